@@ -52,10 +52,11 @@ func (c *Threshold) Choose(units []int64) (edge int, err error) {
 	edge = len(units) - 1
 	found := false
 	for i, n := range units { // all of them: the time does not tell which one ends it
+		most := int64(c.event.Threshold)
 		if i == 0 {
-			n -= int64(c.event.Margin) // (2)
+			most += int64(c.event.Margin) // (2), on this side: n less both may be below what an int64 holds
 		}
-		if !found && n-lowered[i+1] <= int64(c.event.Threshold)-lowered[0] { // (4)
+		if !found && n-lowered[i+1] <= most-lowered[0] { // (4)
 			edge, found = i-1, true // units[0] is of all: TooFew
 		}
 	}

@@ -2,6 +2,7 @@ package noise
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 // sparse is the choice by threshold on paper, the product's or a broken one.
 type sparse struct {
 	threshold int64
+	margin    int64 // what the first number is less
 	scale     float64
 	// Planted bugs.
 	fresh  bool // each number is compared with a threshold of its own noise
@@ -23,12 +25,14 @@ type sparse struct {
 }
 
 func onPaper(ev dp.AboveThreshold) sparse {
-	return sparse{threshold: int64(ev.Threshold), scale: ev.Scale.Float()}
+	return sparse{threshold: int64(ev.Threshold), margin: int64(ev.Margin), scale: ev.Scale.Float()}
 }
 
 // law gives the probabilities of TooFew and of each edge, in this order: the sum over what the threshold is lowered by of the law given that. All terms are positive and none is a
 // difference of near numbers, so each probability has float64's relative precision, however small it is; what is left out of a sum is below e^-60 of it.
 func (v sparse) law(units []int64) []float64 {
+	units = slices.Clone(units)
+	units[0] -= v.margin
 	e := 1 / v.scale
 	least := v.threshold
 	for _, n := range units {

@@ -14,7 +14,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Checks of this file that can alarm falsely: less than 60, each at a rate of falseAlarm (1e-12): 6e-11 in all.
+// Checks of this file that can alarm falsely: less than 70, each at a rate of falseAlarm (1e-12): 7e-11 in all.
 
 type thresholdCase struct {
 	ev    dp.AboveThreshold
@@ -22,6 +22,8 @@ type thresholdCase struct {
 }
 
 var thresholdCases = []thresholdCase{
+	{dp.AboveThreshold{Edges: 4, Threshold: 14, Margin: 20, Scale: whole(4)}, []int64{34, 34, 12, 2}},
+	{dp.AboveThreshold{Edges: 1, Threshold: 3, Margin: 9, Scale: whole(2)}, []int64{8}}, // fewer than the margin
 	{dp.AboveThreshold{Edges: 1, Threshold: 0, Scale: whole(1)}, []int64{0}},
 	{dp.AboveThreshold{Edges: 2, Threshold: 3, Scale: whole(1)}, []int64{4, 1}},
 	{dp.AboveThreshold{Edges: 4, Threshold: 2, Scale: dp.Scale{Num: 3, Den: 10}}, []int64{3, 3, 2, 2}},
@@ -55,7 +57,7 @@ func checkThreshold(c thresholdCase, make1 func() (*Threshold, error)) error {
 	return nil
 }
 
-// TestThresholdFollowsItsLaw: each outcome comes as often as the law on paper says, by exact binomial tails: 39 of them.
+// TestThresholdFollowsItsLaw: each outcome comes as often as the law on paper says, by exact binomial tails: 46 of them.
 func TestThresholdFollowsItsLaw(t *testing.T) {
 	for _, c := range thresholdCases {
 		t.Run(fmt.Sprint(c.ev.Threshold, c.units), func(t *testing.T) {
@@ -102,6 +104,14 @@ func TestThresholdChecksFindPlantedBugs(t *testing.T) {
 			}
 			return nil
 		},
+		"no margin":      func(c *Threshold) error { c.event.Margin = 0; return nil },
+		"margin minus 1": func(c *Threshold) error { c.event.Margin -= min(1, c.event.Margin); return nil },
+		"a margin for each": func(c *Threshold) error {
+			for i := range c.lowered[2:] {
+				c.lowered[i+2] += int64(c.event.Margin)
+			}
+			return nil
+		},
 		"threshold plus 1": func(c *Threshold) error { c.lowered[0]--; return nil },
 	} {
 		found := false
@@ -130,13 +140,17 @@ func TestThresholdChoosesWhatItSays(t *testing.T) {
 		if rapid.Bool().Draw(t, "near") { // so that numbers meet the threshold
 			most, lowest = 3, 3
 		}
-		ev := dp.AboveThreshold{Edges: uint64(n), Threshold: uint64(number(most).Draw(t, "threshold")), Scale: whole(1)}
+		ev := dp.AboveThreshold{Edges: uint64(n), Threshold: uint64(number(most).Draw(t, "threshold")), Margin: uint64(number(most).Draw(t, "margin")), Scale: whole(1)}
 		c := &Threshold{event: ev, lowered: rapid.SliceOfN(number(lowest), n+1, n+1).Draw(t, "lowered")}
 		units := rapid.SliceOfN(number(most), n, n).Draw(t, "units")
 		minus := func(x, y int64) *big.Int { return new(big.Int).Sub(big.NewInt(x), big.NewInt(y)) }
 		threshold, want := minus(int64(ev.Threshold), c.lowered[0]), n-1
 		for i, u := range units {
-			if minus(u, c.lowered[i+1]).Cmp(threshold) <= 0 {
+			left := minus(u, c.lowered[i+1])
+			if i == 0 {
+				left.Sub(left, new(big.Int).SetUint64(ev.Margin))
+			}
+			if left.Cmp(threshold) <= 0 {
 				want = i - 1
 				break
 			}
@@ -169,7 +183,7 @@ func TestThresholdEnds(t *testing.T) {
 
 // TestThresholdServesOnce: a second use of the same noise is refused, also after numbers that were refused.
 func TestThresholdServesOnce(t *testing.T) {
-	ev, fine := thresholdCases[3].ev, thresholdCases[3].units
+	ev, fine := thresholdCases[5].ev, thresholdCases[5].units
 	threshold := func() *Threshold {
 		c, err := fixed(t).Threshold(ev)
 		if err != nil {
@@ -210,11 +224,12 @@ func TestThresholdRefuses(t *testing.T) {
 		"too many edges":      func(e *dp.AboveThreshold) { e.Edges = dp.MaxEdges + 1 },
 		"2^64-1 edges":        func(e *dp.AboveThreshold) { e.Edges = math.MaxUint64 }, // and one more is 0
 		"threshold too large": func(e *dp.AboveThreshold) { e.Threshold = dp.MaxChoiceUnits },
+		"margin too large":    func(e *dp.AboveThreshold) { e.Margin = dp.MaxChoiceUnits },
 		"threshold below 0":   func(e *dp.AboveThreshold) { e.Threshold = math.MaxUint64 },
 		"no scale":            func(e *dp.AboveThreshold) { e.Scale = dp.Scale{} },
 		"scale too large":     func(e *dp.AboveThreshold) { e.Scale = whole(dp.MaxChoiceScale) },
 	} {
-		ev := thresholdCases[3].ev
+		ev := thresholdCases[5].ev
 		change(&ev)
 		if c, err := fixed(t).Threshold(ev); err == nil || c != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
@@ -225,7 +240,7 @@ func TestThresholdRefuses(t *testing.T) {
 		t.Error("a choice of nobody chooses")
 	}
 	var none *Source
-	if c, err := none.Threshold(thresholdCases[3].ev); err == nil || c != nil {
+	if c, err := none.Threshold(thresholdCases[5].ev); err == nil || c != nil {
 		t.Error("noise from no source")
 	}
 }
@@ -243,6 +258,59 @@ func TestThresholdWithoutRandomness(t *testing.T) {
 
 // stopping is measure's: a threshold is at least that many times the scale.
 const stopping = 3.4
+
+// TestThresholdMargin: the margin asks for people to choose by, and for nothing more. All numbers are the law's, so nothing is drawn and there is no false alarm; TestThresholdFollowsItsLaw holds the mechanism to it.
+// (1) With 21 scales more than threshold and margin it says too few with a probability of at most 1e-9, with 21 scales fewer it chooses with no more. (2) Where all people have the same, thirty edges up, it stops short of that in at most a tenth of the draws that choose at all,
+// be they ever so many or few; without a margin it does in most. (3) Of many people those beyond the bound are as many in the mean as without a margin, no more than the threshold and a scale, and no fewer than a quarter of it.
+func TestThresholdMargin(t *testing.T) {
+	const edges = 30
+	for _, b := range []float64{1, 10, 41.3} {
+		v := atStopping(b, stopping)
+		v.margin = int64(math.Ceil(5 * b)) // measure.margin
+		without := v
+		without.margin = 0
+		alike := func(n float64) (units []int64) {
+			for range edges {
+				units = append(units, int64(math.Ceil(n)))
+			}
+			return append(units, 0, 0, 0)
+		}
+		needs, far := float64(v.threshold+v.margin), 21*b
+		few, enough := v.law(alike(needs-far)), v.law(alike(needs+far))
+		if enough[0] > 1e-9 || 1-few[0] > 1e-9 || v.law(alike(needs))[0] < 0.4 { // (1)
+			t.Errorf("scale %g: too few in %g of the draws where there are enough, and in %g where there are not", b, enough[0], few[0])
+		}
+		short := func(v sparse) (most float64) {
+			for n := 0.0; n < needs+30*b; n += b {
+				p := v.law(alike(n))
+				early := 0.0
+				for _, q := range p[1:edges] {
+					early += q
+				}
+				most = math.Max(most, early/(1-p[0]))
+			}
+			return most
+		}
+		if with, bare := short(v), short(without); with > 0.1 || bare < 0.5 { // (2)
+			t.Errorf("scale %g: %.3f of the draws stop short, without a margin %.3f", b, with, bare)
+		}
+		falling := make([]int64, 40)
+		for i := range falling {
+			falling[i] = int64(2 * (needs + far) * math.Pow(0.8, math.Max(0, float64(i-1))))
+		}
+		beyond := func(v sparse) (mean float64) {
+			for i, p := range v.law(falling) {
+				if i > 0 && i < len(falling) {
+					mean += p * float64(falling[i])
+				}
+			}
+			return mean
+		}
+		if with, bare := beyond(v), beyond(without); math.Abs(with-bare) > 1e-9*bare || with > float64(v.threshold)+b || with < float64(v.threshold)/4 { // (3)
+			t.Errorf("scale %g: %.6g people are beyond in the mean, without a margin %.6g, of a threshold of %d", b, with, bare, v.threshold)
+		}
+	}
+}
 
 // looks is at how many edges from the largest value to 4 times that, which nobody is beyond, a choice must not stop to go farther than that; false where there is no such edge. The last edge of a ladder is taken
 // without a look.

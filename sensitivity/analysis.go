@@ -50,8 +50,9 @@ type Analysis struct {
 	Given [][][]sqltype.Value
 	// Args are the values of Query.Params in such a copy.
 	Args []sqltype.Value
-	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
-	People int
+	// People is the measure that says how many units each group has, where Options.MinPeople asked for it; else -1. Groups in which its noisy value is less than MinPeople are not shown.
+	People    int
+	MinPeople int64
 	// Split is the part of the units that the statement is over; the body has its condition.
 	Split Split
 	// Lost names the columns whose NULL drops rows, for want of a unit, by the policy; NoPerson those that drop them because the statement takes them for the person.

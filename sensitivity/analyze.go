@@ -22,7 +22,7 @@ type Options struct {
 	OffUnit         OffUnit           // what is said of joins off the unit
 	Truncate        bool              // they are answered by declared frequencies alone (plan.Table.MaxFrequency), which are enforced; false: what is not unique is measured
 	Weighted        bool              // joined rows are counted by weights (Joined.Weighted), and nothing else is answered of them
-	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
+	MinPeople       int64             // grouped statements measure each group's number of units, to hide those of fewer by it (Analysis.People); 0: none
 }
 
 // Analyze says what may be measured of a statement with one stage, or refuses it. It reads public tables through Options.Public, never
@@ -130,7 +130,7 @@ type analyzer struct {
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
-	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
+	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1, MinPeople: opts.MinPeople},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
 		joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}, places: map[measureKey]int{}}
 }

@@ -160,7 +160,7 @@ func TestAnalyze(t *testing.T) {
 				case "shop":
 					catalog = neighbour.Shop
 				case "people":
-					opts.CountPeople = true
+					opts.MinPeople = 20
 				case "groups":
 					if opts.ChooseGroups = a.Vals[0] == "auto"; !opts.ChooseGroups {
 						d.ScanArgs(t, a.Key, &opts.MaxGroups)
@@ -186,7 +186,7 @@ func TestAnalyze(t *testing.T) {
 				case "truncate":
 					opts.OffUnit, opts.Truncate = sensitivity.AnyOffUnit, true
 				case "min-people":
-					opts.CountPeople = true
+					opts.MinPeople = 20
 				case "delta-zero":
 					opts.DeltaZero = true
 				default:

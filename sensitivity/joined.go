@@ -213,7 +213,7 @@ func (z *analyzer) joinable() error {
 	switch {
 	case z.opts.Split.Salt != "":
 		return refuse(z.out.Agg.Pos, "a part of the units")
-	case z.opts.CountPeople && len(z.out.Agg.Keys) > 0:
+	case z.opts.MinPeople > 0 && len(z.out.Agg.Keys) > 0:
 		return refuse(z.out.Agg.Pos, "GROUP BY under the policy's min_people").WithHint("The rows of a group are of several people each. Leave GROUP BY out; or the owner can set query.min_people: none.")
 	case len(z.ownerless) > 0:
 		return innerJoins(refuse(z.ownerless[0].Pos, "an outer join"))

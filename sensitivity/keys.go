@@ -162,7 +162,7 @@ func (z *analyzer) perUnit(s *Source) (most uint64) {
 
 // still: nothing is measured: the groups are public, and it is not asked what is in them.
 func (z *analyzer) still() bool {
-	return len(z.aggs) == 0 && z.out.Groups.Public && !(z.opts.CountPeople && len(z.out.Agg.Keys) > 0)
+	return len(z.aggs) == 0 && z.out.Groups.Public && !(z.opts.MinPeople > 0 && len(z.out.Agg.Keys) > 0)
 }
 
 func (z *analyzer) unknownGroups() error {

@@ -44,7 +44,7 @@ func (z *analyzer) measures() error {
 	if err := z.noWidth(); err != nil {
 		return err
 	}
-	if !z.opts.CountPeople || len(a.Keys) == 0 {
+	if z.opts.MinPeople <= 0 || len(a.Keys) == 0 {
 		return nil
 	}
 	var err error

@@ -225,7 +225,7 @@ func (z *analyzer) pairGroups() error {
 	if !a.Groups.Public {
 		return z.publicGroups(twoUnits("GROUP BY of unknown groups", a.Agg.Pos))
 	}
-	if z.opts.CountPeople && len(a.Keys) > 0 {
+	if z.opts.MinPeople > 0 && len(a.Keys) > 0 {
 		return twoUnits("GROUP BY beside min_people", a.Agg.Pos).WithHint("Ask without GROUP BY: the policy hides groups of few people, who are not counted here.")
 	}
 	a.Limit = GroupLimit{PerUnit: 1, Why: "the units of both kinds determine the group"}

@@ -10,7 +10,7 @@ import (
 //
 // Proof: claim: the answer is the number of rows that the counted query itself gives, and follows from the policy, the statement and public tables alone. What it counts are rows of public relations, of groups that are public (knownGroups), and what
 // filters, joins and limits without private rows make of them. Those groups follow from policy, literals and public tables (8), and where the query is asked itself its release has one row for each of them, whatever rows they have, since nothing measures their people
-// (Options.CountPeople is a measure). Columns that nothing above reads are left out, and with them the aggregates that would have to be released; so is the order of rows, of which a count and a LIMIT's number do not depend. So the stages below have no measure, hence no
+// (Options.MinPeople is a measure). Columns that nothing above reads are left out, and with them the aggregates that would have to be released; so is the order of rows, of which a count and a LIMIT's number do not depend. So the stages below have no measure, hence no
 // loss, and the count is post-processing of them.
 func (d *divider) counting(a *plan.Aggregate) *plan.Aggregate {
 	if !onlyCounts(a) || !touchesPrivate(a.Input) || len(plan.Free(a)) > 0 {

@@ -17,7 +17,7 @@ func (s *Session) options() sensitivity.Options {
 		off = sensitivity.AnyOffUnit
 	}
 	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, MinPeople: s.world.policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
 }
 
 // usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has

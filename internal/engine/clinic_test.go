@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/audit"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
@@ -266,6 +267,12 @@ func (e *Engine) session(t testing.TB, user string) *Session {
 		t.Fatal(err)
 	}
 	s.start.rounding, s.now.rounding = roundOff, roundOff // tests compare what was released
+	return s
+}
+
+// fixedNoise makes the session's engine draw the same noise in each run, so that a test of drawn numbers fails always or never.
+func fixedNoise(s *Session, seed uint64) *Session {
+	s.engine.noise = audit.Source(seed)
 	return s
 }
 

@@ -118,7 +118,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be trained on").At(int(q.Pos)).WithHint("Train on tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
 	}
 	with := s.options()
-	with.CountPeople, with.Norm, with.Split, with.OffUnit = false, sensitivity.NoNorm, t.split, sensitivity.NeverOffUnit
+	with.MinPeople, with.Norm, with.Split, with.OffUnit = 0, sensitivity.NoNorm, t.split, sensitivity.NeverOffUnit
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}

@@ -15,6 +15,7 @@ func TestLiteralNeighbours(t *testing.T) {
 		s := clinicSession(t, wild, d)
 		full := 0
 		for _, sql := range neighbour.Literals {
+			shares := map[string]float64{}
 			for _, groups := range []string{"1", "4"} {
 				set(t, s, "dpsql.max_groups", groups)
 				p, err := prepare(s, sql)
@@ -24,9 +25,13 @@ func TestLiteralNeighbours(t *testing.T) {
 				if !p.an.Groups.Public {
 					t.Errorf("%s: the groups of %s are not public", d, sql)
 				}
-				share, err := compareClinics(t, p, nil)
-				if err != nil {
-					t.Errorf("%s: %s: %v", d, sql, err)
+				says := claimed(t, p)
+				share, known := shares[says]
+				if !known {
+					if share, err = compareClinics(t, p, nil); err != nil {
+						t.Errorf("%s: %s: %v", d, sql, err)
+					}
+					shares[says] = share
 				}
 				if share == 1 {
 					full++

@@ -35,15 +35,20 @@ func TestNeighbours(t *testing.T) {
 			s := clinicSession(t, wild, d)
 			full := 0
 			for _, sql := range neighbourStatements(d) {
+				shares := map[string]float64{} // of a print and its claims, which most statements without GROUP BY have alike at any cap
 				for _, groups := range []string{"1", "4"} {
 					set(t, s, "dpsql.max_groups", groups)
 					p, err := prepare(s, sql)
 					if err != nil {
 						t.Fatalf("%s: %v", sql, err)
 					}
-					share, err := compareClinics(t, p, nil)
-					if err != nil {
-						t.Errorf("%s: %v", sql, err)
+					says := claimed(t, p)
+					share, known := shares[says]
+					if !known {
+						if share, err = compareClinics(t, p, nil); err != nil {
+							t.Errorf("%s: %v", sql, err)
+						}
+						shares[says] = share
 					}
 					if share == 1 {
 						full++
@@ -55,6 +60,20 @@ func TestNeighbours(t *testing.T) {
 			}
 		})
 	}
+}
+
+// claimed is what compareClinics goes by: a statement's print, and what is claimed of it.
+func claimed(t testing.TB, p *Prepared) string {
+	t.Helper()
+	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fmt.Sprintf("%s %v %d", st.SQL, st.Args, p.an.Limit.PerUnit)
+	for _, m := range p.an.Measures {
+		out += fmt.Sprintf(" %d", m.PerGroup)
+	}
+	return out
 }
 
 // compareClinics holds a statement's print against the clinic and its neighbours. mangle, if not nil, plants a bug in the print. It

@@ -166,34 +166,35 @@ func heavyTotals() (totals []float64, statements []string) {
 		for range 1 + rng.Intn(3) {
 			x := math.Round(math.Min(5000, 10*math.Pow(rng.Float64(), -1/1.2))*100) / 100
 			totals = append(totals, x)
-			rows = append(rows, fmt.Sprintf("(%d, %d, %.2f)", len(totals), id, x))
+			rows = append(rows, fmt.Sprintf("(%d, %d, %.2f, %.2[3]f)", len(totals), id, x))
 		}
 	}
 	return totals, []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT g FROM generate_series(0, 4999) AS s(g)",
-		"CREATE TABLE orders (id int PRIMARY KEY, person int NOT NULL, total numeric(10,2) NOT NULL)", "INSERT INTO orders VALUES " + strings.Join(rows, ", ")}
+		"CREATE TABLE orders (id int PRIMARY KEY, person int NOT NULL, ranged numeric(10,2) NOT NULL, open numeric(10,2) NOT NULL)", "INSERT INTO orders VALUES " + strings.Join(rows, ", ")}
 }
 
-// TestHeavyExtremes: max and min of a heavy tail at price 0.5, 20 draws on each backend, with a range and without: the interval holds the plain answer, ends at the range's end or is NULL there, and no more orders' people than the
-// notice says are beyond what is shown. Intervals miss in fewer than 1 of 20 draws each.
+// TestHeavyExtremes: max and min of a heavy tail at price 0.5, 10 draws and 4 on PostgreSQL, with a range and without: the interval holds the plain answer, ends at the range's end or is NULL there, and no more orders' people than the
+// notice says are beyond what is shown. Intervals miss in fewer than 1 of 20 draws each: here in one at most. Noise is the same in each run, so there is no false alarm.
 func TestHeavyExtremes(t *testing.T) {
 	totals, statements := heavyTotals()
 	least, most := slices.Min(totals), slices.Max(totals)
 	said := regexp.MustCompile(`max at most (\d+) people are above it`)
-	for _, d := range dialects {
-		for _, column := range []string{"{range: [0, 5000]}", "{}"} {
-			uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: heavy.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
-			pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      total: "+column+
-				"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := sessionOver(t, d, "heavy"+fmt.Sprint(len(column)), statements, pol)
-			set(t, s, "dpsql.fresh", "on")
-			set(t, s, "dpsql.notices", "brief")
+	for d, draws := range map[backend.Dialect]int{backend.DuckDB: 10, backend.Postgres: 4} { // with the same noise
+		uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: heavy.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
+		pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      ranged: {range: [0, 5000]}\n      open: {}"+
+			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := fixedNoise(sessionOver(t, d, "heavy", statements, pol), 22)
+		set(t, s, "dpsql.fresh", "on")
+		set(t, s, "dpsql.notices", "brief")
+		for _, column := range []string{"ranged", "open"} {
+			sql := strings.ReplaceAll("select max(x), dp_low(max(x)), dp_high(max(x)), min(x), dp_low(min(x)), dp_high(min(x)), dp_error(max(x)) from orders", "(x)", "("+column+")")
 			missed, beyond, sum := 0, 0, 0.0
-			for range 20 {
-				_, a := ask(t, s, "select max(total), dp_low(max(total)), dp_high(max(total)), min(total), dp_low(min(total)), dp_high(min(total)), dp_error(max(total)) from orders")
-				r, open := a.Rows[0], column == "{}"
+			for range draws {
+				_, a := ask(t, s, sql)
+				r, open := a.Rows[0], column == "open"
 				if (r[2] == nil) != open || (r[4] == nil) != open || (r[6] == nil) != open || !open && (r[2] != 5000.0 || r[4] != 0.0) {
 					t.Fatalf("%s: %s: %v", d, column, r)
 				}
@@ -223,17 +224,18 @@ func TestHeavyExtremes(t *testing.T) {
 					t.Fatalf("%s: %q", column, a.Warnings)
 				}
 			}
-			t.Logf("%s, %s: of 20 draws %d miss, %d say too few; max is %.0f in the mean, the largest total %.0f", d, column, missed, beyond, sum/20, most)
-			if missed > 11 || beyond > 11 { // at 5 % once in 10^10 runs
-				t.Errorf("%s, %s: %d intervals of 20 miss, %d ranks are too small", d, column, missed, beyond)
+			t.Logf("%s, %s: of %d draws %d miss, %d say too few; max is %.0f in the mean, the largest total %.0f", d, column, draws, missed, beyond, sum/float64(draws), most)
+			if missed > 1 || beyond > 1 {
+				t.Errorf("%s, %s: %d intervals of %d miss, %d ranks are too small", d, column, missed, draws, beyond)
 			}
 		}
 	}
 }
 
 // TestOpenNobody: without a range MIN and MAX are NULL where surely nobody is found, with a warning, and expressions over them have no interval.
+// Without a seed nobody would be found somewhere, or somebody nowhere, in about 1 of 1,000 runs (TestOpenAsksForMore); noise is the same in each run, so there is no false alarm.
 func TestOpenNobody(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := fixedNoise(clinicSession(t, tame, backend.DuckDB), 22)
 	_, a := ask(t, s, "select max(free), dp_high(max(free)), dp_low(max(free)), dp_low(2 * max(free)), min(free) from encounters where days > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil, nil}) || !strings.Contains(strings.Join(a.Warnings, "\n"), "max is NULL where a group has too few people after noise to show a value of any") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)

@@ -41,7 +41,7 @@ func FuzzPrint(f *testing.F) {
 				t.Fatalf("%s: %v", sql, err)
 			}
 		}
-		for _, opts := range []sensitivity.Options{{MaxGroups: 2, MaxPublicGroups: 1000}, {MaxGroups: 2, MaxPublicGroups: 1000, Norm: sensitivity.L2, CountPeople: true}, {ChooseGroups: true, MaxRows: 3}} {
+		for _, opts := range []sensitivity.Options{{MaxGroups: 2, MaxPublicGroups: 1000}, {MaxGroups: 2, MaxPublicGroups: 1000, Norm: sensitivity.L2, MinPeople: 20}, {ChooseGroups: true, MaxRows: 3}} {
 			a, err := sensitivity.Analyze(t.Context(), q, opts)
 			if user(err); err != nil {
 				continue

@@ -26,7 +26,7 @@ type Errors struct {
 	lost     []lostMass      // a measure
 	sums     int             // of how many released groups each value is the sum
 	few      []bool          // a measure: its bound could not be chosen (TooFew)
-	selected []*selected     // a measure: the selection whose number it is; nil: none
+	selected []*selected     // a measure: where a group is shown by its number; nil: it is in any case
 }
 
 // usualMiss is how often a 95% interval may miss.
@@ -152,7 +152,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 			return nil, err
 		}
 		e.values = append(e.values, m)
-		if e.selected[i], err = selectedBy(run, r, i); err != nil {
+		if e.selected[i], err = selectedBy(a, run, r, i, m); err != nil {
 			return nil, err
 		}
 	}

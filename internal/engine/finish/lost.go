@@ -53,16 +53,17 @@ var tails = func() (out []tail) {
 // lostOn is what may be lost on a side of which the two segments came out as near and far, with noise of deviations n and f. People are expected to lose about expected (+Inf: nothing is known of it) in the near segment. The law of the rest is Bayes' on
 // tails, with normal noise. The tail is an assumption: no interval covers a few people of unbounded values.
 func lostOn(near, far, n, f, expected, miss float64) lostSide {
-	n, f = math.Max(n, 0.5), math.Max(f, 0.5)               // noise is in steps
-	near, far = math.Max(near, -10*n), math.Max(far, -10*f) // what is lost is not negative, so what is less is noise too
-	type part struct{ weight, mean, deviation, total float64 }
+	n, f = math.Max(n, 0.5), math.Max(f, 0.5)                         // noise is in steps
+	near, far = math.Max(near, -10*n), math.Max(far, -10*f)           // what is lost is not negative, so what is less is noise too
+	type part struct{ weight, mean, deviation, total, above float64 } // above: ln P(it is above 0)
 	parts, most, sum := make([]part, len(tails)), math.Inf(-1), 0.0
 	for i, t := range tails { // given the tail, what is in the near segment is normal, cut at 0
 		v := 1 / (1/(n*n) + t.far*t.far/(f*f))
 		mean, sd := v*(near/(n*n)+t.far*far/(f*f)-1/expected), math.Sqrt(v)
 		a, b := (near-mean)/n, (far-t.far*mean)/f
-		w := math.Log(t.weight) - (a*a+b*b)/2 - mean/expected + math.Log(sd) + lnNormal(mean/sd)
-		parts[i], most = part{w, mean, sd, t.total}, math.Max(most, w)
+		above := lnNormal(mean / sd)
+		w := math.Log(t.weight) - (a*a+b*b)/2 - mean/expected + math.Log(sd) + above
+		parts[i], most = part{w, mean, sd, t.total, above}, math.Max(most, w)
 	}
 	for i := range parts {
 		parts[i].weight = math.Exp(parts[i].weight - most)
@@ -72,7 +73,7 @@ func lostOn(near, far, n, f, expected, miss float64) lostSide {
 	quantile := func(p float64) float64 {
 		more := func(x float64) (q float64) { // that more than x is lost
 			for _, t := range parts {
-				q += t.weight / sum * math.Exp(lnNormal((t.mean-x/t.total)/t.deviation)-lnNormal(t.mean/t.deviation))
+				q += t.weight / sum * math.Exp(lnNormal((t.mean-x/t.total)/t.deviation)-t.above)
 			}
 			return q
 		}

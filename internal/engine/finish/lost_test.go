@@ -226,6 +226,44 @@ func TestAveragesHold(t *testing.T) {
 	})
 }
 
+// TestPairOfItsOwn: a centred sum with a bound of its own loses what a group has of the rows, or of the sums where that is more; one whose bound is its rows' goes by the rows alone. A group has a tenth of the rows and all of what the sums are, and all of what is lost of them.
+func TestPairOfItsOwn(t *testing.T) {
+	const rows, kept, lost = 10, 200, 60 // of 100 rows in all groups; in half steps
+	for _, alone := range []bool{false, true} {
+		a := losing()
+		a.Measures[1].Alone = alone
+		e, err := NewErrors(a, runOf(tiny, tiny, tiny))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := lostMass{above: lostSide{middle: lost}, below: lostSide{middle: lost / 2}, base: kept, groups: 1}
+		for name, k := range map[string]struct {
+			count    lostMass
+			value    int64
+			part, of float64 // with a bound of its own: of
+		}{
+			"all of the sum":             {lostMass{above: lostSide{middle: 1}, base: 100, groups: 1}, kept, 0.1, 1},
+			"nothing of it":              {lostMass{above: lostSide{middle: 1}, base: 100, groups: 1}, 0, 0.1, 0.1},
+			"half of it, of either sign": {lostMass{above: lostSide{middle: 1}, base: 100, groups: 1}, -kept / 2, 0.1, 0.5},
+			"no rows are lost":           {lostMass{}, 0, 1, 1},
+		} {
+			e.lost = []lostMass{k.count, sum, {}}
+			_, above, below := e.lostPair(a.Formulas[1], ints(rows, k.value, 0))
+			part := k.part
+			if alone {
+				part = k.of
+			}
+			if math.Abs(above-part*lost) > 1e-9 || math.Abs(below-part*lost/2) > 1e-9 {
+				t.Errorf("%s, a bound of its own %t: %g above and %g below, not %g of %d", name, alone, above, below, part, lost)
+			}
+			all := float64(k.value+lost) / 4 // a half step is a quarter; such a sum is about 0
+			if _, low, high := e.interval(2, ints(rows, k.value, 0)); alone && k.of == 1 && (low > all || high < all-1e-9) {
+				t.Errorf("%s: the sum %g is not in %g to %g", name, all, low, high)
+			}
+		}
+	}
+}
+
 // tiny is next to no noise.
 var tiny = dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}}
 

@@ -6,85 +6,180 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// selected is the selection whose noisy number a measure's value is: a group is shown only where that number is above the threshold.
+// selected says where a group is shown, by a measure's noisy number: above a selection's threshold, not below the policy's min_people (Analysis.MinPeople), or both.
 type selected struct {
-	law       *law
+	law       *law // the noise of the number that is above the threshold, the first term of the value's; nil: there is no threshold
 	threshold float64
-	toppedUp  bool // the value is the mean of that number and of fresh ones
+	limit     float64 // that noise is never beyond it
+	whole     bool    // the value is that number
+	selection bool    // the threshold is a selection's
+	least     float64 // the value is not below it; -Inf: it may be
 }
 
-// selectedBy is nil for a measure whose value has no noise of a selection.
-func selectedBy(run *measure.Run, r *release.Release, i int) (*selected, error) {
-	if run.Measures[i] != nil || run.Selection == nil {
-		return nil, nil
-	}
+// selectedBy is nil for a measure by whose value no group is shown or hidden.
+func selectedBy(a *sensitivity.Analysis, run *measure.Run, r *release.Release, i int, value mixture) (*selected, error) {
 	first, of, err := (&release.Release{Run: run, Tops: r.Tops}).Noise(i)
 	if err != nil {
 		return nil, err
 	}
-	ev, ok := first.(dp.Selection)
-	if !ok {
+	s := &selected{limit: math.Inf(1), whole: of <= 1 && !value.parts, least: math.Inf(-1)}
+	var ev dp.Selection
+	if ev, s.selection = first.(dp.Selection); s.selection {
+		if s.law, err = lawOf(ev); err != nil {
+			return nil, err
+		}
+		if s.threshold = float64(ev.Threshold); s.law.laplace {
+			s.limit = s.threshold
+		}
+	}
+	if i == a.People && a.MinPeople > 0 {
+		if s.least = float64(a.MinPeople); s.whole && !s.selection {
+			s.law = value.terms[0].law
+		}
+		if s.whole {
+			s.threshold = math.Max(s.threshold, s.least-1)
+		}
+	} else if !s.selection {
 		return nil, nil
 	}
-	l, err := lawOf(ev)
-	return &selected{l, float64(ev.Threshold), of > 1}, err
+	return s, nil
 }
 
-// shown is at most the probability that a group of n people is shown, which is P(noise >= k), k = threshold + 1 - n.
+// lnAtLeast is at most the logarithm of P(noise >= k) for noise that is never beyond a limit.
 //
-// Proof: for k <= 0 it is 1 - P(noise >= 1 - k), and law.tail is never too small. For k >= 1 and truncated Laplace noise it is (p - t)/(1 - 2t) >= p - t, p = P(Laplace noise >= k), t = P(Laplace noise > threshold). For Gaussian noise the sum of exp(-j^2/2s^2) from k on is at
-// least its integral, and the sum over all j is at most s sqrt(2 pi)(1 + 3 exp(-2 pi^2 s^2)).
-func (s *selected) shown(n float64) float64 {
-	k, l := s.threshold+1-n, s.law
+// Proof: for k <= 0 it is 1 - P(noise >= 1 - k), and law.tail is never too small. For k >= 1 and truncated Laplace noise it is (p - t)/(1 - 2t) >= p - t, p = P(Laplace noise >= k), t = P(Laplace noise > limit). For Gaussian noise the sum of exp(-j^2/2s^2) from k on is at
+// least its integral, and the sum over all j is at most s sqrt(2 pi)(1 + 3 exp(-2 pi^2 s^2)); far out erfc(x) >= exp(-x^2)/(x sqrt(pi)) (1 - 1/2x^2).
+func (l *law) lnAtLeast(k, limit float64) float64 {
+	x := k / (l.scale * math.Sqrt2)
 	switch {
 	case k < 1:
-		return 1 - l.tail(1-k)
+		return math.Log(1 - l.tail(1-k))
 	case l.laplace:
-		return -math.Exp(-k/l.scale) * math.Expm1(-n/l.scale) / l.both
+		return -k/l.scale + math.Log(-math.Expm1(math.Min(0, k-limit-1)/l.scale)/l.both)
+	case x < 20:
+		return math.Log(math.Erfc(x) / 2 / (1 + 3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale)) * (1 - doubt))
 	}
-	return math.Erfc(k/(l.scale*math.Sqrt2)) / 2 / (1 + 3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale)) * (1 - doubt)
+	return -x*x*(1+doubt) - math.Log(2*x*math.Sqrt(math.Pi)*(1+3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale))) + math.Log1p(-1/(2*x*x))
 }
 
-// reaches is at least the probability that the noisy number of n people is y or more, y > threshold and y >= n; in parts of the same whole as shown.
+// lnAtLeast is at most the logarithm of the probability that the noise, without roundings, is d or more.
 //
-// Proof: Gaussian noise: law.tail without its table, whose error is absolute. Truncated Laplace noise: (p - t)/(1 - 2t), as in shown; up to the threshold 1 - 2t is left out of both, and above it p is not less.
-func (s *selected) reaches(y, n float64) float64 {
-	d, l := y-n, s.law
+// Proof: it is, if each of its independent terms is at least a part of d. A part of 0 is reached with a half or more, as laws are symmetric. Any parts give a bound: of Gaussian noise they go by the variance, otherwise the widest Laplace noise has all.
+func (m mixture) lnAtLeast(d float64) float64 {
+	n, widest, variance, ln := float64(max(1, m.sums)), -1, 0.0, 0.0
+	for i, t := range m.terms {
+		variance += t.weight * t.weight * t.law.variance()
+		if t.law.laplace && (widest < 0 || t.weight*t.law.scale > m.terms[widest].weight*m.terms[widest].law.scale) {
+			widest = i
+		}
+	}
+	if d <= 0 {
+		return -math.Ln2
+	}
+	for i, t := range m.terms {
+		switch {
+		case widest < 0:
+			ln += n * t.law.lnAtLeast(math.Ceil(d*t.weight*t.law.variance()/(n*variance)), math.Inf(1))
+		case widest == i:
+			ln += t.law.lnAtLeast(math.Ceil(d/t.weight), math.Inf(1)) - (n-1)*math.Ln2
+		default:
+			ln -= n * math.Ln2
+		}
+	}
+	return ln
+}
+
+// lnShown is at most the logarithm of the probability that a group of n people is shown whose value has the noise m.
+//
+// Proof: (1) k is what the selection's noise is at least in a group above the threshold. (2) The value is not below least if its noise, without roundings, is at least d. (3) Both rise with each noise, so both happen with at least the product of their probabilities (Harris 1960); by symmetry
+// the noise is 0 or more with a half. (4) They do where the selection's noise is at least the larger of k and a part of d, and the others' at least what is left.
+func (s *selected) lnShown(n float64, m mixture) float64 {
+	k, d := s.threshold+1-n, s.least-n+m.rounding // (1), (2)
+	selects := s.law != nil && m.sums <= 1
+	switch {
+	case math.IsInf(s.least, -1):
+		return s.law.lnAtLeast(k, s.limit)
+	case !selects:
+		return m.lnAtLeast(d)
+	case d <= 0: // (3)
+		return s.law.lnAtLeast(k, s.limit) - math.Ln2
+	}
+	first, rest, part := m.terms[0], m, 0.0
+	if rest.terms = m.terms[1:]; !m.laplace() {
+		part = d * first.weight * first.law.variance() / m.variance
+	}
+	k = math.Max(k, math.Ceil(part)) // (4)
+	return s.law.lnAtLeast(k, s.limit) + rest.lnAtLeast(d-first.weight*k)
+}
+
+// may says whether the noisy number of n people who are shown is y or more with a probability that may be above p, y > threshold and y >= n.
+//
+// Proof: P(noise >= d)/P(noise >= k) for d = y - n and k = threshold + 1 - n <= d. (1) Gaussian noise: law.tail without its table, whose error is absolute. Truncated Laplace noise: (p - t)/(1 - 2t), as in lnAtLeast; up to the threshold 1 - 2t is left out of both, and above it p is not less.
+// (2) Laws are log-concave, so it is at most the ratio of the probabilities of d and k themselves: that has digits where the tails have none. It is 0 beyond the limit.
+func (s *selected) may(y, n, p float64) bool {
+	d, k, l := y-n, s.threshold+1-n, s.law
+	var tail float64 // (1)
 	switch {
 	case !l.laplace:
-		return (&law{scale: l.scale}).tail(d) * (1 + doubt)
+		tail = (&law{scale: l.scale}).tail(d) * (1 + doubt)
 	case n > s.threshold:
-		return l.tail(d)
+		tail = l.tail(d)
+	default:
+		tail = math.Exp(-d/l.scale) * math.Max(0, -math.Expm1(math.Min(0, d-s.limit-1)/l.scale)) / l.both
 	}
-	return math.Exp(-d/l.scale) * math.Max(0, -math.Expm1((d-s.threshold-1)/l.scale)) / l.both
+	ratio := 1.0 // (2)
+	if k >= 1 && l.laplace {
+		ratio = math.Exp((k - d) / l.scale)
+	} else if k >= 1 {
+		ratio = math.Exp((k - d) * (k + d) / (2 * l.scale * l.scale))
+	}
+	return d <= s.limit && tail >= p*math.Exp(l.lnAtLeast(k, s.limit)) && ratio*(1+doubt) >= p
+}
+
+// surely reports that of n people, whose value has the noise m, a group is hidden with a probability of less than 2 doubt.
+func (s *selected) surely(n float64, m mixture) bool {
+	if s.law != nil && m.sums <= 1 && s.law.lnAtLeast(s.threshold+1-n, s.limit) < -doubt {
+		return false
+	}
+	return math.IsInf(s.least, -1) || s.whole && m.sums <= 1 || n-s.least-m.rounding >= reach([]addend{{1, m}}, -math.Log(doubt))
 }
 
 // lowest is the lower end of the interval of measure i, whose released value is y, given that its group is shown.
 //
-// Proof: claim: of groups of n people that are shown, at most miss/2 have a lower end above n, for every n. The end is at most the least n >= 1 (nobody's group is never shown) of which P(y' >= y | shown) may be above miss/2, y' being the value of such a group: where n is below
-// the end, y is among its rarest miss/2. (1) y is the selection's own number: whatever reaches y is shown, so it is reaches/shown. (2) y was topped up: it is at most P(noise of the mean >= y - n)/shown, bounded by reach, or where half of the groups are shown, above the
-// threshold, by the quantile at half of miss. (3) Halving finds the least n: (1) rises with n, as the tails' ratio does; in (2) reach may grow by more than a person a person where n is near 1 alone, which is looked at first. Upper ends need nothing: P(y' <= y | shown) <= P(y' <= y).
+// Proof: claim: of groups of n people that are shown, at most miss/2 have a lower end above n, for every n. The end is at most the least n of which P(y' >= y | shown) may be above miss/2, y' being the value of such a group: where n is below
+// the end, y is among its rarest miss/2. (0) Nobody's group is never shown by a selection, and none of n < y - limit has the value y. (1) y is the number that decides: whatever reaches y is shown, so it is what may says. (2) y is not only that number: it is at most P(noise of the value >= y - n)/P(shown), bounded by reach, or where
+// at least a half of groups or, of two numbers, a quarter is shown (lnShown (3)), by the quantile at that part of miss. (3) Halving finds the least n: (1) rises with n, as the tails' ratio does; in (2) reach may grow by more than a person a person where n is near 1 alone, which is looked at first. Upper ends need nothing: P(y' <= y | shown) <= P(y' <= y).
 func (e *Errors) lowest(i int, y float64) float64 {
 	s, width := e.selected[i], e.Measure(i)
-	if s == nil || e.sums > 1 || 1-s.shown(y-width) < doubt {
+	if s == nil || e.sums > 1 && math.IsInf(s.least, -1) || s.surely(math.Floor(y-width), e.values[i]) {
 		return y - width
 	}
-	to := y
-	may := func(n float64) bool { return s.reaches(y, n) >= e.miss/2*s.shown(n) } // (1)
-	if s.toppedUp {                                                               // (2)
+	from, to := -1.0, y
+	if s.selection { // (0)
+		from = 0
+	}
+	may := func(n float64) bool { return s.may(y, n, e.miss/2) } // (1)
+	if s.whole && e.sums <= 1 {
+		from = math.Max(from, y-s.limit-1)
+	} else { // (2)
 		all := []addend{{1, e.values[i]}}
 		may = func(n float64) bool {
-			return y-n <= reach(all, -math.Log(e.miss/2*s.shown(n)))+e.values[i].rounding
+			return y-n <= reach(all, -math.Log(e.miss/2)-s.lnShown(n, e.values[i]))+e.values[i].rounding
 		}
-		if to = math.Min(y, s.threshold); !may(to) {
-			return y - math.Max(width, e.Together(2).Measure(i))
+		parts := 2
+		if to = s.threshold; !math.IsInf(s.least, -1) {
+			to = math.Max(to, math.Ceil(s.least+e.values[i].rounding))
+			parts = 4
+		}
+		if to = math.Min(y, to); !may(to) {
+			return y - math.Max(width, e.Together(parts).Measure(i))
 		}
 	}
-	from := 0.0
-	if may(1) { // (3)
-		to = math.Min(to, 1)
+	if may(from + 1) { // (3)
+		to = math.Min(to, from+1)
 	}
 	for to-from > 1 {
 		if mid := math.Floor((from + to) / 2); may(mid) {
@@ -92,6 +187,9 @@ func (e *Errors) lowest(i int, y float64) float64 {
 		} else {
 			from = mid
 		}
+	}
+	if e.values[i].parts { // totals between whole numbers
+		to = from
 	}
 	return math.Min(to, y-width)
 }

@@ -48,6 +48,29 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
+// TestMargin: a sum's bound is chosen only of more people than the threshold, by 5 scales of the choice or by 2 where few groups lose on one side; counts ask for none.
+func TestMargin(t *testing.T) {
+	for _, k := range []struct {
+		groups         uint64
+		part           measured
+		oneSign, alone bool
+		want           float64
+	}{{1, chosenCount, false, false, 0}, {30, chosenCount, false, false, 0}, {1, chosenSum, false, false, 5}, {1, chosenSum, true, false, 2}, {12, chosenSum, true, false, 2}, {13, chosenSum, true, false, 5}, {1, chosenSum, true, true, 5}} {
+		a := shape{public: true, groups: k.groups, perUnit: 1, parts: []measured{k.part}}.analysis()
+		m := &a.Measures[0]
+		if m.Alone = k.alone; k.oneSign {
+			m.Lo = 0
+		}
+		p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := p.Choices[0].(dp.AboveThreshold); c.Margin != uint64(math.Ceil(k.want*c.Scale.Float())) {
+			t.Errorf("%+v: a margin of %d at scale %g", k, c.Margin, c.Scale.Float())
+		}
+	}
+}
+
 // TestLifted: where groups are few a bound is taken one candidate higher, but for the first, the last, and where there were too few people.
 func TestLifted(t *testing.T) {
 	few, many := shape{public: true, groups: 12, perUnit: 1, parts: []measured{chosenCount}}.analysis(), shape{public: true, groups: 13, perUnit: 1, parts: []measured{chosenCount}}.analysis()

@@ -93,3 +93,62 @@ func TestOpenUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenAsksForMore: an open tree shows an end where five deviations of a count are reached, a declared range where three are: to the person. Values stand in the sixth child from either side, so the count has the noise of six.
+// Where nobody is and noise is Laplace's, 2,000 draws of a fixed seed find somebody in fewer than 1 of 500; with three deviations they do in more than 1 of 100.
+func TestOpenAsksForMore(t *testing.T) {
+	const deviation = 5
+	tree := func(open bool) *sensitivity.Tree {
+		tree := treeOver(1, 121, 1, 11, 11)
+		tree.Open = open
+		return tree
+	}
+	unknown := func(tree *sensitivity.Tree, people int, noise func() float64, fraction float64) bool {
+		values := make([]int64, people)
+		for i := range values {
+			values[i] = 61
+		}
+		r, err := NewReader(tree, deviation, noisy(tree, values, noise))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, found, err := r.end(mustLook(t, r), fraction == 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if full, err := r.Find(sensitivity.Quantile{Fraction: fraction}); err != nil || full.Unknown != (tree.Open && !found) || found && full.Below != a.Below {
+			t.Fatalf("open %t, of %d people %+v, %v; the end is %+v, %t", tree.Open, people, full, err, a, found)
+		}
+		return !found
+	}
+	still := func() float64 { return 0 }
+	for open, deviations := range map[bool]float64{true: 5, false: 3} {
+		needs := int(math.Ceil(deviations * deviation * math.Sqrt(6)))
+		for _, fraction := range []float64{0, 1} {
+			if !unknown(tree(open), needs-1, still, fraction) || unknown(tree(open), needs, still, fraction) {
+				t.Errorf("open %t: it does not take %d people to show an end", open, needs)
+			}
+		}
+	}
+	found := map[bool]int{}
+	for open := range map[bool]bool{true: true, false: true} {
+		rng := rand.New(rand.NewSource(5))
+		for range 2000 {
+			if !unknown(tree(open), 0, func() float64 { return laplace(rng, deviation) }, 1) {
+				found[open]++
+			}
+		}
+	}
+	if found[true] >= 4 || found[false] <= 20 {
+		t.Errorf("of 2,000 draws of nobody an open tree shows somebody in %d, a declared range in %d", found[true], found[false])
+	}
+}
+
+func mustLook(t *testing.T, r *Reader) []float64 {
+	t.Helper()
+	root, err := r.look(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
