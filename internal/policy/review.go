@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -332,6 +333,21 @@ func (w *warnings) withoutUnit(bt *boundTable, at position, columns []string) {
 	}
 }
 
+// leadsNowhere says what becomes of rows whose way names a row that is not there (sensitivity's (U1)).
+func leadsNowhere(t *tableDecl, path *pathDecl, as *plan.Table) string {
+	switch {
+	case as.UnitCol >= 0: // the statement does not look whether the person is there
+		return fmt.Sprintf("rows whose %s is not in %s count as rows of one more person for each value", quoteName(as.Columns[as.UnitCol].Name), path.parent)
+	case t.others != nil && t.withoutUnit.text == withoutOwn:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s, and without one the row itself", strings.Join(t.others, " or "))
+	case t.others != nil:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s; without one it is in no answer", strings.Join(t.others, " or "))
+	case t.withoutUnit.text == withoutOwn:
+		return "each row that leads nowhere is protected as one unit, and not the person behind several of them"
+	}
+	return "rows that lead nowhere are in no answer"
+}
+
 // privateOf warns of a table as rows of one kind of units.
 func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Table) {
 	t, of := bt.decl, b.p.kinds[kind]
@@ -352,7 +368,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 		}
 	}
 	if !enforced {
-		w.add(path.at, "table %s: no foreign key enforces %s: rows that lead nowhere are in no answer", t, arrow(path.columns, path.parent, path.parentColumns))
+		w.add(path.at, "table %s: no foreign key enforces %s: %s", t, arrow(path.columns, path.parent, path.parentColumns), leadsNowhere(t, path, as))
 	}
 	if as.UnitCol < 0 {
 		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, of.table).

@@ -187,6 +187,40 @@ analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
 	}
 }
 
+// TestWarningsWithoutForeignKey: where no foreign key holds a way, the owner hears what becomes of rows that lead nowhere, as statements treat them.
+func TestWarningsWithoutForeignKey(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.ForeignKeys = nil
+	stays.Columns = append(stays.Columns, column("mail", sqltype.Text, false))
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Keys: [][]string{{"id"}},
+		Columns: []sqltype.RelationColumn{column("id", sqltype.Int4, true), column("stay", sqltype.Int4, false), column("mail", sqltype.Text, false)}}
+	const person = "no foreign key enforces who -> people.id: rows whose who is not in people count as rows of one more person for each value"
+	const way = "no foreign key enforces stay -> stays.nr: "
+	for says, want := range map[string]string{
+		"unit: stay -> stays.nr, ":                                           "rows that lead nowhere are in no answer",
+		"unit: stay -> stays.nr, rows_without_unit: drop, ":                  "rows that lead nowhere are in no answer",
+		"unit: stay -> stays.nr, rows_without_unit: own, ":                   "each row that leads nowhere is protected as one unit",
+		`unit: "coalesce(stay, mail) -> stays.nr", `:                         "the unit of a row that leads nowhere is the value of mail; without one it is in no answer",
+		`unit: "coalesce(stay, mail) -> stays.nr", rows_without_unit: own, `: "the unit of a row that leads nowhere is the value of mail, and without one the row itself",
+	} {
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: who -> people.id, columns: {nr: {}}}
+  notes: {`+says+`columns: {id: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, notes)
+		if len(r.Problems) > 0 || !contains(r.Warnings, person) || !contains(r.Warnings, way+want) {
+			t.Errorf("%q: %v, %v", says, r.Problems, r.Warnings)
+		}
+	}
+}
+
 // TestWarnings: what is taken but should be looked at; mistakes of the file and of the schema are told together.
 func TestWarnings(t *testing.T) {
 	people, stays := peopleAndStays()
@@ -449,7 +483,7 @@ func TestRefusedBudgetsDoc(t *testing.T) {
 func TestUnreadTables(t *testing.T) {
 	people, stays := peopleAndStays()
 	stays.ForeignKeys = append(slices.Clone(stays.ForeignKeys), sqltype.RelationForeignKey{Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
-	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, true)}}
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, false)}}
 	told := func(list []Problem) (out []string) {
 		for _, p := range list {
 			out = append(out, fmt.Sprintf("%s (%s)", p.Message, p.Hint))
