@@ -44,9 +44,9 @@ func TestHintsWordForWord(t *testing.T) {
 		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,
 			`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE "Orders".member_id = m.member_id AND total > 5)`},
 		{`SELECT count(*) FROM (SELECT member_id, total FROM "Orders") a JOIN (SELECT member_id, total FROM "Orders") b ON a.total = b.total`, `Join them along their declared foreign keys`, ``},
-		{`SELECT median(total) FROM "Orders"`, `WHERE with BETWEEN bounds it too, and so does greatest(0, least(total, 10)) in its place.`,
+		{`SELECT median(total) FROM "Orders"`, `greatest(lo, least(total, hi)) counts what is outside as lo or hi, WHERE with BETWEEN leaves it out.`,
 			`SELECT median(greatest(0, least(total, 10))) FROM "Orders"`},
-		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(0, least(a.total, 10)) in its place.`,
+		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(lo, least(a.total, hi)) counts`,
 			`SELECT median(greatest(0, least(a.total, 10))) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`},
 		{`SELECT string_agg(DISTINCT rating::text, ',') FROM members`, `as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.`, ``},
 		{`SELECT stddev(DISTINCT price) FROM items`, `or leave DISTINCT out.`, `SELECT stddev(price) FROM items`},
@@ -89,6 +89,37 @@ func TestNoNullGroups(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.NullGroups, " "); got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// TestJoinsLoseRows: a join off the unit tells of the rows without a person that it drops, by the policy and the statement: not where a condition leaves them out, nor where keys or the schema say that there are none.
+func TestJoinsLoseRows(t *testing.T) {
+	for sql, want := range map[string]string{
+		`SELECT count(*) FROM "Orders" a JOIN "Orders" b ON a.total = b.total`:                                                                    "Orders.member_id",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total`:                                                                    "Orders.member_id",
+		`SELECT count(*) FROM members a JOIN members b ON a.rating = b.rating`:                                                                    "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total WHERE o.member_id IS NOT NULL`:                                      "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total WHERE o.member_id > 7`:                                              "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total JOIN members p ON p.member_id = o.member_id`:                        "",
+		`SELECT count(*) FROM items a JOIN items b ON a.price = b.price`:                                                                          "Orders.member_id items.orderId",
+		`SELECT count(*) FROM items a JOIN members b ON a.price = b.rating JOIN "Orders" o ON o."orderId" = a."orderId"`:                          "Orders.member_id",
+		`SELECT rating, count(*) FROM members m JOIN (SELECT total FROM "Orders" WHERE member_id IS NOT NULL) o ON m.rating = o.total GROUP BY 1`: "",
+		`SELECT count(*) FROM "Orders" WHERE member_id < 5`:                                                                                       "",
+	} {
+		q, err := boundIn(mixed, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := options()
+		opts.OffUnit = sensitivity.AnyOffUnit
+		a, err := sensitivity.Analyze(context.Background(), q, opts)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		if got := strings.Join(a.Lost, " "); got != want || len(a.NoPerson)+len(a.NullGroups) > 0 {
+			t.Errorf("%s: %q, %q, %q; want %q", sql, got, a.NoPerson, a.NullGroups, want)
 		}
 	}
 }
