@@ -136,7 +136,6 @@ type GroupLimit struct {
 	Why     string
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
 	Cap *Choice
-	All bool // Cap's largest edge is all groups that a unit can have
 	// Norm: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound); NoNorm: it is not.
 	Norm Norm
 	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.
@@ -255,6 +254,7 @@ type Choice struct {
 	Index   int      // in Analysis.Choices
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
+	Most    uint64   // the edge that holds all that keys, public groups and declared bounds let one unit have; 0: none does, or none is known
 	Rows    *Choice  // of a sum that is Alone: the choice of its number of rows, by which and the range it ends (measure.Settled); nil: nothing ends it
 }
 

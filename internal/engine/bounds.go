@@ -165,8 +165,8 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.Among(c)) == len(c.Edges)
-		if c == a.Limit.Cap && a.Limit.All && all && edge == c.Edges[len(c.Edges)-1] {
-			continue // nobody can be in more groups
+		if c.Most > 0 && edge == c.Most {
+			continue // nobody can have more
 		}
 		what, told := "groups that one person counts in", "the interval estimates how much"
 		if c.Measure >= 0 {

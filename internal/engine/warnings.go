@@ -109,9 +109,9 @@ func (p *Prepared) omitted() []string {
 	return omitted(list...)
 }
 
-// newGaps are those that the session is warned of now: those of rare values once a session.
+// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
 func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
-	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] })
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
 	for _, g := range gaps {
 		if s.warned == nil {
 			s.warned = map[string]bool{}

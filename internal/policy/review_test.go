@@ -221,6 +221,76 @@ analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
 	}
 }
 
+// TestWarningsOfCoalesce: values that name units beside persons may be blank, and those of columns of other names are other units.
+func TestWarningsOfCoalesce(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns[1].NotNull = false
+	stays.Columns = append(stays.Columns, column("mail", sqltype.Text, false), column("badge", sqltype.Int4, false))
+	bills := stays
+	bills.Name, bills.ForeignKeys = "bills", stays.ForeignKeys
+	bills.Columns = append(slices.Clone(stays.Columns), column("post", sqltype.Text, false))
+	const blank, names = "is blank ('' or spaces) are one unit", "in table stays are two units, as the columns have different names"
+	for _, c := range []struct {
+		stays, bills, check string
+		blanks              int
+		named               bool
+	}{
+		{"who, mail", "who, mail", "", 2, false}, {"who, mail", "who, post", "", 2, true}, {"who, mail, badge", "who, mail", "", 2, false}, {"who, badge", "who, badge", "", 0, false},
+		{"who, mail", "who, badge", "(mail <> ''::text)", 0, true},
+	} {
+		if stays.Checks = nil; c.check != "" {
+			stays.Checks = []sqltype.RelationCheck{{Expr: c.check}}
+		}
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: "coalesce(`+c.stays+`) -> people.id", columns: {nr: {}}}
+  bills: {unit: "coalesce(`+c.bills+`) -> people.id", columns: {nr: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, bills)
+		n := 0
+		for _, w := range r.Warnings {
+			if strings.Contains(w.Message, blank) {
+				n++
+			}
+		}
+		if len(r.Problems) > 0 || n != c.blanks || contains(r.Warnings, names) != c.named {
+			t.Errorf("%+v: %v, %v", c, r.Problems, r.Warnings)
+		}
+	}
+}
+
+// TestCureKeepsPersons: a way without the person's column is no cure where the rest of it may be NULL: rows that have the person alone would no longer be that person's.
+func TestCureKeepsPersons(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns[1].NotNull = false
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Keys: [][]string{{"id"}},
+		Columns: []sqltype.RelationColumn{column("id", sqltype.Int4, true), column("who", sqltype.Int4, false), column("stay", sqltype.Int4, false)}}
+	for notNull, want := range map[bool]string{true: "make who NOT NULL, or lead to stays without it: unit: stay -> stays.nr", false: "make who NOT NULL"} {
+		notes.Columns[2].NotNull = notNull
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: who -> people.id, rows_without_unit: own, columns: {nr: {}}}
+  notes: {unit: "(who, stay) -> stays.(who, nr)", columns: {id: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, notes)
+		if len(r.Problems) != 1 || r.Problems[0].Hint != want {
+			t.Errorf("%t: %v", notNull, r.Problems)
+		}
+	}
+}
+
 // TestWarnings: what is taken but should be looked at; mistakes of the file and of the schema are told together.
 func TestWarnings(t *testing.T) {
 	people, stays := peopleAndStays()
