@@ -56,6 +56,8 @@ type Analysis struct {
 	Split Split
 	// Lost names the columns whose NULL drops rows, for want of a unit, by the policy; NoPerson those that drop them because the statement takes them for the person.
 	Lost, NoPerson []string
+	// NoValues names the columns of whose public values the conditions keep none, and so no group, or hardly any row.
+	NoValues []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
 	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.

@@ -123,3 +123,24 @@ func TestJoinsLoseRows(t *testing.T) {
 		}
 	}
 }
+
+// TestNoValues: where conditions keep none of the public values of a column it is named, whether groups are of it or not.
+func TestNoValues(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT count(*) FROM members WHERE rating = 7":                                                        "members.rating",
+		"SELECT rating, count(*) FROM members WHERE rating = 7 GROUP BY 1":                                     "members.rating",
+		"SELECT rating, count(*) FROM members WHERE rating > 5 GROUP BY 1":                                     "",
+		"SELECT count(*) FROM members WHERE rating IS NULL":                                                    "",
+		"SELECT count(*) FROM members WHERE rating = 7 OR member_id = 3":                                       "",
+		"SELECT count(*) FROM members":                                                                         "",
+		"SELECT count(*) FILTER (WHERE rating = 7) FROM members":                                               "",
+		"SELECT count(*) FROM (SELECT rating FROM members WHERE rating > 1) AS m WHERE rating BETWEEN 2 AND 4": "members.rating",
+	} {
+		a, err := analyzeMixed(sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.NoValues, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}

@@ -14,6 +14,34 @@ import (
 // alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
 // that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
+// tellNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
+func (z *analyzer) tellNoValues() {
+	a := z.out
+	note := func(name string) {
+		if name != "" && !slices.Contains(a.NoValues, name) {
+			a.NoValues = append(a.NoValues, name)
+		}
+	}
+	for _, s := range z.scans {
+		for i, c := range s.scan.Table.Columns {
+			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.scan.Rows != nil {
+				continue
+			}
+			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) {
+				note(a.visibleName(s.scan.Columns[i]))
+			}
+		}
+	}
+	for _, s := range a.Groups.Sources {
+		for _, k := range s.Keys {
+			if a.Groups.Public && len(s.Tuples) == 0 {
+				note(a.visibleName(a.Keys[k].Col))
+			}
+		}
+	}
+	slices.Sort(a.NoValues)
+}
+
 // condition is one over some columns.
 type condition struct {
 	cols []plan.ColID

@@ -143,6 +143,9 @@ func farBeyond(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choic
 // endLines warn of bounds at an end of their candidates, with the cure.
 func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
+	if a.Groups.Public && len(a.Keys) > 0 && a.Groups.Count == 0 {
+		return nil // there is no group of which a bound could cut
+	}
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
@@ -158,7 +161,11 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			continue
 		}
 		if r.Chosen.TooFew(c) {
-			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
+			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL", c.Index+1); len(a.NoValues) > 0 {
+				out = append(out, line) // (1) of run.warnings says why, and no price mends that
+			} else {
+				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that")
+			}
 			continue
 		}
 		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {

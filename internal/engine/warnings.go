@@ -83,10 +83,10 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups []string
+	var lost, noPerson, groups, none []string
 	for _, a := range list {
 		if a != nil {
-			lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+			lost, noPerson, groups, none = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...), append(none, a.NoValues...)
 		}
 	}
 	say := func(columns []string, words string) {
@@ -96,6 +96,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
+	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
 	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
 	return lines
 }
@@ -157,11 +158,14 @@ func (r *run) raised(err error) {
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *run) noValue(fn plan.AggFunc) {
 	words := "rows after noise, or values that do not differ"
+	noValues := slices.ContainsFunc(r.stages, func(st *stage) bool { return len(st.an.NoValues) > 0 })
 	switch fn {
 	case plan.Avg:
 		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
-		words = "people after noise to show a value of any, as no range is declared; a larger dpsql.epsilon needs fewer"
+		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
+			words += "; a larger dpsql.epsilon needs fewer"
+		}
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
 }

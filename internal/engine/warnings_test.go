@@ -49,3 +49,22 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
+func TestNoPublicValueMeetsConditions(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const none = "the conditions keep none of the public values of encounters.readmitted"
+	for sql, want := range map[string]bool{
+		"select readmitted, sum(free) from encounters where readmitted = 'wbe' group by 1": true,
+		"select readmitted, count(*) from encounters where readmitted = 'wbe' group by 1":  true,
+		"select sum(free) from encounters where readmitted = 'wbe'":                        true,
+		"select max(free) from encounters where readmitted = 'wbe'":                        true,
+		"select max(free) from encounters where readmitted = 'NO' and days > 1000":         false,
+	} {
+		_, a := ask(t, s, sql)
+		all := strings.Join(a.Warnings, "\n")
+		if strings.Contains(all, none) != want || strings.Contains(all, "a larger dpsql.epsilon") == want || strings.Contains(explained(t, s, sql), none) != want {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
