@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -218,7 +219,12 @@ func (r *run) openLines(a *asked) (lines []string) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; %s is NULL, and WHERE with BETWEEN gives it an end", fn, rankWords(a.an, e, i), end)
+		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; ", fn, rankWords(a.an, e, i))
+		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
+			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
+		} else {
+			line += fmt.Sprintf("%s is NULL, that of %s(greatest(lo, least(x, hi))) is not: with constants of your own, as which what is outside counts", end, fn)
+		}
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += "; values beyond " + ends + " count as these"
 		}

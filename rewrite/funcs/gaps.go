@@ -84,7 +84,7 @@ var gapRules = []gapRule{
 	{rare("timestamps that are infinite or more than 292,000 years apart"), "", both(named("-", "age"), func(f *Func, _ []sqltype.Type) bool {
 		return f.Result == span && (f.Args[0] == stamp || f.Args[0] == zoned)
 	})},
-	{rare("numerics of more than 38 digits"), DuckDB, func(f *Func, _ []sqltype.Type) bool {
+	{atEnd("numerics of more than 38 digits"), DuckDB, func(f *Func, _ []sqltype.Type) bool {
 		return len(f.Args) == 2 && f.Args[0] == numeric && f.Args[1] == numeric && (f.Result == numeric || f.Result == yes)
 	}},
 	{atEnd("times after 294246-12-31"), DuckDB, timesOfDuckDB},
