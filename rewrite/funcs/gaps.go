@@ -56,7 +56,7 @@ var gapRules = []gapRule{
 	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time"}, "", castFromText(day)},
 	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time such as 13:02:03.5 or 1:02 PM"}, "", castFromText(stamp)},
 	{Gap{Words: "texts in other forms than 13:02, 13:02:03.5, 1:02 PM, 1302 or 130203"}, "", castFromText(clock)},
-	{atEnd("numbers of more than 1000 bytes or in hexadecimal"), "", func(f *Func, types []sqltype.Type) bool {
+	{rare("numbers of more than 1000 bytes or in hexadecimal"), "", func(f *Func, types []sqltype.Type) bool {
 		return castFromText(sqltype.OIDFloat4)(f, types) || castFromText(f8)(f, types) || castFromText(numeric)(f, types)
 	}},
 	{Gap{Words: "texts that are not written as the format, or have years of other than four digits"}, "", named("to_date")},
