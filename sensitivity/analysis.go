@@ -58,6 +58,8 @@ type Analysis struct {
 	Lost, NoPerson []string
 	// NoValues names the columns of whose public values the conditions keep none, and so no group, or hardly any row.
 	NoValues []string
+	// Unlisted are texts that conditions ask columns for of which no values are public: they may be misspelt.
+	Unlisted []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
 	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.

@@ -124,6 +124,32 @@ func TestJoinsLoseRows(t *testing.T) {
 	}
 }
 
+// TestUnlisted: texts that conditions ask for, of columns without public values, may be misspelt.
+func TestUnlisted(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT count(*) FROM notes WHERE tag = 'wbe'":                               "wbe",
+		"SELECT tag, count(*) FROM notes WHERE 'wbe' = tag AND stars > 3 GROUP BY 1": "wbe",
+		"SELECT count(*) FROM notes WHERE tag IN ('wbe', 'app')":                     "wbe app",
+		"SELECT count(*) FROM (SELECT tag AS x FROM notes) AS n WHERE x = 'wbe'":     "wbe",
+		"SELECT count(*) FROM notes WHERE kind = 'a'":                                "",
+		"SELECT count(*) FROM notes WHERE stars = 3":                                 "",
+		"SELECT count(*) FROM notes WHERE tag NOT IN ('wbe')":                        "",
+		"SELECT count(*) FROM notes WHERE tag <> 'wbe'":                              "",
+		"SELECT count(*) FILTER (WHERE tag = 'wbe') FROM notes":                      "",
+	} {
+		q, err := boundIn(mixed+"notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  tag text\n  stars int4\n  kind text values=a|b\n", sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := sensitivity.Analyze(context.Background(), q, options())
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.Unlisted, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
 // TestNoValues: where conditions keep none of the public values of a column it is named, whether groups are of it or not.
 func TestNoValues(t *testing.T) {
 	for sql, want := range map[string]string{

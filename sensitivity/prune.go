@@ -32,6 +32,11 @@ func (z *analyzer) tellNoValues() {
 			}
 		}
 	}
+	for _, b := range z.blocks {
+		for _, x := range b.conds {
+			z.noteUnlisted(x)
+		}
+	}
 	for _, s := range a.Groups.Sources {
 		for _, k := range s.Keys {
 			if a.Groups.Public && len(s.Tuples) == 0 {
@@ -40,6 +45,53 @@ func (z *analyzer) tellNoValues() {
 		}
 	}
 	slices.Sort(a.NoValues)
+}
+
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public.
+func (z *analyzer) noteUnlisted(x plan.Scalar) {
+	var of plan.Scalar
+	var texts []plan.Scalar
+	switch n := x.(type) {
+	case *plan.Call:
+		if n.Fn.Name != "=" || len(n.Args) != 2 {
+			return
+		}
+		if of, texts = n.Args[0], n.Args[1:]; isTextConst(n.Args[0]) {
+			of, texts = n.Args[1], n.Args[:1]
+		}
+	case *plan.In:
+		if n.Not {
+			return
+		}
+		of, texts = n.X, n.List
+	default:
+		return
+	}
+	c, ok := uncast(of).(*plan.Col)
+	if !ok {
+		return
+	}
+	id := z.base(c.ID)
+	s := z.owner[id]
+	if s == nil || !s.private() || s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain != nil {
+		return
+	}
+	for _, t := range texts {
+		if t, is := t.(*plan.Const); is {
+			if text, is := t.Value.(string); is && !slices.Contains(z.out.Unlisted, text) {
+				z.out.Unlisted = append(z.out.Unlisted, text)
+			}
+		}
+	}
+}
+
+func isTextConst(x plan.Scalar) bool {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return false
+	}
+	_, ok = c.Value.(string)
+	return ok
 }
 
 // condition is one over some columns.

@@ -164,7 +164,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL", c.Index+1); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
-				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that")
+				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}
 			continue
 		}
@@ -188,6 +188,17 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, mends(cures(a, c, end == "the least" || !all))))
 	}
 	return out
+}
+
+// misspelt says that people may be few because a text of the statement is no value.
+func misspelt(a *sensitivity.Analysis) string {
+	switch n := len(a.Unlisted); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return ", if '" + a.Unlisted[0] + "' is spelt as people have it: no public list has it"
+	}
+	return ", if the texts of the conditions are spelt as people have them: no public list has them"
 }
 
 // cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.

@@ -50,6 +50,18 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
+func TestMisspelt(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const words = "mend that, if 'wbe' is spelt as people have it: no public list has it"
+	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
+		_, a := ask(t, s, sql)
+		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
+
 // TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
 func TestNoPublicValueMeetsConditions(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
