@@ -57,6 +57,10 @@ type Analysis struct {
 	Split Split
 	// Lost names the columns whose NULL drops rows, for want of a unit, by the policy; NoPerson those that drop them because the statement takes them for the person.
 	Lost, NoPerson []string
+	// NoValues names the columns of whose public values the conditions keep none, and so no group, or hardly any row.
+	NoValues []string
+	// Unlisted are texts that conditions ask columns for of which no values are public: they may be misspelt.
+	Unlisted []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
 	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.
@@ -139,7 +143,6 @@ type GroupLimit struct {
 	Why     string
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
 	Cap *Choice
-	All bool // Cap's largest edge is all groups that a unit can have
 	// Norm: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound); NoNorm: it is not.
 	Norm Norm
 	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.
@@ -258,6 +261,7 @@ type Choice struct {
 	Index   int      // in Analysis.Choices
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
+	Most    uint64   // the edge that holds all that keys, public groups and declared bounds let one unit have; 0: none does, or none is known
 	Rows    *Choice  // of a sum that is Alone: the choice of its number of rows, by which and the range it ends (measure.Settled); nil: nothing ends it
 }
 

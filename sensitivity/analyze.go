@@ -169,6 +169,7 @@ func (z *analyzer) run() error {
 	z.settle()
 	z.sortMeasures()
 	z.tellLost()
+	z.tellNoValues()
 	return z.check()
 }
 

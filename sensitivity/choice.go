@@ -239,7 +239,7 @@ const (
 // add up over units. For the choice: the number of units whose norm exceeds C changes by 0 or 1, in one direction, for every C. No cap is needed, as the norm is over
 // all groups of the unit: those of the domain, to which the print filters.
 func (z *analyzer) norm(m *Measure, shared *Choice) error {
-	most := m.PerGroup
+	most, isBounded := m.PerGroup, m.Bound == nil
 	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
 	if !m.BoundsSum() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
 		m.Fine = fineParts
@@ -268,12 +268,15 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 	}
 	hi, last := bits.Mul64(most*m.Fine, times)
 	if hi != 0 || last > mostSteps {
-		last = mostSteps
+		last, isBounded = mostSteps, false
 	}
 	first := m.Fine
 	if m.BoundsSum() && m.Fine == 1 {
 		first = fineStart
 	}
 	m.Bound = &Choice{Edges: Ladder(min(first, last), last)}
+	if isBounded {
+		m.Bound.Most = last
+	}
 	return nil
 }

@@ -44,9 +44,9 @@ func TestHintsWordForWord(t *testing.T) {
 		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,
 			`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE "Orders".member_id = m.member_id AND total > 5)`},
 		{`SELECT count(*) FROM (SELECT member_id, total FROM "Orders") a JOIN (SELECT member_id, total FROM "Orders") b ON a.total = b.total`, `Join them along their declared foreign keys`, ``},
-		{`SELECT median(total) FROM "Orders"`, `WHERE with BETWEEN bounds it too, and so does greatest(0, least(total, 10)) in its place.`,
+		{`SELECT median(total) FROM "Orders"`, `greatest(lo, least(total, hi)) counts what is outside as lo or hi, WHERE with BETWEEN leaves it out.`,
 			`SELECT median(greatest(0, least(total, 10))) FROM "Orders"`},
-		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(0, least(a.total, 10)) in its place.`,
+		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(lo, least(a.total, hi)) counts`,
 			`SELECT median(greatest(0, least(a.total, 10))) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`},
 		{`SELECT string_agg(DISTINCT rating::text, ',') FROM members`, `as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.`, ``},
 		{`SELECT stddev(DISTINCT price) FROM items`, `or leave DISTINCT out.`, `SELECT stddev(price) FROM items`},
@@ -91,6 +91,84 @@ func TestNoNullGroups(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.NullGroups, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// TestJoinsLoseRows: a join off the unit tells of the rows without a person that it drops, by the policy and the statement: not where a condition leaves them out, nor where keys or the schema say that there are none.
+func TestJoinsLoseRows(t *testing.T) {
+	for sql, want := range map[string]string{
+		`SELECT count(*) FROM "Orders" a JOIN "Orders" b ON a.total = b.total`:                                                                    "Orders.member_id",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total`:                                                                    "Orders.member_id",
+		`SELECT count(*) FROM members a JOIN members b ON a.rating = b.rating`:                                                                    "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total WHERE o.member_id IS NOT NULL`:                                      "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total WHERE o.member_id > 7`:                                              "",
+		`SELECT count(*) FROM members m JOIN "Orders" o ON m.rating = o.total JOIN members p ON p.member_id = o.member_id`:                        "",
+		`SELECT count(*) FROM items a JOIN items b ON a.price = b.price`:                                                                          "Orders.member_id items.orderId",
+		`SELECT count(*) FROM items a JOIN members b ON a.price = b.rating JOIN "Orders" o ON o."orderId" = a."orderId"`:                          "Orders.member_id",
+		`SELECT rating, count(*) FROM members m JOIN (SELECT total FROM "Orders" WHERE member_id IS NOT NULL) o ON m.rating = o.total GROUP BY 1`: "",
+		`SELECT count(*) FROM "Orders" WHERE member_id < 5`:                                                                                       "",
+	} {
+		q, err := boundIn(mixed, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := options()
+		opts.OffUnit = sensitivity.AnyOffUnit
+		a, err := sensitivity.Analyze(context.Background(), q, opts)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		if got := strings.Join(a.Lost, " "); got != want || len(a.NoPerson)+len(a.NullGroups) > 0 {
+			t.Errorf("%s: %q, %q, %q; want %q", sql, got, a.NoPerson, a.NullGroups, want)
+		}
+	}
+}
+
+// TestUnlisted: texts that conditions ask for, of columns without public values, may be misspelt.
+func TestUnlisted(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT count(*) FROM notes WHERE tag = 'wbe'":                               "wbe",
+		"SELECT tag, count(*) FROM notes WHERE 'wbe' = tag AND stars > 3 GROUP BY 1": "wbe",
+		"SELECT count(*) FROM notes WHERE tag IN ('wbe', 'app')":                     "wbe app",
+		"SELECT count(*) FROM (SELECT tag AS x FROM notes) AS n WHERE x = 'wbe'":     "wbe",
+		"SELECT count(*) FROM notes WHERE kind = 'a'":                                "",
+		"SELECT count(*) FROM notes WHERE stars = 3":                                 "",
+		"SELECT count(*) FROM notes WHERE tag NOT IN ('wbe')":                        "",
+		"SELECT count(*) FROM notes WHERE tag <> 'wbe'":                              "",
+		"SELECT count(*) FILTER (WHERE tag = 'wbe') FROM notes":                      "",
+	} {
+		q, err := boundIn(mixed+"notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  tag text\n  stars int4\n  kind text values=a|b\n", sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := sensitivity.Analyze(context.Background(), q, options())
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.Unlisted, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// TestNoValues: where conditions keep none of the public values of a column it is named, whether groups are of it or not.
+func TestNoValues(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT count(*) FROM members WHERE rating = 7":                                                        "members.rating",
+		"SELECT rating, count(*) FROM members WHERE rating = 7 GROUP BY 1":                                     "members.rating",
+		"SELECT rating, count(*) FROM members WHERE rating > 5 GROUP BY 1":                                     "",
+		"SELECT count(*) FROM members WHERE rating IS NULL":                                                    "",
+		"SELECT count(*) FROM members WHERE rating = 7 OR member_id = 3":                                       "",
+		"SELECT count(*) FROM members":                                                                         "",
+		"SELECT count(*) FILTER (WHERE rating = 7) FROM members":                                               "",
+		"SELECT count(*) FROM (SELECT rating FROM members WHERE rating > 1) AS m WHERE rating BETWEEN 2 AND 4": "members.rating",
+	} {
+		a, err := analyzeMixed(sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.NoValues, " "); got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
 		}
 	}

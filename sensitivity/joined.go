@@ -139,12 +139,14 @@ func (z *analyzer) joinedBody() error {
 	if err != nil {
 		return err
 	}
-	z.personsOnly = true // the leaves are joined by persons
+	z.personsOnly = true              // the leaves are joined by persons
+	z.notNull = plan.NotNull(z.input) // by the statement alone: of the capped leaves nothing is without a unit
 	for _, s := range z.scans {
 		if s.private() && s.unit != 0 {
 			z.noteLost(s)
 		}
 	}
+	z.notNull = nil
 	out := &Joined{}
 	z.out.Joined = out
 	for _, p := range j.list {

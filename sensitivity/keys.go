@@ -128,7 +128,10 @@ func (z *analyzer) limit() {
 			if bounded {
 				most = min(most, per)
 			}
-			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: Ladder(1, most)}, All: bounded && per == most}
+			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: Ladder(1, most)}}
+			if bounded && per == most {
+				a.Limit.Cap.Most = most
+			}
 			break
 		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}

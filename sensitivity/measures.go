@@ -382,19 +382,19 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
-	least, most := "0", "10"
+	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
-		least, most = "interval '0'", "interval '30 days'"
+		such = "; lo and hi are such as interval '30 days'"
 	} else if isDay(x.Type()) {
-		least, most = "date '2000-01-01'", "date '2030-01-01'"
+		such = "; lo and hi are such as date '2030-01-01'"
 	}
 	if c, ok := uncast(x).(*plan.Col); ok {
 		id := z.base(c.ID)
 		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
-			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does greatest(%s, least(%s, %s)) in its place.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), least, z.named(c.ID), most)
+			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, WHERE with BETWEEN leaves it out%s.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), z.named(c.ID), such)
 		}
 	}
-	return err.WithHint("Bound it by constants, as in greatest(%s, least(x, %s)).", least, most)
+	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi%s.", such)
 }
 
 // named is a column as the statement may name it: with its table where another has one of that name.

@@ -15,6 +15,86 @@ import (
 // alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
 // that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
+// tellNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
+func (z *analyzer) tellNoValues() {
+	a := z.out
+	note := func(name string) {
+		if name != "" && !slices.Contains(a.NoValues, name) {
+			a.NoValues = append(a.NoValues, name)
+		}
+	}
+	for _, s := range z.scans {
+		for i, c := range s.scan.Table.Columns {
+			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.scan.Rows != nil {
+				continue
+			}
+			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) {
+				note(a.visibleName(s.scan.Columns[i]))
+			}
+		}
+	}
+	for _, b := range z.blocks {
+		for _, x := range b.conds {
+			z.noteUnlisted(x)
+		}
+	}
+	for _, s := range a.Groups.Sources {
+		for _, k := range s.Keys {
+			if a.Groups.Public && len(s.Tuples) == 0 {
+				note(a.visibleName(a.Keys[k].Col))
+			}
+		}
+	}
+	slices.Sort(a.NoValues)
+}
+
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public.
+func (z *analyzer) noteUnlisted(x plan.Scalar) {
+	var of plan.Scalar
+	var texts []plan.Scalar
+	switch n := x.(type) {
+	case *plan.Call:
+		if n.Fn.Name != "=" || len(n.Args) != 2 {
+			return
+		}
+		if of, texts = n.Args[0], n.Args[1:]; isTextConst(n.Args[0]) {
+			of, texts = n.Args[1], n.Args[:1]
+		}
+	case *plan.In:
+		if n.Not {
+			return
+		}
+		of, texts = n.X, n.List
+	default:
+		return
+	}
+	c, ok := uncast(of).(*plan.Col)
+	if !ok {
+		return
+	}
+	id := z.base(c.ID)
+	s := z.owner[id]
+	if s == nil || !s.private() || s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain != nil {
+		return
+	}
+	for _, t := range texts {
+		if t, is := t.(*plan.Const); is {
+			if text, is := t.Value.(string); is && !slices.Contains(z.out.Unlisted, text) {
+				z.out.Unlisted = append(z.out.Unlisted, text)
+			}
+		}
+	}
+}
+
+func isTextConst(x plan.Scalar) bool {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return false
+	}
+	_, ok = c.Value.(string)
+	return ok
+}
+
 // condition is one over some columns.
 type condition struct {
 	cols []plan.ColID

@@ -310,7 +310,8 @@ func (z *analyzer) noteLost(s *scanInfo) {
 		for _, c := range breaks {
 			mayBeNull := func(c int) bool {
 				if i == 0 {
-					return z.isNullable(scan.Columns[c], stored)
+					allowed, _ := z.allowed(s, scan.Columns[c])
+					return z.isNullable(scan.Columns[c], stored) && allowed(nil) // else a condition leaves it out
 				}
 				return !scan.Table.Columns[c].NotNull
 			}

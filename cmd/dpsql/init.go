@@ -105,6 +105,11 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	if opt.Unit == "" && opt.Merge == nil {
+		for _, l := range owner.Doubts(rels, kind) {
+			_, _ = fmt.Fprintln(i.err, "warning: "+l)
+		}
+	}
 	_, err = out.Write(text)
 	return err
 }

@@ -143,6 +143,9 @@ func farBeyond(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choic
 // endLines warn of bounds at an end of their candidates, with the cure.
 func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
+	if a.Groups.Public && len(a.Keys) > 0 && a.Groups.Count == 0 {
+		return nil // there is no group of which a bound could cut
+	}
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
@@ -158,15 +161,19 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			continue
 		}
 		if r.Chosen.TooFew(c) {
-			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
+			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL", c.Index+1); len(a.NoValues) > 0 {
+				out = append(out, line) // (1) of run.warnings says why, and no price mends that
+			} else {
+				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+			}
 			continue
 		}
 		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.Among(c)) == len(c.Edges)
-		if c == a.Limit.Cap && a.Limit.All && all && edge == c.Edges[len(c.Edges)-1] {
-			continue // nobody can be in more groups
+		if c.Most > 0 && edge == c.Most {
+			continue // nobody can have more
 		}
 		what, told := "groups that one person counts in", "the interval estimates how much"
 		if c.Measure >= 0 {
@@ -181,6 +188,17 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, mends(cures(a, c, end == "the least" || !all))))
 	}
 	return out
+}
+
+// misspelt says that people may be few because a text of the statement is no value.
+func misspelt(a *sensitivity.Analysis) string {
+	switch n := len(a.Unlisted); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return ", if '" + a.Unlisted[0] + "' is spelt as people have it: no public list has it"
+	}
+	return ", if the texts of the conditions are spelt as people have them: no public list has them"
 }
 
 // cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.

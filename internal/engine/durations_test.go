@@ -2,7 +2,9 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,7 +86,7 @@ func TestIntervals(t *testing.T) {
 
 // TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
 func TestHintChains(t *testing.T) {
-	const least, range10 = "greatest(interval '0', least(x, interval '30 days'))", "greatest(0, least(x, 10))"
+	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi."
 	for _, d := range dialects {
 		s := tickets(t, d)
 		for _, c := range []struct {
@@ -104,7 +106,7 @@ func TestHintChains(t *testing.T) {
 			{9000000, []string{"select sum(x) from (select person, sum(cost) as x from tickets group by 1) as t", range10,
 				"select sum(greatest(0, least(x, 1000))) from (select person, sum(cost) as x from tickets group by 1) as t", "round(100 * x)::bigint",
 				"select sum(greatest(0, least(x, 100000))) from (select person, sum(round(100 * cost)::bigint) as x from tickets group by 1) as t"}},
-			{1720800000, []string{"select extract(epoch from percentile_disc(0.5) within group (order by opened_at + interval '0')) from tickets", "greatest(date '2000-01-01', least(x, date '2030-01-01'))",
+			{1720800000, []string{"select extract(epoch from percentile_disc(0.5) within group (order by opened_at + interval '0')) from tickets", "greatest(lo, least(x, hi)): what is outside counts as lo or hi; lo and hi are such as date '2030-01-01'",
 				"select extract(epoch from percentile_disc(0.5) within group (order by greatest(date '2000-01-01', least(opened_at, date '2030-01-01')))) from tickets"}},
 		} {
 			for i := 0; i < len(c.steps); i += 2 {
@@ -122,6 +124,30 @@ func TestHintChains(t *testing.T) {
 					t.Errorf("%s: %s: %v", d, c.steps[i], err)
 				}
 			}
+		}
+	}
+}
+
+// TestHintsOfExtremes: of MIN and MAX without a range the warning says what has an interval with two ends, and that has one.
+func TestHintsOfExtremes(t *testing.T) {
+	const number, times = "(greatest(lo, least(x, hi))) is not: with constants of your own", "(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not"
+	s := tickets(t, backend.DuckDB)
+	for _, c := range []struct{ fn, x, where, hint, then, thenWhere string }{
+		{"max", "opened_at", "", "of times are NULL, those of max" + times, "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"min", "opened_at::date", "", "of times are NULL, those of min" + times, "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"max", "closed_at - opened_at", "", "dp_high is NULL, that of max" + number, "greatest(interval '0', least(closed_at - opened_at, interval '300 days'))", ""},
+		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL, that of min" + number, "greatest(interval '0', least(took, interval '300 days'))", ""},
+		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL, that of max" + number, "greatest(0, least(cost * 2, 1000))", ""},
+	} {
+		ends := func(x, where string) *Answer {
+			_, a := ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))
+			return a
+		}
+		if a := ends(c.x, c.where); !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, c.hint) }) || a.Rows[0][0] != nil && a.Rows[0][1] != nil {
+			t.Errorf("%s: %v, %q", c.x, a.Rows, a.Warnings)
+		}
+		if a := ends(c.then, c.thenWhere); slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "only the rank") }) || a.Rows[0][0] == nil || a.Rows[0][1] == nil {
+			t.Errorf("%s: %v, %q", c.then, a.Rows, a.Warnings)
 		}
 	}
 }

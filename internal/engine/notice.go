@@ -62,6 +62,7 @@ func (r *run) notice(ctx context.Context) string {
 	default:
 		text = "spent: " + priceLine(whole, s.filter.Order)
 	}
+	text += keptWords(list)
 	for i, a := range list {
 		if !a.free && a.older > 0 {
 			text += "; " + stageWord(i, list) + olderWords(a.older)
@@ -81,6 +82,16 @@ func (r *run) notice(ctx context.Context) string {
 		}
 	}
 	return text
+}
+
+// keptWords say that what was estimated of lost mass stays that of the first release, whatever was paid since, and what asks anew.
+func keptWords(list []*asked) string {
+	for _, a := range list {
+		if a.release.Before() != nil && a.an.LosesAny() {
+			return fmt.Sprintf("; bounds, and how much they cut, are known as at price %s, of the first release: SET dpsql.fresh = on asks anew, at the whole price", number(a.release.Plan.Price))
+		}
+	}
+	return ""
 }
 
 // unseenWords say what no interval holds: what a few people have far beyond all others.

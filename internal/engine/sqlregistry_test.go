@@ -174,7 +174,7 @@ looked up here. What the columns say:
 func writeGaps(page *bytes.Buffer) {
 	page.WriteString("\n### What becomes NULL\n\nOver private rows these values become NULL, although PostgreSQL may give a result. Such a row can then drop out of a condition or an aggregate.\n" +
 		"A statement that could meet one says so: in EXPLAIN, and as a WARNING with its answer. The warning follows from the statement's text alone, whether or not such a row exists.\n" +
-		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session.\n\n" +
+		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session; of the ends of a type (\"end\") only EXPLAIN tells.\n\n" +
 		"| values | rare | functions, operators, casts | backends |\n|---|---|---|---|\n")
 	type gap struct {
 		funcs.Gap
@@ -220,7 +220,7 @@ func writeGaps(page *bytes.Buffer) {
 		slices.Sort(l.names)
 		slices.Sort(l.on)
 		slices.Reverse(l.on)
-		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", l.Words, map[bool]string{true: "rare"}[l.Rare], strings.Join(l.names, ", "), strings.Join(l.on, ", "))
+		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", l.Words, map[bool]string{true: "end"}[l.AtEnd]+map[bool]string{true: "rare"}[l.Rare && !l.AtEnd], strings.Join(l.names, ", "), strings.Join(l.on, ", "))
 	}
 }
 

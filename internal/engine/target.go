@@ -278,27 +278,33 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	if size == 0 && p.world.policy.Population.MostOf(st.an.Units()) > 0 && st.an.Groups.Public && !filtered(st.an) {
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
+	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
 	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an, st.an.Formulas[n.formula]) })
+	if len(st.an.Choices) > 0 { // first of all: no size makes bounds known
+		hint := once
+		if ofRowsAlone(st.an) && p.under.clip == 0 && !slices.ContainsFunc(named, func(n namedAggregate) bool {
+			return t.relative && !(math.Abs(valueAt(st.an, st.an.Formulas[n.formula], 1)) > 0)
+		}) {
+			if hint += " Or SET dpsql.clip to the number of rows of a person that shall count"; rows == 0 && sized {
+				hint += ", and dpsql.expected_size to the number of rows that a group has, about"
+			}
+			hint += "."
+		}
+		return nil, sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t).WithHint("%s", hint)
+	}
 	if rows == 0 && sized {
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "how large this statement's groups are is not known, and so not at which price it has an error of %s", t).
-			WithHint("SET dpsql.expected_size to the number of rows that a group has, about; or ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
-	}
-	if len(st.an.Choices) > 0 {
-		unknown := sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t)
-		if ofRowsAlone(st.an) && p.under.clip == 0 {
-			return nil, unknown.WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release. Or SET dpsql.clip.")
-		}
-		return nil, unknown.WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
+			WithHint("SET dpsql.expected_size to the number of rows that a group has, about. " + once)
 	}
 	for _, n := range named {
 		f := st.an.Formulas[n.formula]
 		if f.Kind == sensitivity.IsAvg && ofDistinct(st.an, f) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.name, t).
-				WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
+				WithHint(once)
 		}
 		if t.relative && !(math.Abs(valueAt(st.an, f, rows)) > 0) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how large %q will be is not known, and so not at which price it has an error of %s", n.name, t).
-				WithHint("SET dpsql.target_error to a number in place of a part; or ask once at a small price with SET dpsql.target_error = off.")
+				WithHint("SET dpsql.target_error to a number in place of a part. Or: " + once)
 		}
 	}
 	from = fmt.Sprintf("for %g rows a group, %s", max(1, math.Round(rows)), from)
@@ -308,9 +314,10 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	return &widths{within: p.widthsAt(st, t, rows, named), from: from}, nil
 }
 
-// ofRowsAlone: all that is chosen is how many rows of a person count, which dpsql.clip would say: not how many groups, how long vectors are, how often joined values occur, or what passes between two people.
+// ofRowsAlone: all that is chosen is how many rows of a person count, which dpsql.clip would say: not what values add up to without a range, how many groups, how long vectors are, how often joined values occur, or what passes between two people.
 func ofRowsAlone(a *sensitivity.Analysis) bool {
-	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && a.Limit.Norm == 0
+	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && a.Limit.Norm == 0 &&
+		!slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound != nil && m.BoundsSum() && !m.Declared })
 }
 
 // filtered: some rows are left out, so the population tells nothing of how many are kept.

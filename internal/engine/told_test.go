@@ -235,6 +235,24 @@ func TestEndsOfCaps(t *testing.T) {
 	}
 }
 
+// TestEndsOfNorms: a norm that holds whatever a person may have in the public groups cuts nothing, so nothing is said of it; of rows that no key bounds the last candidate is told.
+func TestEndsOfNorms(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	set(t, s, "dpsql.bounding", "l2")
+	for sql, most := range map[string]uint64{"select kind_id, count(distinct patient_id) from encounters group by 1": 512, "select kind_id, count(*) from encounters group by 1": 0} {
+		ask(t, s, sql)
+		an, r := s.last.releases[0].an, s.last.releases[0].release
+		if an.Limit.Norm == 0 || len(an.Choices) != 1 || an.Choices[0].Most != most {
+			t.Fatalf("%s: %+v, %+v", sql, an.Limit, an.Choices)
+		}
+		fake := *r
+		fake.Chosen, fake.Lost = measure.Chosen{int(r.Plan.Among(an.Choices[0])) - 1}, nil
+		if got := strings.Join(endLines(an, &fake), "\n"); strings.Contains(got, "is the largest candidate") != (most == 0) {
+			t.Errorf("%s: %q", sql, got)
+		}
+	}
+}
+
 // TestEndsOfTimes: what is made of times has no range in the policy, so the cure is in the statement.
 func TestEndsOfTimes(t *testing.T) {
 	s := tickets(t, backend.DuckDB)

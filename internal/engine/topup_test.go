@@ -373,3 +373,22 @@ func TestRehearseTopUps(t *testing.T) {
 		}
 	}
 }
+
+// TestNoticeOfTopUps: of a release that was topped up the NOTICE says that bounds and what they cut are known as at its first price, and what asks anew; so it does of its repeats. Declared bounds cut nothing that is estimated.
+func TestNoticeOfTopUps(t *testing.T) {
+	const words = "; bounds, and how much they cut, are known as at price 0.1, of the first release: SET dpsql.fresh = on asks anew, at the whole price"
+	for i, edits := range [][]string{autoEdits, autoEdits[4:]} {
+		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		set(t, s, "dpsql.notices", "brief")
+		for k, epsilon := range []string{"0.1", "1", "1"} {
+			set(t, s, "dpsql.epsilon", epsilon)
+			if _, a := ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) != (i == 0 && k > 0) {
+				t.Errorf("%d, %d: %s", i, k, a.Notice)
+			}
+		}
+		set(t, s, "dpsql.fresh", "on")
+		if _, a := ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) {
+			t.Error(a.Notice)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -83,10 +84,10 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups []string
+	var lost, noPerson, groups, none []string
 	for _, a := range list {
 		if a != nil {
-			lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+			lost, noPerson, groups, none = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...), append(none, a.NoValues...)
 		}
 	}
 	say := func(columns []string, words string) {
@@ -96,6 +97,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
+	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
 	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
 	return lines
 }
@@ -109,9 +111,9 @@ func (p *Prepared) omitted() []string {
 	return omitted(list...)
 }
 
-// newGaps are those that the session is warned of now: those of rare values once a session.
+// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
 func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
-	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] })
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
 	for _, g := range gaps {
 		if s.warned == nil {
 			s.warned = map[string]bool{}
@@ -157,11 +159,14 @@ func (r *run) raised(err error) {
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *run) noValue(fn plan.AggFunc) {
 	words := "rows after noise, or values that do not differ"
+	noValues := slices.ContainsFunc(r.stages, func(st *stage) bool { return len(st.an.NoValues) > 0 })
 	switch fn {
 	case plan.Avg:
 		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
-		words = "people after noise to show a value of any, as no range is declared; a larger dpsql.epsilon needs fewer"
+		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
+			words += "; a larger dpsql.epsilon needs fewer"
+		}
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
 }
@@ -214,7 +219,12 @@ func (r *run) openLines(a *asked) (lines []string) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; %s is NULL, and WHERE with BETWEEN gives it an end", fn, rankWords(a.an, e, i), end)
+		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; ", fn, rankWords(a.an, e, i))
+		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
+			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
+		} else {
+			line += fmt.Sprintf("%s is NULL, that of %s(greatest(lo, least(x, hi))) is not: with constants of your own, as which what is outside counts", end, fn)
+		}
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += "; values beyond " + ends + " count as these"
 		}

@@ -28,6 +28,7 @@ func TestWarnings(t *testing.T) {
 			{"select diag::date, count(*) from encounters group by 1", []string{ofDate}, ""},
 			{"select sum(days) filter (where lpad(diag, 3) = 'abc') from encounters", []string{ofLong}, ofLong},
 			{"select sum(days) filter (where lpad(diag, 4) = 'abcd') from encounters", nil, ofLong},
+			{"select count(*) from encounters where width_bucket(score, 0::float8, 1::float8, 5) = 2", nil, "functions and operators of this statement give NULL for bounds and numbers of buckets near the ends of their types; PostgreSQL"}, // which EXPLAIN alone tells
 			{"select count(*) from encounters where readmitted like '%0' and diag like 'a\\%' and '1:02 PM'::time > '12:00'", nil, ""},
 			{"select count(*) from encounters where diag::integer > 7 and diag::uuid is null and diag::boolean", nil, ""},
 		} {
@@ -45,6 +46,37 @@ func TestWarnings(t *testing.T) {
 			if of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.HasSuffix(w, valueThere) }); !slices.Equal(of, c.want) {
 				t.Errorf("%s: %s: %q", d, c.sql, of)
 			}
+		}
+	}
+}
+
+// TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
+func TestMisspelt(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const words = "mend that, if 'wbe' is spelt as people have it: no public list has it"
+	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
+		_, a := ask(t, s, sql)
+		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
+
+// TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
+func TestNoPublicValueMeetsConditions(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const none = "the conditions keep none of the public values of encounters.readmitted"
+	for sql, want := range map[string]bool{
+		"select readmitted, sum(free) from encounters where readmitted = 'wbe' group by 1": true,
+		"select readmitted, count(*) from encounters where readmitted = 'wbe' group by 1":  true,
+		"select sum(free) from encounters where readmitted = 'wbe'":                        true,
+		"select max(free) from encounters where readmitted = 'wbe'":                        true,
+		"select max(free) from encounters where readmitted = 'NO' and days > 1000":         false,
+	} {
+		_, a := ask(t, s, sql)
+		all := strings.Join(a.Warnings, "\n")
+		if strings.Contains(all, none) != want || strings.Contains(all, "a larger dpsql.epsilon") == want || strings.Contains(explained(t, s, sql), none) != want {
+			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}
 }

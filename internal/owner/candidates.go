@@ -2,6 +2,7 @@ package owner
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,6 +70,54 @@ func (s *schema) candidates() []Candidate {
 	slices.SortStableFunc(out, func(a, b Candidate) int { return cmp.Compare(b.Score, a.Score) })
 	return out
 }
+
+// Doubts says why the first candidate may not be who is to be protected, and what to do; nothing where it looks like people.
+func Doubts(rels []sqltype.Relation, backend string) []string {
+	s, err := newSchema(rels, backend)
+	if err != nil {
+		return nil
+	}
+	if list := s.candidates(); len(list) > 0 {
+		return s.doubts(list[0])
+	}
+	return nil
+}
+
+func (s *schema) doubts(c Candidate) []string {
+	if c.People {
+		return nil
+	}
+	table := inComment(s.spell(s.find(c.Schema, c.Table)))
+	out := []string{fmt.Sprintf("%s is a guess: nothing says that rows of %s are people. What is hidden is one row of it, not a person who has several.", inComment(c.Name), table)}
+	if list := s.personColumns(); len(list) > 0 {
+		return append(out, "These columns look as if they name people: "+strings.Join(list, ", ")+". To protect them, run dpsql init --unit "+list[0])
+	}
+	return append(out, "If a column says whose the rows are, run dpsql init --unit table.column")
+}
+
+// personColumns are columns by whose names a row belongs to somebody, though no table of these people is there.
+func (s *schema) personColumns() (out []string) {
+	for _, t := range s.tables {
+		for _, c := range t.rel.Columns {
+			w := words(c.Name)
+			of := slices.Contains(contactColumns, strings.Join(w, "_"))
+			if n := len(w); n > 0 && slices.Contains([]string{"id", "no", "nr", "number", "key"}, w[n-1]) {
+				of = n > 1 && peopleNames[singular(w[n-2])] > 0
+			} else if n > 0 {
+				of = of || peopleNames[singular(w[n-1])] > 0
+			}
+			if of && t.proposable() && policy.CanBeUnit(c.Type) && writableName(c.Name) && len(out) < mostNamed {
+				out = append(out, inComment(policy.Qualified(s.policySchema(t), t.rel.Name, c.Name)))
+			}
+		}
+	}
+	return out
+}
+
+// contactColumns hold one value a person, mostly.
+var contactColumns = []string{"email", "e_mail", "email_address", "ssn", "social_security_number", "username"}
+
+const mostNamed = 5
 
 // keyColumn is the column that stands for a row: a key of one column that a constraint enforces. Files have none: there a column
 // named like one will do, which opening them checks.

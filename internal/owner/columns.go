@@ -40,7 +40,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 	}
 	say := func(format string, args ...any) { l.note += "; " + fmt.Sprintf(format, args...) }
 	fact := t.facts()[c.Name]
-	keys, allowed := fact.spelled(c)
+	keys, allowed := fact.spelled(c, !t.oneRow)
 	switch {
 	case !writableName(c.Name):
 		l.live = false

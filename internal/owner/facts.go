@@ -279,11 +279,12 @@ func either(a, b map[string]fact) map[string]fact {
 	return out
 }
 
-// What is proposed as it is: longer lists are the owner's choice, and of wider ranges each statement finds a tighter bound.
+// What is proposed as it is. Longer lists are the owner's choice. Where a person has one row, noise is for the whole range, and where its leaves are wide, MIN and MAX tell values of them less finely.
 const (
 	mostValues = 50
-	wholeRange = 20 // values of a range that are listed too
-	wideRange  = 10_000
+	wholeRange = 20      // values of a range that are listed too
+	wideRange  = 10_000  // where a person has one row
+	mostSteps  = 1 << 20 // of the type, where bounds are chosen within a range
 )
 
 // spelled is an end as a policy has it: a time of day is written with signs of YAML's.
@@ -294,8 +295,16 @@ func (e *end) spelled() string {
 	return e.text
 }
 
-// spelled are the policy's keys for what the schema says of a column, and what else is to be said of it.
-func (f fact) spelled(c sqltype.RelationColumn) (keys []string, note string) {
+// otherEnd says what a range of which the schema knows one end is for; of types that need one, the column's line says so.
+func otherEnd(t sqltype.Type, text, other string) string {
+	if policy.NeedsRange(t) {
+		return ""
+	}
+	return fmt.Sprintf("; range: %s with the %s value that makes sense ends the intervals of MIN and MAX", text, other)
+}
+
+// spelled are the policy's keys for what the schema says of a column, and what else is to be said of it. isChosen says that statements choose bounds within a range.
+func (f fact) spelled(c sqltype.RelationColumn, isChosen bool) (keys []string, note string) {
 	var values []string
 	switch lo, hi := f.lo, f.hi; {
 	case f.listed && len(f.values) > 0 && len(f.values) <= mostValues:
@@ -311,8 +320,13 @@ func (f fact) spelled(c sqltype.RelationColumn) (keys []string, note string) {
 	case lo != nil && hi != nil && policy.CheckRange(lo.text, hi.text, c.Type) == nil:
 		text := fmt.Sprintf("range: [%s, %s]", lo.spelled(), hi.spelled())
 		width := hi.at.Sub(lo.at)
-		if c.Type.IsNumber() && !policy.NeedsRange(c.Type) && width.GreaterThan(decimal.NewFromInt(wideRange)) {
-			return nil, text + " is what the database allows; left out, each statement finds a tighter one"
+		isWide := width.GreaterThan(decimal.NewFromInt(wideRange))
+		if isChosen {
+			_, scale, _ := c.Type.NumericMod()
+			isWide = width.Shift(int32(scale)).GreaterThan(decimal.NewFromInt(mostSteps)) //nolint:gosec // at most 1,000
+		}
+		if c.Type.IsNumber() && !policy.NeedsRange(c.Type) && isWide {
+			return nil, text + " is what the database allows, and ends the intervals of MIN and MAX; left out, each statement finds a tighter bound"
 		}
 		keys, note = append(keys, text), "the database allows no others"
 		if n := width.IntPart(); c.Type.IsInteger() && n < wholeRange {
@@ -321,9 +335,9 @@ func (f fact) spelled(c sqltype.RelationColumn) (keys []string, note string) {
 			}
 		}
 	case lo != nil && !c.Type.IsString():
-		note = "the database allows nothing below " + inComment(lo.text)
+		note = "the database allows nothing below " + inComment(lo.text) + otherEnd(c.Type, "["+lo.spelled()+", ]", "highest")
 	case hi != nil && !c.Type.IsString():
-		note = "the database allows nothing above " + inComment(hi.text)
+		note = "the database allows nothing above " + inComment(hi.text) + otherEnd(c.Type, "[ , "+hi.spelled()+"]", "lowest")
 	}
 	if len(values) > 0 {
 		if !c.NotNull {

@@ -18,17 +18,18 @@ func TestFactsOfDatabases(t *testing.T) {
 	t.Setenv("ANALYST_VERIFIER", verifier)
 	ctx := context.Background()
 	both := []string{
-		"CREATE TABLE customers (customer_id int PRIMARY KEY, active boolean, paid boolean NOT NULL)",
+		"CREATE TABLE customers (customer_id int PRIMARY KEY, active boolean, paid boolean NOT NULL, income int CHECK (income BETWEEN 0 AND 50000))",
 		"CREATE TABLE zones (zone_id int PRIMARY KEY, borough text, zone_name text)",
 		`CREATE TABLE reviews (review_id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customers (customer_id), pickup int REFERENCES zones (zone_id), dropoff int REFERENCES zones (zone_id), mood MOOD,
 			rating int CHECK (rating BETWEEN 1 AND 5), stars smallint NOT NULL CHECK (stars >= 1 AND 3 >= stars), score double precision CHECK (score > 0 AND score <= 1.5),
 			status varchar(20) CHECK (status IN ('new', 'it''s done')), "Odd Plan" text NOT NULL CHECK ("Odd Plan" IN ('free', 'paid')), size int CHECK (size IN (1, 2, -3)),
-			born date CHECK (born BETWEEN '1900-01-01' AND '2030-12-31'), grade text CHECK (grade IS NULL OR grade = 'a' OR grade = 'b'), amount int CHECK (amount BETWEEN 0 AND 1000000))`,
+			born date CHECK (born BETWEEN '1900-01-01' AND '2030-12-31'), grade text CHECK (grade IS NULL OR grade = 'a' OR grade = 'b'), amount int CHECK (amount BETWEEN 0 AND 1000000), huge int CHECK (huge >= 0 AND huge <= 200000000), half int CHECK (half >= 0))`,
 	}
 	lines := []string{
 		"active: {values: [true, false, null]}", "paid: {values: [true, false]}", "# zones: {public: true}", "mood: {values: [sad, ok, null]}", "rating: {range: [1, 5], values: [1, 2, 3, 4, 5, null]}",
 		"stars: {range: [1, 3], values: [1, 2, 3]}", "score: {range: [0, 1.5]}", "status: {values: [new, \"it's done\", null]}", `"Odd Plan": {values: [free, paid]}`, "size: {values: [1, 2, -3, null]}",
-		"born: {range: [1900-01-01, 2030-12-31]}", "grade: {values: [a, b, null]}", "range: [0, 1000000] is what the database allows",
+		"born: {range: [1900-01-01, 2030-12-31]}", "grade: {values: [a, b, null]}", "amount: {range: [0, 1000000]}", "range: [0, 200000000] is what the database allows, and ends the intervals of MIN and MAX", "range: [0, 50000] is what the database allows",
+		"the database allows nothing below 0; range: [0, ] with the highest value that makes sense ends the intervals of MIN and MAX",
 	}
 	proposed := func(t *testing.T, b backend.Backend, kind, url string, lines ...string) {
 		t.Helper()

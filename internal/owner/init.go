@@ -133,8 +133,8 @@ func (w *writer) unit(opt InitOptions, candidates []Candidate) {
 	if opt.Unit != "" {
 		return
 	}
-	if !candidates[0].People {
-		w.add("# A guess: nothing in its name or columns says that its rows are people. Run dpsql init --unit table.column for another one.")
+	for _, l := range s.doubts(candidates[0]) {
+		w.add("# WARNING: " + l)
 	}
 	var others []string
 	for _, c := range candidates[1:] {

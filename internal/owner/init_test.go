@@ -3,6 +3,7 @@ package owner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,6 +172,31 @@ func TestPasswordStaysOut(t *testing.T) {
 		}
 		if strings.Contains(string(out), url) != kept || strings.Contains(string(out), "hunter2") || strings.Contains(string(out), "env:"+URLVariable) == kept {
 			t.Errorf("%s:\n%s", url, out)
+		}
+	}
+}
+
+// TestNoPeople: where no table looks like people the unit is a guess that hides rows of something else: the policy says so at the top, and names the columns that look as if they name people.
+func TestNoPeople(t *testing.T) {
+	for schema, want := range map[string][]string{
+		"table orders\n  order_id int key\n  customer_id int\n  email text\n  total int\ntable items\n  item_id int key\n  order_id int\n  fk order_id -> orders order_id\n": {
+			"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.",
+			"These columns look as if they name people: orders.customer_id, orders.email. To protect them, run dpsql init --unit orders.customer_id"},
+		"table orders\n  order_id int key\n  total int\n": {"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.", "If a column says whose the rows are, run dpsql init --unit table.column"},
+		"table customers\n  id int key\n": nil,
+	} {
+		rels := readSchema(t, "public", schema)
+		out, err := Init(rels, InitOptions{Dataset: "shop", Backend: "postgres", URL: "postgres://reader@db/shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Doubts(rels, "postgres"); !slices.Equal(got, want) || strings.Count(string(out), "# WARNING: ") != len(want) {
+			t.Errorf("%q\n%s", got, out)
+		}
+		for _, l := range want {
+			if !strings.Contains(string(out), "\n# WARNING: "+l+"\n") {
+				t.Errorf("no %q in\n%s", l, out)
+			}
 		}
 	}
 }

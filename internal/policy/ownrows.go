@@ -189,7 +189,10 @@ func (b *binding) carriesOn(bt *boundTable) {
 			continue
 		}
 		unit := quoteName(as.Columns[as.UnitCol].Name)
-		cure := fmt.Sprintf("make %s NOT NULL, or lead to %s without it: unit: %s", unit, path.parent, coalesced(withoutColumn(path, as.Columns[as.UnitCol].Name), bt.decl.others))
+		cure := fmt.Sprintf("make %s NOT NULL", unit)
+		if way := pathWithout(path, as.Columns[as.UnitCol].Name); len(bt.mayLack(&plan.Table{UnitCol: -1}, way)) == 0 { // else rows that have the person alone would be lost to that person
+			cure += fmt.Sprintf(", or lead to %s without it: unit: %s", path.parent, coalesced(arrow(way.columns, way.parent, way.parentColumns), bt.decl.others))
+		}
 		if bt.decl.withoutUnit.text == withoutOwn {
 			b.add(bt.decl.withoutUnit.position, "table %s: rows_without_unit: own: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
 			continue
@@ -212,15 +215,15 @@ func (b *binding) carriesOn(bt *boundTable) {
 	}
 }
 
-// withoutColumn spells a way without one of its columns.
-func withoutColumn(path *pathDecl, name string) string {
-	var own, theirs []string
+// pathWithout is a way without one of its columns.
+func pathWithout(path *pathDecl, name string) *pathDecl {
+	out := &pathDecl{parent: path.parent}
 	for i, c := range path.columns {
 		if c != name {
-			own, theirs = append(own, c), append(theirs, path.parentColumns[i])
+			out.columns, out.parentColumns = append(out.columns, c), append(out.parentColumns, path.parentColumns[i])
 		}
 	}
-	return arrow(own, path.parent, theirs)
+	return out
 }
 
 // lostWithout are those of mayLack by which a row may be of no unit, and with what else NULL.

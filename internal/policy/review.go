@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -310,12 +311,13 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 }
 
 // withoutUnit warns of rows that lead to no person: of those that are dropped where the policy does not say so, and of what own does not promise.
-func (w *warnings) withoutUnit(bt *boundTable, at position, columns []string) {
+func (w *warnings) withoutUnit(b *binding, bt *boundTable, at position, columns []string) {
 	t := bt.decl
 	if len(columns) > 0 && t.others != nil {
 		of := strings.Join(columns, " or ")
 		w.add(t.othersAt, "table %s: unit: coalesce: where %s is NULL the unit is the value of %s: one human with rows of both kinds is two units, each protected by itself", t, of, strings.Join(t.others, " or ")).
 			hint("if erasing a person sets %s to NULL, that person's rows become another unit's: delete them instead; or lead to the person alone, without coalesce", of)
+		w.others(b, bt)
 	}
 	if t.path == nil && t.others != nil {
 		at = t.othersAt
@@ -332,11 +334,51 @@ func (w *warnings) withoutUnit(bt *boundTable, at position, columns []string) {
 	}
 }
 
+// others warns of values that name units beside persons: of blanks, which are values too, and of columns of other names, whose values are other units.
+func (w *warnings) others(b *binding, bt *boundTable) {
+	t := bt.decl
+	for _, name := range t.others {
+		c, ok := bt.rel.Column(name)
+		notBlank := slices.ContainsFunc(bt.rel.Checks, func(k sqltype.RelationCheck) bool {
+			return strings.Contains(k.Expr, name) && (strings.Contains(k.Expr, "<> ''") || strings.Contains(k.Expr, "> 0"))
+		})
+		if ok && c.Type.IsString() && !notBlank {
+			w.add(t.othersAt, "table %s: unit: coalesce: all rows without a person whose %s is blank ('' or spaces) are one unit, of which most are cut", t, quoteName(name)).
+				hint("store NULL in place of blanks, and keep it so: CHECK (btrim(%s) <> '')", quoteName(name))
+		}
+	}
+	for _, o := range b.p.tables {
+		if o == t {
+			break
+		}
+		if o.others == nil || slices.ContainsFunc(o.others, func(name string) bool { return slices.Contains(t.others, name) }) {
+			continue
+		}
+		w.add(t.othersAt, "table %s: unit: coalesce: a value of %s and the same value of %s in table %s are two units, as the columns have different names", t, strings.Join(t.others, " or "), strings.Join(o.others, " or "), o).
+			hint("if they name the same people, give the columns one name in the database")
+	}
+}
+
+// leadsNowhere says what becomes of rows whose way names a row that is not there (sensitivity's (U1)).
+func leadsNowhere(t *tableDecl, path *pathDecl, as *plan.Table) string {
+	switch {
+	case as.UnitCol >= 0: // the statement does not look whether the person is there
+		return fmt.Sprintf("rows whose %s is not in %s count as rows of one more person for each value", quoteName(as.Columns[as.UnitCol].Name), path.parent)
+	case t.others != nil && t.withoutUnit.text == withoutOwn:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s, and without one the row itself", strings.Join(t.others, " or "))
+	case t.others != nil:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s; without one it is in no answer", strings.Join(t.others, " or "))
+	case t.withoutUnit.text == withoutOwn:
+		return "each row that leads nowhere is protected as one unit, and not the person behind several of them"
+	}
+	return "rows that lead nowhere are in no answer"
+}
+
 // privateOf warns of a table as rows of one kind of units.
 func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Table) {
 	t, of := bt.decl, b.p.kinds[kind]
 	if t == of.table {
-		w.withoutUnit(bt, of.column.position, bt.mayLack(as, nil))
+		w.withoutUnit(b, bt, of.column.position, bt.mayLack(as, nil))
 		w.keyless(bt, of.column)
 		return
 	}
@@ -344,7 +386,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	if path == nil {
 		return
 	}
-	w.withoutUnit(bt, path.at, bt.mayLack(as, path))
+	w.withoutUnit(b, bt, path.at, bt.mayLack(as, path))
 	enforced := false
 	for _, fk := range bt.rel.ForeignKeys {
 		for _, target := range b.targets(fk) {
@@ -352,7 +394,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 		}
 	}
 	if !enforced {
-		w.add(path.at, "table %s: no foreign key enforces %s: rows that lead nowhere are in no answer", t, arrow(path.columns, path.parent, path.parentColumns))
+		w.add(path.at, "table %s: no foreign key enforces %s: %s", t, arrow(path.columns, path.parent, path.parentColumns), leadsNowhere(t, path, as))
 	}
 	if as.UnitCol < 0 {
 		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, of.table).

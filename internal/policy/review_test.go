@@ -187,6 +187,110 @@ analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
 	}
 }
 
+// TestWarningsWithoutForeignKey: where no foreign key holds a way, the owner hears what becomes of rows that lead nowhere, as statements treat them.
+func TestWarningsWithoutForeignKey(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.ForeignKeys = nil
+	stays.Columns = append(stays.Columns, column("mail", sqltype.Text, false))
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Keys: [][]string{{"id"}},
+		Columns: []sqltype.RelationColumn{column("id", sqltype.Int4, true), column("stay", sqltype.Int4, false), column("mail", sqltype.Text, false)}}
+	const person = "no foreign key enforces who -> people.id: rows whose who is not in people count as rows of one more person for each value"
+	const way = "no foreign key enforces stay -> stays.nr: "
+	for says, want := range map[string]string{
+		"unit: stay -> stays.nr, ":                                           "rows that lead nowhere are in no answer",
+		"unit: stay -> stays.nr, rows_without_unit: drop, ":                  "rows that lead nowhere are in no answer",
+		"unit: stay -> stays.nr, rows_without_unit: own, ":                   "each row that leads nowhere is protected as one unit",
+		`unit: "coalesce(stay, mail) -> stays.nr", `:                         "the unit of a row that leads nowhere is the value of mail; without one it is in no answer",
+		`unit: "coalesce(stay, mail) -> stays.nr", rows_without_unit: own, `: "the unit of a row that leads nowhere is the value of mail, and without one the row itself",
+	} {
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: who -> people.id, columns: {nr: {}}}
+  notes: {`+says+`columns: {id: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, notes)
+		if len(r.Problems) > 0 || !contains(r.Warnings, person) || !contains(r.Warnings, way+want) {
+			t.Errorf("%q: %v, %v", says, r.Problems, r.Warnings)
+		}
+	}
+}
+
+// TestWarningsOfCoalesce: values that name units beside persons may be blank, and those of columns of other names are other units.
+func TestWarningsOfCoalesce(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns[1].NotNull = false
+	stays.Columns = append(stays.Columns, column("mail", sqltype.Text, false), column("badge", sqltype.Int4, false))
+	bills := stays
+	bills.Name, bills.ForeignKeys = "bills", stays.ForeignKeys
+	bills.Columns = append(slices.Clone(stays.Columns), column("post", sqltype.Text, false))
+	const blank, names = "is blank ('' or spaces) are one unit", "in table stays are two units, as the columns have different names"
+	for _, c := range []struct {
+		stays, bills, check string
+		blanks              int
+		named               bool
+	}{
+		{"who, mail", "who, mail", "", 2, false}, {"who, mail", "who, post", "", 2, true}, {"who, mail, badge", "who, mail", "", 2, false}, {"who, badge", "who, badge", "", 0, false},
+		{"who, mail", "who, badge", "(mail <> ''::text)", 0, true},
+	} {
+		if stays.Checks = nil; c.check != "" {
+			stays.Checks = []sqltype.RelationCheck{{Expr: c.check}}
+		}
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: "coalesce(`+c.stays+`) -> people.id", columns: {nr: {}}}
+  bills: {unit: "coalesce(`+c.bills+`) -> people.id", columns: {nr: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, bills)
+		n := 0
+		for _, w := range r.Warnings {
+			if strings.Contains(w.Message, blank) {
+				n++
+			}
+		}
+		if len(r.Problems) > 0 || n != c.blanks || contains(r.Warnings, names) != c.named {
+			t.Errorf("%+v: %v, %v", c, r.Problems, r.Warnings)
+		}
+	}
+}
+
+// TestCureKeepsPersons: a way without the person's column is no cure where the rest of it may be NULL: rows that have the person alone would no longer be that person's.
+func TestCureKeepsPersons(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns[1].NotNull = false
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Keys: [][]string{{"id"}},
+		Columns: []sqltype.RelationColumn{column("id", sqltype.Int4, true), column("who", sqltype.Int4, false), column("stay", sqltype.Int4, false)}}
+	for notNull, want := range map[bool]string{true: "make who NOT NULL, or lead to stays without it: unit: stay -> stays.nr", false: "make who NOT NULL"} {
+		notes.Columns[2].NotNull = notNull
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: who -> people.id, rows_without_unit: own, columns: {nr: {}}}
+  notes: {unit: "(who, stay) -> stays.(who, nr)", columns: {id: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays, notes)
+		if len(r.Problems) != 1 || r.Problems[0].Hint != want {
+			t.Errorf("%t: %v", notNull, r.Problems)
+		}
+	}
+}
+
 // TestWarnings: what is taken but should be looked at; mistakes of the file and of the schema are told together.
 func TestWarnings(t *testing.T) {
 	people, stays := peopleAndStays()
@@ -449,7 +553,7 @@ func TestRefusedBudgetsDoc(t *testing.T) {
 func TestUnreadTables(t *testing.T) {
 	people, stays := peopleAndStays()
 	stays.ForeignKeys = append(slices.Clone(stays.ForeignKeys), sqltype.RelationForeignKey{Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
-	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, true)}}
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, false)}}
 	told := func(list []Problem) (out []string) {
 		for _, p := range list {
 			out = append(out, fmt.Sprintf("%s (%s)", p.Message, p.Hint))
