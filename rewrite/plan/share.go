@@ -6,7 +6,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // A share is a quotient of two counts of which the first counts a part of what the second counts, so without noise it is between 0 and 1. Times a constant, as 100.0 * a / b, it is between 0 and that.
@@ -188,24 +187,4 @@ func (s *sharing) scalar(x Scalar, of map[ColID]counted) (Scalar, error) {
 	}
 	s.found++
 	return clamped(y, most), nil
-}
-
-// share gives the constant that a quotient of aggregates is a share of; false if it is none.
-func (b *intervals) share(left, right pgsyntax.Expr) (most decimal.Decimal, ok bool, err error) {
-	x, err := b.e.expr(left)
-	if err != nil {
-		return most, false, err
-	}
-	y, err := b.e.expr(right)
-	if err != nil {
-		return most, false, err
-	}
-	most, ok = shareOf(x, y, func(id ColID) (counted, bool) {
-		at := slices.IndexFunc(b.e.aggs.agg.Aggs, func(g AggItem) bool { return g.ID == id })
-		if at < 0 {
-			return counted{}, false
-		}
-		return counted{of: b.e.aggs.agg.Aggs[at]}, true
-	})
-	return most, ok, nil
 }
