@@ -262,7 +262,7 @@ func casted(x *Call, v Interval) (Interval, bool) {
 		fn := funcs.Lookup(funcs.Function, "round", types...)
 		if len(args) > 0 {
 			var err error
-			if fn, err = fn.With(funcs.Constants{Values: []sqltype.Value{nil, int64(scale)}}); err != nil {
+			if fn, err = fn.With(funcs.Constants{Values: []sqltype.Value{int64(scale)}}); err != nil {
 				return y
 			}
 		}
