@@ -49,6 +49,10 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, of pgsyntax.
 		if c, is := b.Unknown.(*Call); is && c.Pos > 0 {
 			at = pgsyntax.Pos(c.Pos)
 		}
+		if c, is := b.Unknown.(*Col); is && q.window != nil && slices.ContainsFunc(q.window.Items, func(g WindowItem) bool { return g.ID == c.ID }) {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "the error of a window function over aggregates is not known").At(int(at)).
+				WithHint("Ask for dp_low and dp_high of the aggregate in each group, and of the total in a statement without GROUP BY. A share is between dp_low / dp_high and dp_high / dp_low of the two.")
+		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
 			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, greatest, least and nullif.")
 	}

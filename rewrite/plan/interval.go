@@ -214,7 +214,17 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 	default:
 		return v, false
 	}
-	if v.size = 6*v.size + 12; v.size > mostIntervalNodes {
+	if k, a, ok := constantFactor(x.Fn.Name, l, r); ok {
+		v.Low, v.High, v.size = op(x.Fn.Name, a.Low, double(k)), op(x.Fn.Name, a.High, double(k)), a.size+2
+		if k < 0 {
+			v.Low, v.High = v.High, v.Low
+		}
+		if whole := x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger(); whole && x.Fn.Name == "/" {
+			return v.each(sqltype.Float8, func(y Scalar) Scalar { return doubles(funcs.Function, "trunc", y) }), true
+		}
+		return v, true
+	}
+	if v.size = 2*len(r.ends())*l.size + 2*len(l.ends())*r.size + 2*r.size + 12; v.size > mostIntervalNodes {
 		return v, false
 	}
 	var corners []Scalar
@@ -243,6 +253,19 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 	apart := &Logic{Op: Or, Args: []Scalar{op(">", r.Low, double(0)), op("<", r.High, double(0))}}
 	v.Low, v.High = when(apart, v.Low), when(apart, v.High)
 	return v, true
+}
+
+// constantFactor is a constant other than 0 that a is multiplied by, or divided by.
+func constantFactor(op string, l, r Interval) (k float64, a Interval, ok bool) {
+	if a = l; op == "*" && l.exact {
+		a, r = r, l
+	}
+	c, is := r.Low.(*Const)
+	if !is || !r.exact {
+		return 0, a, false
+	}
+	k, ok = c.Value.(float64)
+	return k, a, ok && k != 0
 }
 
 func (n *Intervals) counted(id ColID) (counted, bool) {
