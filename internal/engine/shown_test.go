@@ -269,6 +269,15 @@ func TestComputedShown(t *testing.T) {
 	if nulls < 5 || nulls > asked*3/4 || coarser < asked/8 {
 		t.Errorf("of %d values %d are NULL and %d rounded, so little is tested", asked, nulls, coarser)
 	}
+	s = clinicSession(t, tame, backend.Postgres) // the database computes it, for the power
+	set(t, s, "dpsql.rounding", roundError)
+	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
+	p, a := ask(t, s, few)
+	set(t, s, "dpsql.epsilon", "5")
+	row := mustTry(t, s, many)[0]
+	if v, _ := inFloat(row[1]); p.elsewhere == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
+	}
 	set(t, s, "dpsql.on_low_count", lowNull) // which is of aggregates alone
 	told := explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
 	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to what their errors leave significant; r: rounded to what their errors leave significant\n") {
