@@ -285,6 +285,26 @@ func TestComputedShown(t *testing.T) {
 	}
 }
 
+// TestComputedChoosesNothing: the interval of a computed output is not taken for a value that noisy numbers choose.
+func TestComputedChoosesNothing(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	const grouped = "SELECT kind_id, count(*), abs(sum(days))::float8 / count(*) / 2, 100.0 * count(*) FILTER (WHERE days > 3) / count(*) FROM encounters GROUP BY 1"
+	const derived = "SELECT kind_id, n, 100 * r / n FROM (SELECT kind_id, count(*) AS n, sum(days)::float8 / count(*) AS r FROM encounters GROUP BY 1) t"
+	for _, sql := range []string{grouped, derived} {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		first, err := prepare(s, sql+" ORDER BY 2 DESC LIMIT 2")
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if _, is := first.program.ShowsFirst(); p.choosesRows() || !is || len(p.shown.marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.choosesRows(), is, len(p.shown.marks))
+		}
+	}
+}
+
 // TestRounded: a value keeps within its interval, its type and the places of its column.
 func TestRounded(t *testing.T) {
 	num, scaled := decimal.RequireFromString, sqltype.Type{OID: sqltype.OIDNumeric, Typmod: 10<<16 | 2 + 4}
