@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -27,20 +28,7 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 func (p *Program) ChoosesRows() bool {
 	cols := p.Noisy(p.Answer)
 	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
-	values := map[plan.ColID]bool{} // without the ends of intervals
-	for id := range cols {
-		values[id] = true
-	}
-	for _, l := range p.Answer.Leaves {
-		for _, part := range l.Parts {
-			agg := p.Stages[part.Stage].Agg
-			for i, v := range part.Values {
-				if v.From >= len(agg.Keys)+len(agg.Aggs) {
-					delete(values, l.Cols[i])
-				}
-			}
-		}
-	}
+	values := p.values(cols)
 	var sorted func(r plan.Rel) bool // by some
 	sorted = func(r plan.Rel) bool {
 		if s, ok := r.(*plan.Sort); ok {
@@ -79,6 +67,36 @@ func (p *Program) ChoosesRows() bool {
 		}
 		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, cols, values) })
 	})
+}
+
+// values are the noisy columns without the ends of intervals, and without what is computed from ends alone.
+func (p *Program) values(noisy map[plan.ColID]bool) map[plan.ColID]bool {
+	values := maps.Clone(noisy)
+	for _, l := range p.Answer.Leaves {
+		for _, part := range l.Parts {
+			agg := p.Stages[part.Stage].Agg
+			for i, v := range part.Values {
+				if v.From >= len(agg.Keys)+len(agg.Aggs) {
+					delete(values, l.Cols[i])
+				}
+			}
+		}
+	}
+	var rels []plan.Rel
+	plan.VisitRels(p.Answer.Root, func(r plan.Rel) bool {
+		rels = append(rels, r)
+		return true
+	})
+	for _, r := range slices.Backward(rels) {
+		if n, ok := r.(*plan.Project); ok {
+			for _, it := range n.Items {
+				if plan.ReadsAny(it.Expr, noisy) && !plan.ReadsAny(it.Expr, values) {
+					delete(values, it.ID)
+				}
+			}
+		}
+	}
+	return values
 }
 
 // pickers are aggregates that are one of the values that they are given.
@@ -178,10 +196,11 @@ func (p *Program) ShowsFirst() (f First, ok bool) {
 		return f, false
 	}
 	leaf, cols := p.Answer.Leaves[0], p.Noisy(p.Answer)
+	values := p.values(cols)
 	var by plan.ColID
 	limited, sorted := false, false
 	for r := p.Answer.Root; r != leaf.At; {
-		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || choosesValue(x, cols, cols) }) {
+		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || choosesValue(x, cols, values) }) {
 			return f, false
 		}
 		switch n := r.(type) {

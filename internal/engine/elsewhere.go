@@ -16,22 +16,34 @@ import (
 
 // elsewhere is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
 type elsewhere struct {
-	query *plan.Query // over plan.Released for each of the answer's leaves; its outputs are the columns that are shown
+	query *plan.Query // over plan.Released for each of the answer's leaves; its outputs are the columns that are shown, and those that say how
 	cols  []plan.ColID
 }
 
 // finishedBy has the answer computed by the database; nil where that cannot be printed for it either.
-func (s *Session) finishedBy(program *sensitivity.Program) *elsewhere {
+func (s *Session) finishedBy(program *sensitivity.Program, shown *shown) *elsewhere {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
 		return nil
 	}
 	q, b := *program.Query, &elsewhere{}
 	q.Root, q.Outputs = root, nil
+	add := func(id plan.ColID) {
+		if !slices.Contains(b.cols, id) {
+			b.cols = append(b.cols, id)
+			q.Outputs = append(q.Outputs, plan.Output{Col: id, Type: q.Columns[id].Type})
+		}
+	}
 	for _, o := range program.Query.Outputs {
-		if !slices.Contains(b.cols, o.Col) {
-			b.cols = append(b.cols, o.Col)
-			q.Outputs = append(q.Outputs, plan.Output{Col: o.Col, Type: q.Columns[o.Col].Type})
+		add(o.Col)
+	}
+	if shown != nil {
+		for _, m := range shown.marks {
+			if m.of != 0 {
+				add(m.width)
+			}
+			add(m.ends[0])
+			add(m.ends[1])
 		}
 	}
 	b.query = &q
@@ -99,7 +111,7 @@ func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, s.unfinished(ctx, err)
 	}
-	return finish.Outputs(r.query, out)
+	return r.picked(out.Cols, out.Rows)
 }
 
 // unfinished is the end of a statement whose answer the database could not compute from the releases.

@@ -32,38 +32,41 @@ type shown struct {
 	asIs          []string // why, with the column's name
 }
 
-// mark is an output column that is an aggregate itself, and the column of its 95% error, which the answer is computed with.
+// mark is an output column that is an aggregate itself, or is computed from some, and the columns of its 95% interval, which the answer is computed with.
 type mark struct {
 	out     int
-	of      plan.ColID // the aggregate
-	width   plan.ColID
+	of      plan.ColID    // the aggregate; 0: it is computed
+	width   plan.ColID    // of an aggregate
 	ends    [2]plan.ColID // dp_low and dp_high
 	grouped bool          // the row is that of a group; else there is no other, and it stays
+	exactly bool          // it is not rounded, as the aggregates that it is computed from are not
 }
 
-// showing computes the errors of a program's output columns beside them, where the settings ask for it.
+// showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
 //
-// Proof: what is shown is a function of the row that would be shown without the settings and of dp_error of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
+// Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
 func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *shown) {
-	if s.now.low == lowKeep && s.now.rounding == roundOff || program.Class != sensitivity.Private {
+	if program.Class != sensitivity.Private {
 		return program, nil
 	}
+	asIs := s.now.low == lowKeep && s.now.rounding == roundOff
 	out := &shown{low: s.now.low, rounding: s.now.rounding}
-	w := &withErrors{q: *q, of: map[*plan.Aggregate][]plan.ErrorItem{}, given: map[plan.Rel]bool{}}
-	w.q.Columns = slices.Clone(q.Columns)
-	for _, l := range program.Answer.Leaves {
-		w.given[l.At] = l.Parts != nil
-	}
+	w := newWithErrors(q, program)
 	for i, o := range q.Outputs {
 		a, g, why := w.find(q.Root, o.Col)
 		switch {
+		case a == nil && why == "":
+			if ends, exactly, ok := w.computed(q.Root, o.Col); ok {
+				out.marks = append(out.marks, mark{out: i, ends: ends, exactly: exactly})
+			}
+		case asIs:
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
 			ends := [2]plan.ColID{w.bound(a, g, plan.ErrorLow), w.bound(a, g, plan.ErrorHigh)}
-			out.marks = append(out.marks, mark{i, g, w.bound(a, g, plan.ErrorHalfWidth), ends, len(a.Keys) > 0 || a.Sets != nil})
+			out.marks = append(out.marks, mark{out: i, of: g, width: w.bound(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.marks) == 0 {
@@ -87,13 +90,15 @@ func (p *Prepared) choosesRows() bool {
 
 // hidesLow: dpsql.on_low_count hides some of the answer's values.
 func (p *Prepared) hidesLow() bool {
-	return p.shown != nil && p.shown.low != lowKeep && len(p.shown.marks) > 0
+	return p.shown != nil && p.shown.low != lowKeep && slices.ContainsFunc(p.shown.marks, func(m mark) bool { return m.of != 0 })
 }
 
 // leave leaves all columns as they are.
 func (n *shown) leave(q *plan.Query, why string) {
 	for _, m := range n.marks {
-		n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.out].Name, why))
+		if m.of != 0 {
+			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.out].Name, why))
+		}
 	}
 	n.marks = nil
 }
@@ -102,8 +107,24 @@ func (n *shown) leave(q *plan.Query, why string) {
 type withErrors struct {
 	q     plan.Query
 	given map[plan.Rel]bool // released
+	noisy map[plan.ColID]bool
+	whole bool // the plan is the statement's own, so noisy is known
 	of    map[*plan.Aggregate][]plan.ErrorItem
+	items map[*plan.Project][]plan.Item
 	ids   []plan.ColID
+	rows  map[plan.Rel]int // a number for each released relation
+}
+
+func newWithErrors(q *plan.Query, program *sensitivity.Program) *withErrors {
+	w := &withErrors{q: *q, given: map[plan.Rel]bool{}, of: map[*plan.Aggregate][]plan.ErrorItem{}, items: map[*plan.Project][]plan.Item{}, rows: map[plan.Rel]int{}}
+	w.q.Columns = slices.Clone(q.Columns)
+	for _, l := range program.Answer.Leaves {
+		w.given[l.At] = l.Parts != nil
+	}
+	if w.whole = program.Query == q; w.whole {
+		w.noisy = program.Noisy(sensitivity.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
+	}
+	return w
 }
 
 // find is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
@@ -137,7 +158,7 @@ func (w *withErrors) find(r plan.Rel, col plan.ColID) (*plan.Aggregate, plan.Col
 			case g.ID != col:
 			case !w.given[r]:
 				return nil, 0, "it is computed from released values"
-			case g.Fn == plan.CountRows || g.Fn == plan.Count || g.Fn == plan.Sum || g.Fn == plan.Avg:
+			case roundable(g.Fn):
 				return n, col, ""
 			default:
 				return nil, 0, "its error is not that of a count, sum or average"
@@ -159,17 +180,123 @@ func hidden(a *plan.Aggregate, _ plan.ColID, why string) func(by string) (*plan.
 
 // bound is the column of an aggregate's error, or of an end of its interval, which the plan will have.
 func (w *withErrors) bound(a *plan.Aggregate, g plan.ColID, kind plan.ErrorKind) plan.ColID {
+	return w.joint(a, g, kind, 1)
+}
+
+// joint is that of one of so many intervals that hold at once.
+func (w *withErrors) joint(a *plan.Aggregate, g plan.ColID, kind plan.ErrorKind, joint int) plan.ColID {
 	for _, e := range append(slices.Clone(a.Errors), w.of[a]...) {
-		if e.Kind == kind && e.Of == g && e.Joint <= 1 {
+		if e.Kind == kind && e.Of == g && max(1, e.Joint) == joint {
 			w.note(e.ID)
 			return e.ID
 		}
 	}
+	if joint == 1 {
+		joint = 0
+	}
+	id := w.column(kind)
+	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: kind, Of: g, Joint: joint})
+	return id
+}
+
+// column is a new one.
+func (w *withErrors) column(kind plan.ErrorKind) plan.ColID {
 	id := plan.ColID(len(w.q.Columns))
 	w.q.Columns = append(w.q.Columns, plan.ColumnInfo{Name: string(kind), Type: sqltype.Float8})
-	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: kind, Of: g})
 	w.note(id)
 	return id
+}
+
+// computed gives the columns of the interval of what is computed from released aggregates (plan.Intervals); false where none is known. exactly says that some of them are no counts, sums or averages.
+func (w *withErrors) computed(root plan.Rel, col plan.ColID) (ends [2]plan.ColID, exactly, ok bool) {
+	if !w.whole || !w.noisy[col] {
+		return ends, false, false
+	}
+	read := map[plan.ColID]bool{}
+	if _, ok = w.ends(root, col, 0, read); !ok { // which they are
+		return ends, false, false
+	}
+	for _, rounded := range read {
+		exactly = exactly || !rounded
+	}
+	v, _ := w.ends(root, col, len(read), read)
+	return [2]plan.ColID{v.Low.(*plan.Col).ID, v.High.(*plan.Col).ID}, exactly, true
+}
+
+// ends are the columns of a column's interval, of which so many hold at once; of 0 none are made. read has the aggregates that it is computed from, and whether they are rounded.
+func (w *withErrors) ends(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (v plan.Interval, ok bool) {
+	interval := func(column func(plan.ErrorKind) plan.ColID) plan.Interval {
+		end := func(kind plan.ErrorKind) (of plan.Scalar) {
+			if joint == 0 {
+				return &plan.Const{T: sqltype.Float8}
+			}
+			return &plan.Col{ID: column(kind), T: sqltype.Float8}
+		}
+		return plan.Interval{Low: end(plan.ErrorLow), High: end(plan.ErrorHigh)}
+	}
+	switch n := r.(type) {
+	case *plan.Aggregate:
+		for _, g := range n.Aggs {
+			if g.ID != col || !w.given[r] || !g.Type.IsNumber() || g.Fn == plan.TopK || g.Fn == "mode" {
+				continue
+			}
+			read[col] = roundable(g.Fn)
+			v = interval(func(kind plan.ErrorKind) plan.ColID { return w.joint(n, col, kind, joint) })
+			v.Open = g.Fn == plan.Min || g.Fn == plan.Max
+			return v, true
+		}
+	case *plan.Project:
+		at := slices.IndexFunc(n.Items, func(it plan.Item) bool { return it.ID == col })
+		if at < 0 {
+			return v, false
+		}
+		if x, is := n.Items[at].Expr.(*plan.Col); is {
+			return w.ends(n.Input, x.ID, joint, read)
+		}
+		of := plan.Intervals{
+			Exact: func(x plan.Scalar) bool { return plan.FirstQuery(x) == nil && !plan.ReadsAny(x, w.noisy) },
+			Of:    func(id plan.ColID) (plan.Interval, bool) { return w.ends(n.Input, id, joint, read) },
+			Count: func(id plan.ColID) (plan.AggItem, int, bool) { return w.counted(n.Input, id) },
+		}
+		x, ok := of.Interval(n.Items[at].Expr)
+		if !ok {
+			return v, false
+		}
+		v = interval(func(kind plan.ErrorKind) plan.ColID {
+			id, expr := w.column(kind), x.Low
+			if kind == plan.ErrorHigh {
+				expr = x.High
+			}
+			w.items[n] = append(w.items[n], plan.Item{ID: id, Expr: expr})
+			return id
+		})
+		v.Open = x.Open
+		return v, true
+	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
+		for _, in := range plan.Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				return w.ends(in, col, joint, read)
+			}
+		}
+	}
+	return v, false
+}
+
+// counted is the released count that a column is, and a number of its relation.
+func (w *withErrors) counted(r plan.Rel, col plan.ColID) (g plan.AggItem, row int, ok bool) {
+	a, at, _ := w.find(r, col)
+	if a == nil {
+		return g, 0, false
+	}
+	if w.rows[a] == 0 {
+		w.rows[a] = len(w.rows) + 1
+	}
+	return a.Aggs[slices.IndexFunc(a.Aggs, func(g plan.AggItem) bool { return g.ID == at })], w.rows[a], true
+}
+
+// roundable: an aggregate is shown with the digits that its interval supports.
+func roundable(fn plan.AggFunc) bool {
+	return fn == plan.CountRows || fn == plan.Count || fn == plan.Sum || fn == plan.Avg
 }
 
 func (w *withErrors) note(id plan.ColID) {
@@ -200,7 +327,7 @@ func (w *withErrors) rel(r plan.Rel) (plan.Rel, error) {
 				items = append(items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: sqltype.Float8}})
 			}
 		}
-		return &plan.Project{Input: in, Items: items}, nil
+		return &plan.Project{Input: in, Items: append(items, w.items[n]...)}, nil
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
 		return plan.MapParts(r, w.rel, same)
 	}
@@ -208,7 +335,8 @@ func (w *withErrors) rel(r plan.Rel) (plan.Rel, error) {
 }
 
 // picker picks an answer's columns of one row as they are shown; false where the row is left out.
-func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Value, bool), error) {
+func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Value, bool), error) {
+	p := r.Prepared
 	pick, err := finish.Output(p.query, cols)
 	if err != nil {
 		return nil, err
@@ -218,8 +346,9 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 	var ranges []*sensitivity.Measure
 	if p.shown != nil {
 		for _, m := range p.shown.marks {
-			if at := slices.Index(cols, m.width); at >= 0 {
-				marks, places, ranges = append(marks, m), append(places, [3]int{at, slices.Index(cols, m.ends[0]), slices.Index(cols, m.ends[1])}), append(ranges, p.averaged(m.of))
+			at := [3]int{slices.Index(cols, m.width), slices.Index(cols, m.ends[0]), slices.Index(cols, m.ends[1])}
+			if at[1] >= 0 && at[2] >= 0 && (at[0] >= 0 || m.of == 0) {
+				marks, places, ranges = append(marks, m), append(places, at), append(ranges, p.averaged(m.of))
 			}
 		}
 	}
@@ -232,16 +361,26 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 				}
 				return math.NaN()
 			}
-			v, width := row[m.out], at(0)
+			v, low, high := row[m.out], at(1), at(2)
+			if v == nil {
+				continue
+			}
+			x, _ := inFloat(v)
+			width := math.Max(x-low, high-x)
+			if m.of != 0 {
+				width = at(0)
+			}
 			switch {
-			case v == nil:
-			case p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
+			case m.of == 0 && math.IsNaN(low) && math.IsNaN(high):
+				row[m.out] = nil
+				r.noInterval(p.query.Outputs[m.out].Name)
+			case m.of != 0 && p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
 				if p.shown.low == lowDrop && m.grouped {
 					return nil, false
 				}
 				row[m.out] = nil
-			case p.shown.rounding == roundError:
-				row[m.out] = significant(v, nearer(v, at(1), at(2), width))
+			case p.shown.rounding == roundError && !m.exactly:
+				row[m.out] = rounded(v, p.query.Outputs[m.out].Type, low, high, width)
 			}
 		}
 		return row, true
@@ -249,8 +388,8 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 }
 
 // picked are the rows that are shown.
-func (p *Prepared) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Value, error) {
-	pick, err := p.picker(cols)
+func (r *run) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Value, error) {
+	pick, err := r.picker(cols)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +400,23 @@ func (p *Prepared) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltyp
 		}
 	}
 	return out, nil
+}
+
+// rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was.
+func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.Value {
+	out := significant(v, nearer(v, low, high, width))
+	if _, scale, declared := t.NumericMod(); declared { // all values of the column have so many digits
+		if d, ok := out.(decimal.Decimal); ok && int(-d.Exponent()) < scale {
+			out = d.Add(decimal.New(0, -int32(scale))) //nolint:gosec // at most 1000
+		}
+	}
+	was, _ := inFloat(v)
+	is, _ := inFloat(out)
+	leaves := was >= low && is < low || was <= high && is > high
+	if n, whole := out.(int64); leaves || whole && (t.OID == sqltype.OIDInt4 && int64(int32(n)) != n || t.OID == sqltype.OIDInt2 && int64(int16(n)) != n) { //nolint:gosec // that is what is asked
+		return v
+	}
+	return out
 }
 
 // under: a value is less than its error, or of an error of which nothing can be said.
@@ -343,17 +499,31 @@ func significant(v sqltype.Value, width float64) sqltype.Value {
 
 // words say what was done.
 func (n *shown) words() string {
-	if n == nil || len(n.marks) == 0 {
-		return "as released"
+	if n != nil {
+		does := ""
+		for _, m := range n.marks {
+			if words := n.does(m); len(words) > len(does) { // aggregates have more of them
+				does = words
+			}
+		}
+		if does != "" {
+			return does
+		}
 	}
+	return "as released"
+}
+
+// does says what is done to a column.
+func (n *shown) does(m mark) string {
 	var parts []string
-	switch n.low {
-	case lowNull:
+	switch {
+	case m.of == 0:
+	case n.low == lowNull:
 		parts = append(parts, "values less than their error as NULL")
-	case lowDrop:
+	case n.low == lowDrop:
 		parts = append(parts, "groups with a value less than its error left out")
 	}
-	if n.rounding == roundError {
+	if n.rounding == roundError && !m.exactly {
 		parts = append(parts, "rounded to what their errors leave significant")
 	}
 	return strings.Join(parts, ", ")
@@ -364,12 +534,23 @@ func (n *shown) lines(q *plan.Query) (lines []told) {
 	if n == nil {
 		return nil
 	}
-	if len(n.marks) > 0 {
-		names := make([]string, len(n.marks))
-		for i, m := range n.marks {
-			names[i] = q.Outputs[m.out].Name
+	var said []string
+	for rest := n.marks; len(rest) > 0; {
+		var names []string
+		does := n.does(rest[0])
+		rest = slices.DeleteFunc(slices.Clone(rest), func(m mark) bool {
+			if n.does(m) != does {
+				return false
+			}
+			names = append(names, q.Outputs[m.out].Name)
+			return true
+		})
+		if does != "" {
+			said = append(said, strings.Join(names, ", ")+": "+does)
 		}
-		lines = append(lines, keyed("Shown", "%s: %s", strings.Join(names, ", "), n.words()))
+	}
+	if len(said) > 0 {
+		lines = append(lines, keyed("Shown", "%s", strings.Join(said, "; ")))
 	}
 	if len(n.asIs) > 0 && n.low != lowKeep {
 		lines = append(lines, keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))

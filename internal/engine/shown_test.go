@@ -63,8 +63,8 @@ var shows = []struct {
 	grouped bool
 }{
 	{"SELECT gender, ward, count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), sum(weight), dp_error(sum(weight)), dp_low(sum(weight)), dp_high(sum(weight)) FROM patients WHERE weight > 120 GROUP BY 1, 2 ORDER BY 1, 2", map[int][3]int{2: {3, 4, 5}, 6: {7, 8, 9}}, true},
-	{"SELECT readmitted, count(*) AS n, dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), avg(days) AS a, dp_error(avg(days)), dp_low(avg(days)), dp_high(avg(days)), count(*) * 2 FROM encounters GROUP BY 1 HAVING count(*) > -1000 ORDER BY n DESC LIMIT 2", map[int][3]int{1: {2, 3, 4}, 5: {6, 7, 8}}, true},
-	{"WITH q AS (SELECT gender, count(*) AS n, dp_error(count(*)) AS e, dp_low(count(*)) AS l, dp_high(count(*)) AS h FROM patients GROUP BY 1) SELECT n, gender, e, l, h, n + 1 FROM q WHERE n > -5 ORDER BY gender", map[int][3]int{0: {2, 3, 4}}, true},
+	{"SELECT readmitted, count(*) AS n, dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), avg(days) AS a, dp_error(avg(days)), dp_low(avg(days)), dp_high(avg(days)), (count(*) * 2)::text FROM encounters GROUP BY 1 HAVING count(*) > -1000 ORDER BY n DESC LIMIT 2", map[int][3]int{1: {2, 3, 4}, 5: {6, 7, 8}}, true},
+	{"WITH q AS (SELECT gender, count(*) AS n, dp_error(count(*)) AS e, dp_low(count(*)) AS l, dp_high(count(*)) AS h FROM patients GROUP BY 1) SELECT n, gender, e, l, h, (n + 1)::text FROM q WHERE n > -5 ORDER BY gender", map[int][3]int{0: {2, 3, 4}}, true},
 	{"SELECT count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), sum(cost), dp_error(sum(cost)), dp_low(sum(cost)), dp_high(sum(cost)) FROM encounters WHERE days = 14 AND cost < 3", map[int][3]int{0: {1, 2, 3}, 4: {5, 6, 7}}, false},
 	{"SELECT gender, readmitted, count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)) FROM patients JOIN encounters USING (patient_id) WHERE days = 9 GROUP BY ROLLUP (1, 2) ORDER BY 1, 2", map[int][3]int{2: {3, 4, 5}}, true},
 }
@@ -207,5 +207,124 @@ func TestNobodyShown(t *testing.T) {
 	}
 	if kept < 2 || nulls < 2 {
 		t.Errorf("%d averages of their range, %d NULL without one", kept, nulls)
+	}
+}
+
+// TestComputedShown: what is computed from counts, sums and averages is NULL where its interval is, with a warning, and else has the digits that its interval supports, within it and of its type. The statement is asked as it is, then without rounding.
+func TestComputedShown(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	asked, nulls, coarser := 0, 0, 0
+	for _, epsilon := range []string{"0.01", "0.3", "5"} {
+		set(t, s, "dpsql.epsilon", epsilon)
+		for _, x := range []string{
+			"sum(days)::float8 / count(*)", "sum(days) / nullif(count(*), 0)", "round(avg(days), 2)", "avg(days)::numeric(10,3)", "count(*) - 10", "100.0 * count(*) FILTER (WHERE days > 3) / count(*)",
+			"count(*) FILTER (WHERE days > 3)::numeric / count(*)", "greatest(sum(days), 3)::real / 7", "(count(*) * 3)::int", "stddev(days) / avg(days)",
+		} {
+			ends := ", dp_low(" + x + "), dp_high(" + x + ") FROM encounters GROUP BY 1 ORDER BY 1"
+			sql, derived := "SELECT kind_id, "+x+", ("+x+")::text"+ends, ""
+			if x == "sum(days)::float8 / count(*)" {
+				derived = "SELECT kind_id, s::float8 / n FROM (SELECT kind_id, sum(days) s, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1"
+			}
+			set(t, s, "dpsql.rounding", roundOff)
+			plain := mustTry(t, s, sql)
+			set(t, s, "dpsql.rounding", roundError)
+			_, a := ask(t, s, sql)
+			for i, row := range a.Rows {
+				asked++
+				v, low, high := row[1], row[3], row[4]
+				if (v == nil) != (low == nil || high == nil) || (plain[i][1] == nil) != (v == nil) {
+					t.Errorf("%s at %s: %v, and %v without rounding", sql, epsilon, row, plain[i])
+				}
+				if v == nil {
+					nulls++
+					if !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where ") {
+						t.Errorf("%s: no warning of NULL: %q", sql, a.Warnings)
+					}
+					continue
+				}
+				is, _ := inFloat(v)
+				was, _ := inFloat(plain[i][1])
+				lo, hi := low.(float64), high.(float64)
+				if fmt.Sprintf("%T", v) != fmt.Sprintf("%T", plain[i][1]) || is < lo-1e-6 || is > hi+1e-6 || math.Abs(is-was) > max(was-lo, hi-was)/4+1e-6 {
+					t.Errorf("%s at %s: %v, of %v", sql, epsilon, row, plain[i])
+				}
+				if row[2] != plain[i][2] {
+					t.Errorf("%s: a text is changed: %v, of %v", sql, row, plain[i])
+				}
+				if is != was {
+					coarser++
+				}
+				if d, is := v.(decimal.Decimal); is && strings.Contains(x, "numeric(10,3)") && d.Exponent() != -3 {
+					t.Errorf("%s: %v has not three places", sql, d)
+				}
+			}
+			if derived != "" {
+				for i, row := range mustTry(t, s, derived) {
+					if fmt.Sprint(row[1]) != fmt.Sprint(a.Rows[i][1]) {
+						t.Errorf("%s at %s: %v, and %v of a derived table", x, epsilon, a.Rows[i], row)
+					}
+				}
+			}
+		}
+	}
+	if nulls < 5 || nulls > asked*3/4 || coarser < asked/8 {
+		t.Errorf("of %d values %d are NULL and %d rounded, so little is tested", asked, nulls, coarser)
+	}
+	s = clinicSession(t, tame, backend.Postgres) // the database computes it, for the power
+	set(t, s, "dpsql.rounding", roundError)
+	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
+	p, a := ask(t, s, few)
+	set(t, s, "dpsql.epsilon", "5")
+	row := mustTry(t, s, many)[0]
+	if v, _ := inFloat(row[1]); p.elsewhere == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
+	}
+	set(t, s, "dpsql.on_low_count", lowNull) // which is of aggregates alone
+	told := explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
+	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to what their errors leave significant; r: rounded to what their errors leave significant\n") {
+		t.Error(told)
+	}
+}
+
+// TestComputedChoosesNothing: the interval of a computed output is not taken for a value that noisy numbers choose.
+func TestComputedChoosesNothing(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	const grouped = "SELECT kind_id, count(*), abs(sum(days))::float8 / count(*) / 2, 100.0 * count(*) FILTER (WHERE days > 3) / count(*) FROM encounters GROUP BY 1"
+	const derived = "SELECT kind_id, n, 100 * r / n FROM (SELECT kind_id, count(*) AS n, sum(days)::float8 / count(*) AS r FROM encounters GROUP BY 1) t"
+	for _, sql := range []string{grouped, derived} {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		first, err := prepare(s, sql+" ORDER BY 2 DESC LIMIT 2")
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if _, is := first.program.ShowsFirst(); p.choosesRows() || !is || len(p.shown.marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.choosesRows(), is, len(p.shown.marks))
+		}
+	}
+}
+
+// TestRounded: a value keeps within its interval, its type and the places of its column.
+func TestRounded(t *testing.T) {
+	num, scaled := decimal.RequireFromString, sqltype.Type{OID: sqltype.OIDNumeric, Typmod: 10<<16 | 2 + 4}
+	for _, c := range []struct {
+		v         sqltype.Value
+		t         sqltype.Type
+		low, high float64
+		want      string
+	}{
+		{0.97, sqltype.Float8, 0.2, 1, "0.97"}, {0.99, sqltype.Float8, 0.2, 1, "0.99"}, {1.0, sqltype.Float8, 0.2, 1, "1"}, {0.996, sqltype.Float8, 0.2, 0.998, "0.996"}, {17.3, sqltype.Float8, 16.9, 400, "17.3"},
+		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147483647"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
+	} {
+		x, _ := inFloat(c.v)
+		got := rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
+		if d, ok := got.(decimal.Decimal); ok && d.StringFixed(-d.Exponent()) == c.want {
+			continue
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%v in [%g, %g]: %v, not %s", c.v, c.low, c.high, got, c.want)
+		}
 	}
 }

@@ -317,7 +317,7 @@ squares and of their products. Aggregates of one statement share them: ` + "`cou
 - ` + "`dp_error`" + ` is 1.96 times the deviation of Gaussian noise, 2.12 times that of Laplace noise, to the first order: each noisy number's variance times the square of what a change of it does to the result. Of a deviation it is the variance's
   interval, rooted; of ` + "`regr_r2`" + ` the correlation's, squared. Where the number of rows, or a sum of squares that is divided by, is less than two of its own deviations, it is the width of all values that the result can have, and NULL for
   slopes and intercepts, which have no bounds.
-- The interval of an expression over aggregates is that of all values that it takes while each of its k aggregates is in its own interval, at 1 - 0.05/k. Where a divisor may be 0 it is NULL.
+- The interval of an expression over aggregates is that of all values that it takes while each of its k aggregates is in its own interval, at 1 - 0.05/k. Where a divisor may be 0 it is NULL. The value is NULL there too, with a warning.
 `
 
 const sqlRanges = `

@@ -162,7 +162,7 @@ func (s *Session) storable(a *sensitivity.Analysis) error {
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
 // computed by the database.
-func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen.Statement, *elsewhere, error) {
+func (s *Session) finishable(program *sensitivity.Program, shown *shown) (map[plan.Rel]*sqlgen.Statement, *elsewhere, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
 			return nil, nil, ownTableJoined(sc.Pos)
@@ -181,7 +181,7 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 			given[l.At] = true
 		}
 		if err := eval.Check(c.Root, func(n plan.Rel) bool { return given[n] }, program.Query); err != nil {
-			if by = s.finishedBy(program); i > 0 || by == nil || sqlerr.ID(err) != sqlerr.Unsupported.ID {
+			if by = s.finishedBy(program, shown); i > 0 || by == nil || sqlerr.ID(err) != sqlerr.Unsupported.ID {
 				return nil, nil, err
 			}
 		}

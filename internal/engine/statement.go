@@ -172,13 +172,10 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
 			return err
 		}
-		if public, by, err = s.finishable(program); err != nil {
+		if public, by, err = s.finishable(program, shown); err != nil {
 			return err
 		}
 		first = stages[0].an
-	}
-	if by != nil && shown != nil {
-		shown.leave(q, "the database computes it from the releases")
 	}
 	p.preview, p.shown = "", shown
 	p.at = time.Now()

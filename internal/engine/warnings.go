@@ -171,6 +171,11 @@ func (r *run) noValue(fn plan.AggFunc) {
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
 }
 
+// noInterval notes a computed value of which nothing can be said.
+func (r *run) noInterval(name string) {
+	r.isNull(name + " is NULL where no interval could hold it, as where noise does not tell a divisor from 0; a larger dpsql.epsilon, or larger groups, tell it")
+}
+
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
 func (r *run) hiddenLines(a *asked) []string {
 	least, shown := r.world.policy.Query.MinPeople, a.release.Len()

@@ -237,12 +237,5 @@ func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
 		return nil, err
 	}
 	at := v.(*Col).ID
-	for _, it := range e.aggs.agg.Errors {
-		if it.Kind == kind && it.Of == at && it.Joint == e.joint {
-			return e.col(it.ID), nil
-		}
-	}
-	id := e.newCol(ColumnInfo{Name: x.Name, Type: sqltype.Float8})
-	e.aggs.agg.Errors = append(e.aggs.agg.Errors, ErrorItem{ID: id, Kind: kind, Of: at, Joint: e.joint})
-	return e.col(id), nil
+	return e.col(e.aggs.errorItem(kind, at, 0)), nil
 }

@@ -18,7 +18,6 @@ type exprs struct {
 	within   bool // an aggregate's argument
 	inWindow bool // a window call's argument
 	from     bool // a function in FROM
-	joint    int  // of so many aggregates intervals hold at once; 0: of one
 }
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {

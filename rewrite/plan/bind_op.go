@@ -210,6 +210,9 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	if x.Op == "IS DISTINCT FROM" || x.Op == "IS NOT DISTINCT FROM" {
 		return e.distinctFrom(x)
 	}
+	if one := e.nullCount(x); one != nil {
+		return e.aggregate(one)
+	}
 	l, r, err := e.both(x)
 	if err != nil {
 		return nil, err

@@ -6,16 +6,17 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// A share is a quotient of two counts of which the first counts a part of what the second counts, so without noise it is between 0 and 1. Times a constant, as 100.0 * a / b, it is between 0 and that.
+// A share is a quotient of two counts of which the first counts a part of what the second counts, so without noise it is between 0 and 1. Times a constant, as 100.0 * a / b, it is between 0 and that; casts to numbers change neither.
 
 // isPartOf reports that count a counts a part of what count b does, in each group.
 //
-// Proof: (1) count(*) counts rows, count(x) those in which x is not NULL, count(DISTINCT x) no more than those. (2) A FILTER with more conditions keeps fewer rows. So the number of a is at most that of b where b counts rows, or values of the same x, with no condition that a has not; and where b tells
+// Proof: (1) count(*) counts rows, count(x) those in which x is not NULL, count(DISTINCT x) no more than those. A sum of ones and zeros counts the rows with a one (asCount). (2) A FILTER with more conditions keeps fewer rows. So the number of a is at most that of b where b counts rows, or values of the same x, with no condition that a has not; and where b tells
 // values apart, a does so too.
 func isPartOf(a, b AggItem) bool {
+	a, b = asCount(a), asCount(b)
 	counts := func(g AggItem) bool { return (g.Fn == CountRows || g.Fn == Count) && len(g.More) == 0 && !g.Within }
 	if !counts(a) || !counts(b) || b.Distinct && !a.Distinct {
 		return false
@@ -30,6 +31,82 @@ func isPartOf(a, b AggItem) bool {
 	return !slices.ContainsFunc(Conjuncts(b.Filter), func(c Scalar) bool { return !has[scalarText(c)] })
 }
 
+// asCount is a sum of CASE WHEN c THEN 1 ELSE 0 END, or of c::integer, as the count of rows for which c is true; other aggregates as they are.
+func asCount(g AggItem) AggItem {
+	if g.Fn != Sum || g.Distinct {
+		return g
+	}
+	isInt := func(x Scalar, n int64) bool {
+		c, ok := uncast(x).(*Const)
+		return ok && c.Value == sqltype.Value(n)
+	}
+	var cond Scalar
+	switch x := uncast(g.Arg).(type) {
+	case *Case:
+		c, _ := x.Else.(*Const)
+		if len(x.Whens) != 1 || !isInt(x.Whens[0].Result, 1) || x.Else != nil && !isInt(x.Else, 0) && (c == nil || c.Value != nil) {
+			return g
+		}
+		cond = x.Whens[0].Cond
+	case *Call:
+		if x.Fn.Kind != funcs.Cast || len(x.Args) != 1 || x.Args[0].Type().OID != sqltype.OIDBool {
+			return g
+		}
+		cond = x.Args[0]
+	default:
+		return g
+	}
+	g.Fn, g.Arg = CountRows, nil
+	if g.Filter != nil {
+		cond = &Logic{Op: And, Args: []Scalar{g.Filter, cond}}
+	}
+	g.Filter = cond
+	return g
+}
+
+// uncast is a number without the casts to numbers around it that do not round it to fewer places.
+func uncast(x Scalar) Scalar {
+	for {
+		c, ok := x.(*Call)
+		if !ok || c.Fn.Kind != funcs.Cast || len(c.Args) != 1 || !c.T.IsNumber() || !c.Args[0].Type().IsNumber() {
+			return x
+		}
+		_, scale, declared := c.T.NumericMod()
+		if whole := c.Args[0].Type().IsInteger(); !whole && (c.T.IsInteger() || declared) || scale < 0 {
+			return x
+		}
+		x = c.Args[0]
+	}
+}
+
+// unscaled takes the constants away that a number is multiplied by; false where one is no positive number.
+func unscaled(x Scalar) (of Scalar, times decimal.Decimal, ok bool) {
+	times = decimal.NewFromInt(1)
+	for {
+		x = uncast(x)
+		c, is := x.(*Call)
+		if !is || c.Fn.Name != "*" || len(c.Args) != 2 {
+			return x, times, true
+		}
+		at := slices.IndexFunc(c.Args, func(y Scalar) bool { _, is := uncast(y).(*Const); return is })
+		if at < 0 {
+			return x, times, true
+		}
+		switch v := uncast(c.Args[at]).(*Const).Value.(type) {
+		case int64:
+			times = times.Mul(decimal.NewFromInt(v))
+		case decimal.Decimal:
+			times = times.Mul(v)
+		default:
+			return x, times, false
+		}
+		if times.Sign() <= 0 || len(times.Coefficient().Bits()) > 8 {
+			return x, times, false
+		}
+		x = c.Args[1-at]
+	}
+}
+
 // counted is what a column is: a count of a row of a released relation, or the sum of such a count over rows of which that row is one.
 type counted struct {
 	row int // the same for columns of the same row
@@ -39,42 +116,24 @@ type counted struct {
 
 // shareOf gives the constant that a quotient is a share of; false if it is none.
 func shareOf(x, y Scalar, of func(ColID) (counted, bool)) (most decimal.Decimal, ok bool) {
-	uncast := func(x Scalar) Scalar {
-		for {
-			c, ok := x.(*Call)
-			if !ok || c.Fn.Name != "cast" || len(c.Args) != 1 || !c.T.IsNumber() {
-				return x
-			}
-			x = c.Args[0]
+	x, most, ok = unscaled(x)
+	if !ok {
+		return most, false
+	}
+	y = uncast(y)
+	if c, is := y.(*Case); is {
+		if z, _ := nullifs(c); z != nil {
+			y = z
 		}
 	}
-	most, x, y = decimal.NewFromInt(1), uncast(x), uncast(y)
-	if c, ok := x.(*Call); ok && c.Fn.Name == "*" && len(c.Args) == 2 {
-		for i := range c.Args {
-			k, ok := uncast(c.Args[i]).(*Const)
-			if !ok {
-				continue
-			}
-			switch v := k.Value.(type) {
-			case int64:
-				most = decimal.NewFromInt(v)
-			case decimal.Decimal:
-				most = v
-			default:
-				return most, false
-			}
-			x = uncast(c.Args[1-i])
-			break
-		}
+	y, by, ok := unscaled(y)
+	if !ok {
+		return most, false
 	}
-	if c, ok := y.(*Case); ok && len(c.Whens) == 1 && c.Else != nil { // NULLIF
-		if k, null := c.Whens[0].Result.(*Const); null && k.Value == nil {
-			y = uncast(c.Else)
-		}
-	}
+	most = most.DivRound(by, 40)
 	a, isCol := x.(*Col)
 	b, areCols := y.(*Col)
-	if !isCol || !areCols || most.Sign() <= 0 {
+	if !isCol || !areCols {
 		return most, false
 	}
 	part, ok1 := of(a.ID)
@@ -188,24 +247,4 @@ func (s *sharing) scalar(x Scalar, of map[ColID]counted) (Scalar, error) {
 	}
 	s.found++
 	return clamped(y, most), nil
-}
-
-// share gives the constant that a quotient of aggregates is a share of; false if it is none.
-func (b *intervals) share(left, right pgsyntax.Expr) (most decimal.Decimal, ok bool, err error) {
-	x, err := b.e.expr(left)
-	if err != nil {
-		return most, false, err
-	}
-	y, err := b.e.expr(right)
-	if err != nil {
-		return most, false, err
-	}
-	most, ok = shareOf(x, y, func(id ColID) (counted, bool) {
-		at := slices.IndexFunc(b.e.aggs.agg.Aggs, func(g AggItem) bool { return g.ID == id })
-		if at < 0 {
-			return counted{}, false
-		}
-		return counted{of: b.e.aggs.agg.Aggs[at]}, true
-	})
-	return most, ok, nil
 }

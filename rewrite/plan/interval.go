@@ -1,0 +1,353 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+// Interval has the ends between which an expression's value without noise is: double precision, NULL where nothing is known.
+type Interval struct {
+	Low, High Scalar
+	Open      bool // one end may be NULL where the other is not
+	exact     bool // both ends are the value
+	size      int  // of the longer end
+}
+
+// Intervals makes the intervals of expressions over columns that have some: interval arithmetic (Moore, Kearfott, Cloud 2009, chapter 2).
+//
+// Proof: claim: the interval holds the expression's value without noise with probability 95%, where those of the columns do. (1) Of k aggregates each has its interval at 1 - 0.05/k (ErrorItem.Joint), by the rule of its own kind, so by the
+// union bound all k hold with 95%, whatever depends on what. (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0
+// (else it is NULL), and other functions are monotone in each argument that has an interval. What is none of these has no interval. (3) No end raises by what is not noisy: exact values that no double holds have none.
+type Intervals struct {
+	Exact func(Scalar) bool                // an expression has no noise
+	Of    func(ColID) (Interval, bool)     // a column's (1)
+	Count func(ColID) (AggItem, int, bool) // what a column counts, and a number of the row that it is a column of
+	// Unknown is the first part of an expression that has no interval.
+	Unknown Scalar
+}
+
+// mostIntervalNodes keeps intervals of intervals from being written many times over.
+const mostIntervalNodes = 2000
+
+// none: x has no interval.
+func (n *Intervals) none(x Scalar) (Interval, bool) {
+	if n.Unknown == nil {
+		n.Unknown = x
+	}
+	return Interval{}, false
+}
+
+// Interval is an expression's. (2)
+func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
+	if !x.Type().IsNumber() {
+		return n.none(x)
+	}
+	if n.Exact(x) {
+		y := doubleOf(x)
+		return Interval{Low: y, High: y, exact: true, size: 1}, true
+	}
+	switch x := x.(type) {
+	case *Col:
+		if v, ok = n.Of(x.ID); !ok {
+			return n.none(x)
+		}
+		v.size = max(1, v.size)
+	case *Call:
+		v, ok = n.call(x)
+	case *MinMax:
+		v, ok = n.minMax(x)
+	case *Case: // NULLIF: where it is NULL, so is the value
+		if y, z := nullifs(x); y != nil && n.Exact(z) {
+			v, ok = n.Interval(y)
+		}
+	}
+	if !ok || v.size > mostIntervalNodes {
+		return n.none(x)
+	}
+	return v, true
+}
+
+// nullifs are NULLIF's arguments; nil where a CASE is none.
+func nullifs(x *Case) (y, z Scalar) {
+	if len(x.Whens) != 1 || x.Else == nil {
+		return nil, nil
+	}
+	c, null := x.Whens[0].Result.(*Const)
+	eq, is := x.Whens[0].Cond.(*Call)
+	if !null || c.Value != nil || !is || eq.Fn.Name != "=" || len(eq.Args) != 2 || scalarText(eq.Args[0]) != scalarText(x.Else) {
+		return nil, nil
+	}
+	return x.Else, eq.Args[1]
+}
+
+// Arithmetic of doubles.
+
+func double(x float64) Scalar { return &Const{Value: x, T: sqltype.Float8} }
+
+func doubles(kind funcs.Kind, name string, args ...Scalar) Scalar {
+	types := make([]sqltype.OID, len(args))
+	for i := range types {
+		types[i] = sqltype.OIDFloat8
+	}
+	fn := funcs.Lookup(kind, name, types...)
+	return &Call{Fn: fn, Args: args, T: sqltype.Type{OID: fn.Result, Typmod: -1}, Pos: -1}
+}
+
+func op(name string, args ...Scalar) Scalar { return doubles(funcs.Operator, name, args...) }
+
+func castTo(x Scalar, t sqltype.Type) Scalar {
+	if x.Type().OID == t.OID && t.Typmod < 0 {
+		return x
+	}
+	return &Call{Fn: funcs.LookupCast(x.Type().OID, t.OID), Args: []Scalar{x}, T: t, Pos: -1}
+}
+
+// doubleOf is an exact number as a double. (3)
+func doubleOf(x Scalar) Scalar {
+	y, most := castTo(x, sqltype.Float8), decimal.New(1, 300)
+	if c, ok := x.(*Const); ok {
+		switch v := c.Value.(type) {
+		case int64:
+			return double(float64(v))
+		case decimal.Decimal:
+			if v.Abs().LessThan(most) {
+				return double(v.InexactFloat64())
+			}
+		}
+	}
+	if x.Type().OID != sqltype.OIDNumeric {
+		return y
+	}
+	below := func(a, b Scalar) Scalar {
+		return &Call{Fn: funcs.Lookup(funcs.Operator, "<", sqltype.OIDNumeric, sqltype.OIDNumeric), Args: []Scalar{a, b}, T: sqltype.Bool, Pos: -1}
+	}
+	end := func(d decimal.Decimal) Scalar { return &Const{Value: d, T: sqltype.Numeric} }
+	return when(&Logic{Op: And, Args: []Scalar{below(end(most.Neg()), x), below(x, end(most))}}, y)
+}
+
+// when is x where a condition is true, else NULL.
+func when(cond, x Scalar) Scalar {
+	return &Case{Whens: []When{{Cond: cond, Result: x}}, T: x.Type()}
+}
+
+func there(list ...Scalar) Scalar {
+	all := make([]Scalar, len(list))
+	for i, x := range list {
+		all[i] = &Is{X: x, What: "NULL", Not: true}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return &Logic{Op: And, Args: all}
+}
+
+func leastOf(list ...Scalar) Scalar    { return &MinMax{Args: list, T: sqltype.Float8} }
+func greatestOf(list ...Scalar) Scalar { return &MinMax{Greatest: true, Args: list, T: sqltype.Float8} }
+
+// ends are the different ones.
+func (v Interval) ends() []Scalar {
+	if v.exact {
+		return []Scalar{v.Low}
+	}
+	return []Scalar{v.Low, v.High}
+}
+
+// each takes both ends, as numbers of a type, through a function that rises.
+func (v Interval) each(t sqltype.Type, f func(Scalar) Scalar) Interval {
+	of := func(x Scalar) Scalar { return castTo(f(castTo(x, t)), sqltype.Float8) }
+	return Interval{Low: of(v.Low), High: of(v.High), Open: v.Open, size: v.size + 3}
+}
+
+// minus is the interval of what has the other sign.
+func (v Interval) minus() Interval {
+	return Interval{Low: op("-", v.High), High: op("-", v.Low), Open: v.Open, size: v.size + 1}
+}
+
+func (n *Intervals) call(x *Call) (v Interval, ok bool) {
+	list := make([]Interval, len(x.Args))
+	for i, a := range x.Args {
+		if i == 1 && (x.Fn.Name == "round" || x.Fn.Name == "trunc") && n.Exact(a) { // a number of digits
+			continue
+		}
+		if list[i], ok = n.Interval(a); !ok {
+			return v, false
+		}
+	}
+	switch name := x.Fn.Name; {
+	case x.Fn.Kind == funcs.Operator && len(list) == 2:
+		return n.binary(x, list[0], list[1])
+	case len(list) == 0 || len(list) > 2:
+	case name == "round" || name == "trunc":
+		t := x.Args[0].Type()
+		return list[0].each(t, func(y Scalar) Scalar {
+			call := *x
+			call.Args = append([]Scalar{y}, x.Args[1:]...)
+			return &call
+		}), true
+	case len(list) == 2:
+	case x.Fn.Kind == funcs.Cast:
+		return casted(x, list[0])
+	case x.Fn.Kind == funcs.Operator && name == "+":
+		return list[0], true
+	case x.Fn.Kind == funcs.Operator && name == "-":
+		return list[0].minus(), true
+	default:
+		return monotone(name, list[0])
+	}
+	return v, false
+}
+
+func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
+	v.Open, v.size = l.Open || r.Open, l.size+r.size+1
+	switch x.Fn.Name {
+	case "+":
+		v.Low, v.High = op("+", l.Low, r.Low), op("+", l.High, r.High)
+		return v, true
+	case "-":
+		v.Low, v.High = op("-", l.Low, r.High), op("-", l.High, r.Low)
+		return v, true
+	case "*", "/":
+	default:
+		return v, false
+	}
+	if k, a, ok := constantFactor(x.Fn.Name, l, r); ok {
+		v.Low, v.High, v.size = op(x.Fn.Name, a.Low, double(k)), op(x.Fn.Name, a.High, double(k)), a.size+2
+		if k < 0 {
+			v.Low, v.High = v.High, v.Low
+		}
+		if whole := x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger(); whole && x.Fn.Name == "/" {
+			return v.each(sqltype.Float8, func(y Scalar) Scalar { return doubles(funcs.Function, "trunc", y) }), true
+		}
+		return v, true
+	}
+	if v.size = 2*len(r.ends())*l.size + 2*len(l.ends())*r.size + 2*r.size + 12; v.size > mostIntervalNodes {
+		return v, false
+	}
+	var corners []Scalar
+	for _, a := range l.ends() {
+		for _, b := range r.ends() {
+			corners = append(corners, op(x.Fn.Name, a, b))
+		}
+	}
+	v.Low, v.High = leastOf(corners...), greatestOf(corners...)
+	if v.Open { // least and greatest pass NULL over
+		all := there(append(l.ends(), r.ends()...)...)
+		v.Low, v.High, v.Open = when(all, v.Low), when(all, v.High), false
+	}
+	if x.Fn.Name == "*" {
+		return v, true
+	}
+	if x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger() { // the quotient of integers is cut to one
+		v.Low, v.High = doubles(funcs.Function, "trunc", v.Low), doubles(funcs.Function, "trunc", v.High)
+	}
+	if most, is := shareOf(x.Args[0], x.Args[1], n.counted); is { // and the value is clamped alike (ClampShares)
+		within := func(x Scalar) Scalar {
+			return when(there(x), leastOf(greatestOf(x, double(0)), double(most.InexactFloat64())))
+		}
+		v.Low, v.High, v.size = within(v.Low), within(v.High), 2*v.size
+	}
+	apart := &Logic{Op: Or, Args: []Scalar{op(">", r.Low, double(0)), op("<", r.High, double(0))}}
+	v.Low, v.High = when(apart, v.Low), when(apart, v.High)
+	return v, true
+}
+
+// constantFactor is a constant other than 0 that a is multiplied by, or divided by.
+func constantFactor(op string, l, r Interval) (k float64, a Interval, ok bool) {
+	if a = l; op == "*" && l.exact {
+		a, r = r, l
+	}
+	c, is := r.Low.(*Const)
+	if !is || !r.exact {
+		return 0, a, false
+	}
+	k, ok = c.Value.(float64)
+	return k, a, ok && k != 0
+}
+
+func (n *Intervals) counted(id ColID) (counted, bool) {
+	of, row, ok := n.Count(id)
+	return counted{row: row, of: of}, ok
+}
+
+// casted is of a cast to a number, which rounds.
+func casted(x *Call, v Interval) (Interval, bool) {
+	from, to := x.Args[0].Type(), x.T
+	_, scale, declared := to.NumericMod()
+	round := func(y Scalar, args ...Scalar) Scalar {
+		types := []sqltype.OID{y.Type().OID}
+		for _, a := range args {
+			types = append(types, a.Type().OID)
+		}
+		fn := funcs.Lookup(funcs.Function, "round", types...)
+		if len(args) > 0 {
+			var err error
+			if fn, err = fn.With(funcs.Constants{Values: []sqltype.Value{int64(scale)}}); err != nil {
+				return y
+			}
+		}
+		return &Call{Fn: fn, Args: append([]Scalar{y}, args...), T: y.Type(), Pos: -1}
+	}
+	switch {
+	case to.IsInteger() && from.IsInteger():
+		return v, true
+	case to.IsInteger() && from.IsFloat():
+		return v.each(sqltype.Float8, func(y Scalar) Scalar { return round(y) }), true
+	case to.IsInteger():
+		return v.each(sqltype.Numeric, func(y Scalar) Scalar { return round(y) }), true
+	case declared:
+		return v.each(sqltype.Numeric, func(y Scalar) Scalar { return round(y, &Const{Value: int64(scale), T: sqltype.Int4}) }), true
+	}
+	return v, to.IsFloat() || to.OID == sqltype.OIDNumeric
+}
+
+// monotone is of a function of one argument.
+func monotone(name string, a Interval) (v Interval, ok bool) {
+	zero := double(0)
+	v = Interval{Open: a.Open, size: 3*a.size + 8}
+	switch {
+	case slices.Contains([]string{"floor", "ceil", "ceiling"}, name):
+		return a.each(sqltype.Float8, func(x Scalar) Scalar { return doubles(funcs.Function, name, x) }), true
+	case name == "exp":
+		of := func(x Scalar) Scalar { return when(op("<", x, double(700)), doubles(funcs.Function, name, x)) }
+		v.Low, v.High = of(a.Low), of(a.High)
+		if !v.Open { // both, or none
+			v.Low = when(op("<", a.High, double(700)), v.Low)
+		}
+	case name == "sqrt": // of a negative number it is NULL
+		of := func(x Scalar) Scalar {
+			return doubles(funcs.Function, name, &Case{Whens: []When{{Cond: op("<", x, zero), Result: zero}}, Else: x, T: sqltype.Float8})
+		}
+		v.Low, v.High = of(a.Low), of(a.High)
+	case name == "ln" || name == "log" || name == "log10":
+		of := func(x Scalar) Scalar { return when(op(">", a.Low, zero), doubles(funcs.Function, name, x)) }
+		v.Low, v.High = of(a.Low), of(a.High)
+	case name == "abs" || name == "@":
+		v.Low = &Case{T: sqltype.Float8, Whens: []When{{Cond: op(">", a.Low, zero), Result: a.Low}, {Cond: op("<", a.High, zero), Result: op("-", a.High)}, {Cond: there(a.Low), Result: zero}}}
+		v.High = when(there(a.Low, a.High), greatestOf(op("-", a.Low), a.High))
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// minMax is of GREATEST or LEAST, which pass NULL over: its ends are there where those of all arguments are.
+func (n *Intervals) minMax(x *MinMax) (v Interval, ok bool) {
+	var lows, highs []Scalar
+	for _, a := range x.Args {
+		of, ok := n.Interval(a)
+		if !ok {
+			return v, false
+		}
+		lows, highs = append(lows, of.Low), append(highs, of.High)
+		v.Open, v.size = v.Open || of.Open, v.size+2*of.size
+	}
+	of := func(list []Scalar) Scalar {
+		return when(there(list...), &MinMax{Greatest: x.Greatest, Args: list, T: sqltype.Float8})
+	}
+	v.Low, v.High = of(lows), of(highs)
+	return v, true
+}
