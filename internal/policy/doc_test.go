@@ -104,8 +104,14 @@ const showing = `
 Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' and ''dpsql.rounding'' change how an answer's values are shown, from the released values and their ''dp_error'' alone; what is released, stored and charged is
 the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 
-- They are for output columns that are a count, sum or average themselves, from derived tables and WITH too. ''count(*) * 2'', and what is computed from released values, stay as they are; so do columns under DISTINCT or of a
-  UNION, maxima, medians and the like, whose error depends on where the values are. ''EXPLAIN'' names the columns that are changed (''Shown'') and aggregates that are not (''Shown as released''), and ''dpsql.last'' tells what was done.
+- ''dpsql.on_low_count'' is for output columns that are a count, sum or average themselves, from derived tables and WITH too.
+- ''dpsql.rounding'' is for these, and for numbers that are computed from them: ''sum(a) / count(*)'', ''round(avg(x), 2)'',
+  ''count(*) - 10''. A column of type ''numeric(p, s)'' keeps its s places. Texts stay as they are.
+- A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where the
+  count may be 0. Where dpsql knows no rule for the interval (CASE, ''coalesce'', windows), the number stays as it is.
+- Maxima, medians and the like are not rounded, nor is what is computed from them. Columns under DISTINCT or of a UNION
+  stay as they are. ''EXPLAIN'' names the columns that are changed (''Shown''), and aggregates that are not
+  (''Shown as released''). ''dpsql.last'' tells what was done.
 - An interval holds with 95 % for each row by itself. Of 100 rows about five miss. Under ''SET dpsql.simultaneous = on'' all rows
   of an answer hold at once with 95 %. Each of n groups then has its interval at 1 - 0.05/n. Of 100 groups it is 1.8 times as wide with Gaussian noise, 2.5
   times with Laplace noise.
