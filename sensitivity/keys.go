@@ -64,7 +64,7 @@ func (z *analyzer) nullGroups() {
 		for i, k := range s.Keys {
 			null := slices.ContainsFunc(s.Tuples, func(t []sqltype.Value) bool { return t[i] == nil })
 			id := a.Keys[k].Col
-			if null || a.Keys[k].notNull || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
+			if null || s.Complete || a.Keys[k].notNull || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
 				continue
 			}
 			if d, ok := z.defs[z.base(id)]; ok && d.in.parent == nil {

@@ -28,7 +28,7 @@ func (z *analyzer) tellNoValues() {
 			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.scan.Rows != nil {
 				continue
 			}
-			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) {
+			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && !(allowed(nil) && z.columnMayBeNull(s.scan.Columns[i], stored)) {
 				note(a.visibleName(s.scan.Columns[i]))
 			}
 		}
@@ -257,6 +257,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		id   plan.ColID
 		size int
 		text string
+		of   *plan.Call // a cast to an integer of this whole number, which stands for it too
 	}
 	var keys []grouping
 	for _, k := range a.Keys {
@@ -265,6 +266,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		g := grouping{id: z.base(k.Col)}
 		if d, ok := z.defs[g.id]; ok && d.in.parent == nil {
 			g.size, g.text = size(d.expr), z.scalarText(d.expr)
+			g.of = wholeField(d.expr)
 		}
 		keys = append(keys, g)
 	}
@@ -275,12 +277,19 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 			return isCol && z.base(c.ID) == g.id || !isCol && n == g.size && z.scalarText(x) == g.text
 		})
 	}
-	room := 0
+	room, whole := 0, map[plan.ColID]bool{}
 	var inKeys func(x plan.Scalar) plan.Scalar
 	inKeys = func(x plan.Scalar) plan.Scalar {
 		return plan.Replace(x, func(y plan.Scalar) plan.Scalar {
 			if i := keyOf(y); i >= 0 {
 				return &plan.Col{ID: cols[i], T: a.Keys[i].Type}
+			}
+			if i := slices.IndexFunc(keys, func(g grouping) bool {
+				return g.of != nil && size(y) == size(g.of) && z.scalarText(y) == z.scalarText(g.of)
+			}); i >= 0 { // (2), and a cast of a whole number and back gives it again
+				t := keys[i].of.T
+				whole[cols[i]] = true
+				return &plan.Call{Fn: funcs.LookupCast(a.Keys[i].Type.OID, t.OID), Args: []plan.Scalar{&plan.Col{ID: cols[i], T: a.Keys[i].Type}}, T: t, Pos: -1}
 			}
 			if c, ok := y.(*plan.Col); ok {
 				if d, ok := z.defs[c.ID]; ok && d.in.parent == nil && room > 0 { // a padded one is NULL where its expression may not be
@@ -296,7 +305,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		x = inKeys(x)
 		ok := true
 		z.leaves(x, func(id plan.ColID) {
-			if i := slices.Index(cols, id); i >= 0 && !oneForm(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar { // conditionsOver knows char
+			if i := slices.Index(cols, id); i >= 0 && (whole[id] || !oneForm(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar) { // conditionsOver knows char
 				ok = ok && ofValue(x)
 			}
 		})
@@ -305,6 +314,23 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		}
 	}
 	return conds, cols
+}
+
+// wholeField is the extract or date_part of which an expression is the cast to an integer, of a field that is a whole number wherever it is not NULL; else nil.
+func wholeField(x plan.Scalar) *plan.Call {
+	cast, ok := x.(*plan.Call)
+	if !ok || cast.Fn.Kind != funcs.Cast || !cast.T.IsInteger() {
+		return nil
+	}
+	of, ok := cast.Args[0].(*plan.Call)
+	if !ok || of.Fn.Name != "extract" && of.Fn.Name != "date_part" || funcs.LookupCast(cast.T.OID, of.T.OID) == nil {
+		return nil
+	}
+	c, ok := of.Args[0].(*plan.Const)
+	if !ok || !slices.Contains([]any{"month", "quarter", "day", "week", "dow", "isodow", "doy", "hour", "minute"}, any(c.Value)) {
+		return nil
+	}
+	return of
 }
 
 // valueNames are functions and operators whose results depend on what their arguments equal, not on how these are spelled.
@@ -352,7 +378,7 @@ func (z *analyzer) pruneSources() {
 
 // joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
 func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.ColID) {
-	sources := &z.out.Groups.Sources
+	sources, left := &z.out.Groups.Sources, mostChecked // what all conditions together may look at
 	for _, x := range conds {
 		for {
 			a, b := -1, -1
@@ -365,7 +391,10 @@ func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.C
 					b = at
 				}
 			})
-			if b < 0 || !z.joinTwo(x, min(a, b), max(a, b), colsOf) {
+			if b < 0 {
+				break
+			}
+			if left -= size(x) * len((*sources)[a].Tuples) * len((*sources)[b].Tuples); left < 0 || !z.joinTwo(x, min(a, b), max(a, b), colsOf) {
 				break
 			}
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -113,10 +114,25 @@ type withErrors struct {
 	items map[*plan.Project][]plan.Item
 	ids   []plan.ColID
 	rows  map[plan.Rel]int // a number for each released relation
+	known map[columnAt]knownEnds
+}
+
+// columnAt is a column of a relation whose interval is one of so many that hold at once.
+type columnAt struct {
+	rel   plan.Rel
+	col   plan.ColID
+	joint int
+}
+
+// knownEnds is what withErrors.ends gave for a column.
+type knownEnds struct {
+	v    plan.Interval
+	read map[plan.ColID]bool
+	ok   bool
 }
 
 func newWithErrors(q *plan.Query, program *sensitivity.Program) *withErrors {
-	w := &withErrors{q: *q, given: map[plan.Rel]bool{}, of: map[*plan.Aggregate][]plan.ErrorItem{}, items: map[*plan.Project][]plan.Item{}, rows: map[plan.Rel]int{}}
+	w := &withErrors{q: *q, given: map[plan.Rel]bool{}, of: map[*plan.Aggregate][]plan.ErrorItem{}, items: map[*plan.Project][]plan.Item{}, rows: map[plan.Rel]int{}, known: map[columnAt]knownEnds{}}
 	w.q.Columns = slices.Clone(q.Columns)
 	for _, l := range program.Answer.Leaves {
 		w.given[l.At] = l.Parts != nil
@@ -223,8 +239,20 @@ func (w *withErrors) computed(root plan.Rel, col plan.ColID) (ends [2]plan.ColID
 	return [2]plan.ColID{v.Low.(*plan.Col).ID, v.High.(*plan.Col).ID}, exactly, true
 }
 
-// ends are the columns of a column's interval, of which so many hold at once; of 0 none are made. read has the aggregates that it is computed from, and whether they are rounded.
-func (w *withErrors) ends(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (v plan.Interval, ok bool) {
+// ends are the columns of a column's interval, of which so many hold at once; of 0 none are made. read gets the aggregates that it is computed from, and whether they are rounded. A column that is read many times is computed once.
+func (w *withErrors) ends(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (plan.Interval, bool) {
+	at := columnAt{r, col, joint}
+	k, done := w.known[at]
+	if !done {
+		k.read = map[plan.ColID]bool{}
+		k.v, k.ok = w.newEnds(r, col, joint, k.read)
+		w.known[at] = k
+	}
+	maps.Copy(read, k.read)
+	return k.v, k.ok
+}
+
+func (w *withErrors) newEnds(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (v plan.Interval, ok bool) {
 	interval := func(column func(plan.ErrorKind) plan.ColID) plan.Interval {
 		end := func(kind plan.ErrorKind) (of plan.Scalar) {
 			if joint == 0 {
@@ -373,7 +401,7 @@ func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			switch {
 			case m.of == 0 && math.IsNaN(low) && math.IsNaN(high):
 				row[m.out] = nil
-				r.noInterval(p.query.Outputs[m.out].Name)
+				r.noInterval(p.query.Outputs[m.out].Name, m.exactly)
 			case m.of != 0 && p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
 				if p.shown.low == lowDrop && m.grouped {
 					return nil, false

@@ -210,6 +210,18 @@ func TestNobodyShown(t *testing.T) {
 	}
 }
 
+// TestComputedReadOften: the interval of a column that is read twice in each of thirty derived tables is computed once in each, not two to the power of thirty times.
+func TestComputedReadOften(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	text := "SELECT count(*) n FROM encounters"
+	for range 30 {
+		text = "SELECT n + n AS n FROM (" + text + ") t"
+	}
+	if _, a := ask(t, s, text); len(a.Rows) != 1 || a.Rows[0][0] == nil {
+		t.Errorf("%v, %q", a.Rows, a.Warnings)
+	}
+}
+
 // TestComputedShown: what is computed from counts, sums and averages is NULL where its interval is, with a warning, and else has the digits that its interval supports, within it and of its type. The statement is asked as it is, then without rounding.
 func TestComputedShown(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
@@ -326,5 +338,18 @@ func TestRounded(t *testing.T) {
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%v in [%g, %g]: %v, not %s", c.v, c.low, c.high, got, c.want)
 		}
+	}
+}
+
+// TestNothingSaidStaysNull: coalesce and CASE do not make a number of a sum of which nothing can be said, and CASE around a quotient has its digits.
+func TestNothingSaidStaysNull(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, backend.DuckDB), 22)
+	_, a := ask(t, s, "SELECT coalesce(sum(free), 0), coalesce(sum(free), 0) / 2, CASE WHEN sum(free) IS NULL THEN 0 ELSE sum(free) END, sum(free) FROM encounters WHERE days > 14")
+	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil}) {
+		t.Errorf("%v %q", a.Rows, a.Warnings)
+	}
+	_, a = ask(t, s, "SELECT sum(days)::float8 / count(*), CASE WHEN count(*) > 0 THEN sum(days)::float8 / count(*) END FROM encounters")
+	if a.Rows[0][0] == nil || a.Rows[0][0] != a.Rows[0][1] {
+		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
 }

@@ -172,8 +172,12 @@ func (r *run) noValue(fn plan.AggFunc) {
 }
 
 // noInterval notes a computed value of which nothing can be said.
-func (r *run) noInterval(name string) {
-	r.isNull(name + " is NULL where no interval could hold it, as where noise does not tell a divisor from 0; a larger dpsql.epsilon, or larger groups, tell it")
+func (r *run) noInterval(name string, ofOthers bool) {
+	why := "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	if ofOthers {
+		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi, gives both"
+	}
+	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.

@@ -108,7 +108,8 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 - ''dpsql.rounding'' is for these, and for numbers that are computed from them: ''sum(a) / count(*)'', ''round(avg(x), 2)'',
   ''count(*) - 10''. A column of type ''numeric(p, s)'' keeps its s places. Texts stay as they are.
 - A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where the
-  count may be 0. Where dpsql knows no rule for the interval (CASE, ''coalesce'', windows), the number stays as it is.
+  count may be 0. So ''coalesce(sum(x), 0)'' is NULL where nothing can be said of the sum. Where dpsql knows no rule for
+  the interval (windows, scalar subqueries, ''power''), the number stays as it is.
 - Maxima, medians and the like are not rounded, nor is what is computed from them. Columns under DISTINCT or of a UNION
   stay as they are. ''EXPLAIN'' names the columns that are changed (''Shown''), and aggregates that are not
   (''Shown as released''). ''dpsql.last'' tells what was done.

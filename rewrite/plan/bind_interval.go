@@ -54,7 +54,7 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, of pgsyntax.
 				WithHint("Ask for dp_low and dp_high of the aggregate in each group, and of the total in a statement without GROUP BY. A share is between dp_low / dp_high and dp_high / dp_low of the two.")
 		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
-			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, greatest, least and nullif.")
+			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, greatest, least, nullif, CASE, and coalesce with a constant.")
 	}
 	switch kind {
 	case ErrorLow:

@@ -97,7 +97,7 @@ func TestLostWidens(t *testing.T) {
 	})
 }
 
-// TestLostOn: what may be lost is a number for all numbers, more where the far segment holds more, and in proportion to all of it.
+// TestLostOn: what may be lost is a number for all numbers, not less by a hundredth where the far segment holds more, and in proportion to all of it.
 func TestLostOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := func(name string) float64 { return rapid.Float64Range(-1e6, 1e15).Draw(t, name) }
@@ -108,7 +108,7 @@ func TestLostOn(t *testing.T) {
 		if end := s.middle + s.span; !(s.middle > 0) || !(s.span >= 0) || math.IsInf(end, 0) {
 			t.Fatalf("%+v", s)
 		}
-		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, expected, miss); more.middle+more.span < (s.middle+s.span)*(1-1e-4) && far < 1e7*n {
+		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, expected, miss); more.middle+more.span < (s.middle+s.span)*(1-1e-2) && far < 1e7*n {
 			t.Fatalf("%+v, with more in the far segment %+v", s, more)
 		}
 		if double := lostOn(2*near, 2*far, 2*n, 4*n, 2*expected, miss); math.Abs(double.middle-2*s.middle) > 1e-4*s.middle || math.Abs(double.span-2*s.span) > 1e-3*(s.span+s.middle) {

@@ -238,12 +238,12 @@ func (p *Plan) Unseen() (n uint64) {
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
-// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.Beyond sees most of them by what was released: of sums of one sign in few groups nearly all, so two will do.
+// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.Beyond sees most of them by what was released: of a sum of one sign, where a unit is in one group or under an L1 norm, nearly all, so two will do. Else a unit's vector keeps up to the root of their number times its norm, so there Beyond has no such rule.
 func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
 	case c.Measure < 0 || !a.Measures[c.Measure].BoundsSum():
 		return 0
-	case groups(a) > fewGroups || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].Alone:
+	case groups(a) > fewGroups || a.Limit.PerUnit > 1 && a.Limit.Norm != sensitivity.L1 || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].Alone:
 		return 5
 	default:
 		return 2
