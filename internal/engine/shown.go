@@ -229,7 +229,7 @@ func (w *withErrors) computed(root plan.Rel, col plan.ColID) (ends [2]plan.ColID
 		return ends, false, false
 	}
 	read := map[plan.ColID]bool{}
-	if _, ok = w.ends(root, col, 0, read); !ok { // which they are
+	if _, ok = w.ends(root, col, 0, read); !ok || len(read) == 0 { // which they are; none: a CASE of constants
 		return ends, false, false
 	}
 	for _, rounded := range read {

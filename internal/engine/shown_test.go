@@ -352,4 +352,7 @@ func TestNothingSaidStaysNull(t *testing.T) {
 	if a.Rows[0][0] == nil || a.Rows[0][0] != a.Rows[0][1] {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
+	if _, a = ask(t, s, "SELECT CASE WHEN count(*) > 1 THEN 1 ELSE 2 END, count(*) FROM encounters"); a.Rows[0][0] != int64(1) {
+		t.Errorf("%v", a.Rows)
+	}
 }
