@@ -406,6 +406,11 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 		}
 		lines = append(lines, noiseTold(i, noiseLine(a, mp, i), mp.Parts[i], shareText(mp.Parts[i])))
 	}
+	for i := range mp.Measures {
+		if mp.LostOf(i) != nil {
+			lines = append(lines, keyed(fmt.Sprintf("Lost mass %d", i+1), "what its bounds take from measure %d, in two noisy sums%s", i+1, shareText(mp.LostParts[i])))
+		}
+	}
 	for i, ev := range mp.Choices {
 		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
 	}

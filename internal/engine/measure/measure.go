@@ -71,8 +71,9 @@ type Plan struct {
 	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection with Laplace noise or picks are run, or nothing
 	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
 	Scale      *Scale     // in place of Choices
-	Shares     []float64  // of the price, a choice: for EXPLAIN, as the next two
+	Shares     []float64  // of the price, a choice: for EXPLAIN, as the next three
 	Parts      []float64  // a measure
+	LostParts  []float64  // what tells its lost mass
 	Selected   float64    // the selection
 	Measures   []dp.Event
 	Lost       []*Lost // a measure: what tells its lost mass; nil: it loses nothing
@@ -270,6 +271,9 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 	if sum := float64(w.sum()); sum > 0 {
 		for _, part := range w.measures {
 			p.Parts = append(p.Parts, float64(part)/sum)
+		}
+		for _, part := range w.lost {
+			p.LostParts = append(p.LostParts, float64(part)/sum)
 		}
 		p.Selected = float64(w.selection) / sum
 	}
