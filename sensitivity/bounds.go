@@ -249,6 +249,9 @@ func (z *analyzer) callDigits(n *plan.Call, args []*num.Interval) int32 {
 // digits are those that a numeric result in an interval has at most, before and behind the point: FewDigits, ManyDigits or more.
 func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
 	scale, ok := z.scaleOf(n)
+	if s, known := plan.Places(n, z.placesOf); known { // what is printed may have more: 0::numeric(38,20) is 0, with 20 places
+		scale = max(scale, int32(s)) //nolint:gosec // a typmod's, or a sum of a product's
+	}
 	for _, digits := range []int32{FewDigits, ManyDigits} {
 		most := decimal.New(1, digits-scale)
 		if ok && iv != nil && iv.Hi.LessThan(most) && iv.Lo.GreaterThan(most.Neg()) {
@@ -256,6 +259,14 @@ func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
 		}
 	}
 	return ManyDigits + 1
+}
+
+// placesOf are a column's decimal places as it is printed.
+func (z *analyzer) placesOf(c *plan.Col) (int, bool) {
+	if d, ok := z.defs[c.ID]; ok {
+		return plan.Places(d.expr, z.placesOf)
+	}
+	return 0, false
 }
 
 // typeInterval is what a type alone says of a number.
