@@ -21,7 +21,7 @@ type lostMass struct {
 	groups       float64
 }
 
-// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss, or half as often with rare in place of span. Nothing is lost where all are 0.
+// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss. With rare in place of span it is half as often, for all measures of a release together. Nothing is lost where all are 0.
 type lostSide struct{ middle, span, rare float64 }
 
 func (s lostSide) none() bool { return s == lostSide{} }
@@ -52,7 +52,7 @@ var tails = func() (out []tail) {
 
 // lostOn is what may be lost on a side of which the two segments came out as near and far, with noise of deviations n and f. People are expected to lose about expected (+Inf: nothing is known of it) in the near segment. The law of the rest is Bayes' on
 // tails, with normal noise. The tail is an assumption: no interval covers a few people of unbounded values.
-func lostOn(near, far, n, f, expected, miss float64) lostSide {
+func lostOn(near, far, n, f, expected, miss, rarely float64) lostSide {
 	n, f = math.Max(n, 0.5), math.Max(f, 0.5)                         // noise is in steps
 	near, far = math.Max(near, -10*n), math.Max(far, -10*f)           // what is lost is not negative, so what is less is noise too
 	type part struct{ weight, mean, deviation, total, above float64 } // above: ln P(it is above 0)
@@ -91,7 +91,7 @@ func lostOn(near, far, n, f, expected, miss float64) lostSide {
 		return high
 	}
 	s := lostSide{middle: quantile(0.5)}
-	s.span, s.rare = quantile(miss)-s.middle, quantile(miss/2)-s.middle
+	s.span, s.rare = quantile(miss)-s.middle, quantile(rarely)-s.middle
 	return s
 }
 
@@ -138,6 +138,12 @@ func deviations(l *measure.Lost) (near, far float64, err error) {
 // lostMasses are those of all measures; lost is what was released of them, nil before.
 func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
+	losing := 0
+	for _, l := range run.Lost {
+		if l != nil {
+			losing++
+		}
+	}
 	for i := range out {
 		if i >= len(run.Lost) || run.Lost[i] == nil {
 			continue
@@ -171,7 +177,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss), lostAlone
+			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostAlone
 			if m.groups > 1 {
 				more = lostSpread
 			}

@@ -104,14 +104,14 @@ func TestLostOn(t *testing.T) {
 		near, far, n := x("near"), x("far"), rapid.Float64Range(1, 1e9).Draw(t, "noise")
 		expected := rapid.SampledFrom([]float64{1, 30, 1e6, math.Inf(1)}).Draw(t, "expected") * n
 		miss := rapid.SampledFrom([]float64{0.05, 1e-3, 1e-9}).Draw(t, "miss")
-		s := lostOn(near, far, n, 2*n, expected, miss)
+		s := lostOn(near, far, n, 2*n, expected, miss, miss/2)
 		if end := s.middle + s.span; !(s.middle > 0) || !(s.span >= 0) || math.IsInf(end, 0) {
 			t.Fatalf("%+v", s)
 		}
-		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, expected, miss); more.middle+more.span < (s.middle+s.span)*(1-1e-2) && far < 1e7*n {
+		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, expected, miss, miss/2); more.middle+more.span < (s.middle+s.span)*(1-1e-2) && far < 1e7*n {
 			t.Fatalf("%+v, with more in the far segment %+v", s, more)
 		}
-		if double := lostOn(2*near, 2*far, 2*n, 4*n, 2*expected, miss); math.Abs(double.middle-2*s.middle) > 1e-4*s.middle || math.Abs(double.span-2*s.span) > 1e-3*(s.span+s.middle) {
+		if double := lostOn(2*near, 2*far, 2*n, 4*n, 2*expected, miss, miss/2); math.Abs(double.middle-2*s.middle) > 1e-4*s.middle || math.Abs(double.span-2*s.span) > 1e-3*(s.span+s.middle) {
 			t.Fatalf("%+v, of all twice as much %+v", s, double)
 		}
 	})
@@ -141,7 +141,7 @@ func TestLostOnHolds(t *testing.T) {
 						near, far, all = near+math.Min(x, 1), far+math.Min(math.Max(x-1, 0), 2), all+x
 					}
 					n := noise * grid
-					s := lostOn(near*grid+n*rng.NormFloat64(), far*grid+2*n*rng.NormFloat64(), n, 2*n, lostPeople*float64(people)*grid, 0.05)
+					s := lostOn(near*grid+n*rng.NormFloat64(), far*grid+2*n*rng.NormFloat64(), n, 2*n, lostPeople*float64(people)*grid, 0.05, 0.05/2)
 					if all*grid <= (s.middle+s.span)*lostAlone {
 						held++
 					}
