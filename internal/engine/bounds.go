@@ -196,9 +196,9 @@ func misspelt(a *sensitivity.Analysis) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return ", if '" + a.Unlisted[0] + "' is spelt as people have it: no public list has it"
+		return "; or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
 	}
-	return ", if the texts of the conditions are spelt as people have them: no public list has them"
+	return "; or check the spelling of the conditions' texts, which no public list has"
 }
 
 // cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.

@@ -232,7 +232,7 @@ func (r *run) openLines(a *asked) (lines []string) {
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {
-			line += fmt.Sprintf("%s is NULL, that of %s(greatest(lo, least(x, hi))) is not: with constants of your own, as which what is outside counts", end, fn)
+			line += fmt.Sprintf("%s is NULL; %s(greatest(lo, least(x, hi))), with constants lo and hi, has both ends, and counts values outside as lo or hi", end, fn)
 		}
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += "; values beyond " + ends + " count as these"

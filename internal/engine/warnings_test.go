@@ -53,7 +53,7 @@ func TestWarnings(t *testing.T) {
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
-	const words = "mend that, if 'wbe' is spelt as people have it: no public list has it"
+	const words = "mend that; or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
 		_, a := ask(t, s, sql)
 		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {
