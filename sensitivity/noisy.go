@@ -9,19 +9,19 @@ import (
 
 // Noisy are the columns of a computation that follow from released numbers: aggregates of its stages, and what is computed from them. Keys, public tables and literals are not.
 func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
-	n := &noisy{cols: map[plan.ColID]bool{}, released: map[plan.Rel]bool{}, given: map[plan.Rel]bool{}}
+	n := plan.NoisyColumns{Cols: map[plan.ColID]bool{}, Released: map[plan.Rel]bool{}}
 	for _, l := range c.Leaves {
-		n.given[l.At], n.released[l.At] = true, l.Parts != nil
+		n.Released[l.At] = l.Parts != nil
 		for _, part := range l.Parts {
 			for i, v := range part.Values {
 				if v.From >= len(p.Stages[part.Stage].Agg.Keys) {
-					n.cols[l.Cols[i]] = true
+					n.Cols[l.Cols[i]] = true
 				}
 			}
 		}
 	}
-	n.visit(c.Root)
-	return n.cols
+	n.Visit(c.Root)
+	return n.Cols
 }
 
 // ChoosesRows reports an answer whose rows, or values in them, are chosen by released numbers: by a condition that reads some, as of HAVING, FILTER or CASE, as the first in their order, or as their least or largest. A rank or a label that is computed from some chooses nothing.
@@ -131,56 +131,6 @@ func choosesValue(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
 		}
 	}
 	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, noisy, values) })
-}
-
-type noisy struct {
-	cols            map[plan.ColID]bool
-	released, given map[plan.Rel]bool
-}
-
-// visit marks a relation's own columns, those below it first, and says whether it reads released rows.
-func (n *noisy) visit(r plan.Rel) bool {
-	if n.given[r] {
-		return n.released[r]
-	}
-	reads, below := false, []plan.ColID(nil)
-	for _, in := range plan.Inputs(r) {
-		reads = n.visit(in) || reads
-		below = append(below, in.Cols()...)
-	}
-	for _, x := range plan.Scalars(r) {
-		plan.VisitQueries(x, func(q *plan.Subquery) bool {
-			for _, it := range q.Left {
-				if plan.ReadsAny(it.Expr, n.cols) {
-					n.cols[it.ID] = true
-				}
-			}
-			reads = n.visit(q.Query) || reads
-			return true
-		})
-	}
-	switch r := r.(type) {
-	case *plan.Project:
-		for _, it := range r.Items {
-			if plan.ReadsAny(it.Expr, n.cols) {
-				n.cols[it.ID] = true
-			}
-		}
-	case *plan.SetOp:
-		left, right := r.Left.Cols(), r.Right.Cols()
-		for i, id := range r.Cols() {
-			if n.cols[left[i]] || n.cols[right[i]] {
-				n.cols[id] = true
-			}
-		}
-	default: // aggregates and window functions: which rows there are follows from released numbers
-		for _, id := range r.Cols() {
-			if reads && !slices.Contains(below, id) {
-				n.cols[id] = true
-			}
-		}
-	}
-	return reads
 }
 
 // First are the rows that an answer shows of its one release: those that are first by an aggregate.

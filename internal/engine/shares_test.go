@@ -55,10 +55,7 @@ func TestShares(t *testing.T) {
 					x += string(r)
 				}
 			}
-			sql := "select kind_id, (" + x + ")::text, 0.0, 0.0 from encounters group by 1"
-			if c.most != 100 || x[:4] != "100 " { // no window has an interval
-				sql = "select kind_id, (" + x + ")::text, dp_low(" + x + "), dp_high(" + x + ") from encounters group by 1"
-			}
+			sql := "select kind_id, (" + x + ")::text, dp_low(" + x + "), dp_high(" + x + ") from encounters group by 1"
 			derived := "select kind_id, (a::float8 / b)::text from (select kind_id, count(*) filter (where days > " + above + ") a, count(*) b from encounters group by 1) t"
 			for _, row := range mustTry(t, s, derived) {
 				if v := number(row[1]); v < 0 || v > 1 {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ type mark struct {
 	ends    [2]plan.ColID // dp_low and dp_high
 	grouped bool          // the row is that of a group; else there is no other, and it stays
 	exactly bool          // it is not rounded, as the aggregates that it is computed from are not
+	totals  bool          // it reads sums over groups
 }
 
 // showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
@@ -54,30 +54,32 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 	}
 	asIs := s.now.low == lowKeep && s.now.rounding == roundOff
 	out := &shown{low: s.now.low, rounding: s.now.rounding}
-	w := newWithErrors(q, program)
+	with := *q
+	with.Columns = slices.Clone(q.Columns)
+	w := intervalColumns(&with, program)
 	for i, o := range q.Outputs {
-		a, g, why := w.find(q.Root, o.Col)
+		a, g, why := w.Aggregate(q.Root, o.Col)
 		switch {
 		case a == nil && why == "":
-			if ends, exactly, ok := w.computed(q.Root, o.Col); ok {
-				out.marks = append(out.marks, mark{out: i, ends: ends, exactly: exactly})
+			if c, ok := w.Computed(q.Root, o.Col); ok {
+				out.marks = append(out.marks, mark{out: i, ends: c.Ends, exactly: c.Exactly, totals: c.Totals})
 			}
 		case asIs:
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
-			ends := [2]plan.ColID{w.bound(a, g, plan.ErrorLow), w.bound(a, g, plan.ErrorHigh)}
-			out.marks = append(out.marks, mark{out: i, of: g, width: w.bound(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
+			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
+			out.marks = append(out.marks, mark{out: i, of: g, width: w.Error(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.marks) == 0 {
 		return program, out
 	}
-	if root, err := w.rel(q.Root); err == nil {
-		w.q.Root = root
-		with, err := sensitivity.Divide(ctx, &w.q, s.options())
-		if err == nil && len(with.Stages) == len(program.Stages) {
-			return with, out
+	var err error
+	if with.Root, err = w.Rel(q.Root); err == nil {
+		divided, err := sensitivity.Divide(ctx, &with, s.options())
+		if err == nil && len(divided.Stages) == len(program.Stages) {
+			return divided, out
 		}
 	}
 	out.leave(q, "the statement would be computed another way with its error")
@@ -104,262 +106,17 @@ func (n *shown) leave(q *plan.Query, why string) {
 	n.marks = nil
 }
 
-// withErrors puts errors into a plan.
-type withErrors struct {
-	q     plan.Query
-	given map[plan.Rel]bool // released
-	noisy map[plan.ColID]bool
-	whole bool // the plan is the statement's own, so noisy is known
-	of    map[*plan.Aggregate][]plan.ErrorItem
-	items map[*plan.Project][]plan.Item
-	ids   []plan.ColID
-	rows  map[plan.Rel]int // a number for each released relation
-	known map[columnAt]knownEnds
-}
-
-// columnAt is a column of a relation whose interval is one of so many that hold at once.
-type columnAt struct {
-	rel   plan.Rel
-	col   plan.ColID
-	joint int
-}
-
-// knownEnds is what withErrors.ends gave for a column.
-type knownEnds struct {
-	v    plan.Interval
-	read map[plan.ColID]bool
-	ok   bool
-}
-
-func newWithErrors(q *plan.Query, program *sensitivity.Program) *withErrors {
-	w := &withErrors{q: *q, given: map[plan.Rel]bool{}, of: map[*plan.Aggregate][]plan.ErrorItem{}, items: map[*plan.Project][]plan.Item{}, rows: map[plan.Rel]int{}, known: map[columnAt]knownEnds{}}
-	w.q.Columns = slices.Clone(q.Columns)
+// intervalColumns are those of a program's plan; their new columns are q's.
+func intervalColumns(q *plan.Query, program *sensitivity.Program) *plan.IntervalColumns {
+	given := map[plan.Rel]bool{}
 	for _, l := range program.Answer.Leaves {
-		w.given[l.At] = l.Parts != nil
+		given[l.At] = l.Parts != nil
 	}
-	if w.whole = program.Query == q; w.whole {
-		w.noisy = program.Noisy(sensitivity.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
+	var noisy map[plan.ColID]bool
+	if program.Query.Root == q.Root { // the plan is the statement's own
+		noisy = program.Noisy(sensitivity.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
 	}
-	return w
-}
-
-// find is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
-func (w *withErrors) find(r plan.Rel, col plan.ColID) (*plan.Aggregate, plan.ColID, string) {
-	switch n := r.(type) {
-	case *plan.Project:
-		for _, it := range n.Items {
-			if x, ok := it.Expr.(*plan.Col); ok && it.ID == col {
-				return w.find(n.Input, x.ID)
-			}
-		}
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
-		for _, in := range plan.Inputs(r) {
-			if slices.Contains(in.Cols(), col) {
-				return w.find(in, col)
-			}
-		}
-	case *plan.Distinct:
-		return hidden(w.find(n.Input, col))("DISTINCT compares its rows")
-	case *plan.SetOp:
-		for _, in := range plan.Inputs(r) {
-			if at := slices.Index(r.Cols(), col); at >= 0 && at < len(in.Cols()) {
-				if a, g, why := w.find(in, in.Cols()[at]); a != nil || why != "" {
-					return hidden(a, g, why)("it is put together of several answers")
-				}
-			}
-		}
-	case *plan.Aggregate:
-		for _, g := range n.Aggs {
-			switch {
-			case g.ID != col:
-			case !w.given[r]:
-				return nil, 0, "it is computed from released values"
-			case roundable(g.Fn):
-				return n, col, ""
-			default:
-				return nil, 0, "its error is not that of a count, sum or average"
-			}
-		}
-	}
-	return nil, 0, ""
-}
-
-// hidden is an aggregate that is not changed.
-func hidden(a *plan.Aggregate, _ plan.ColID, why string) func(by string) (*plan.Aggregate, plan.ColID, string) {
-	return func(by string) (*plan.Aggregate, plan.ColID, string) {
-		if a != nil {
-			why = by
-		}
-		return nil, 0, why
-	}
-}
-
-// bound is the column of an aggregate's error, or of an end of its interval, which the plan will have.
-func (w *withErrors) bound(a *plan.Aggregate, g plan.ColID, kind plan.ErrorKind) plan.ColID {
-	return w.joint(a, g, kind, 1)
-}
-
-// joint is that of one of so many intervals that hold at once.
-func (w *withErrors) joint(a *plan.Aggregate, g plan.ColID, kind plan.ErrorKind, joint int) plan.ColID {
-	for _, e := range append(slices.Clone(a.Errors), w.of[a]...) {
-		if e.Kind == kind && e.Of == g && max(1, e.Joint) == joint {
-			w.note(e.ID)
-			return e.ID
-		}
-	}
-	if joint == 1 {
-		joint = 0
-	}
-	id := w.column(kind)
-	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: kind, Of: g, Joint: joint})
-	return id
-}
-
-// column is a new one.
-func (w *withErrors) column(kind plan.ErrorKind) plan.ColID {
-	id := plan.ColID(len(w.q.Columns))
-	w.q.Columns = append(w.q.Columns, plan.ColumnInfo{Name: string(kind), Type: sqltype.Float8})
-	w.note(id)
-	return id
-}
-
-// computed gives the columns of the interval of what is computed from released aggregates (plan.Intervals); false where none is known. exactly says that some of them are no counts, sums or averages.
-func (w *withErrors) computed(root plan.Rel, col plan.ColID) (ends [2]plan.ColID, exactly, ok bool) {
-	if !w.whole || !w.noisy[col] {
-		return ends, false, false
-	}
-	read := map[plan.ColID]bool{}
-	if _, ok = w.ends(root, col, 0, read); !ok || len(read) == 0 { // which they are; none: a CASE of constants
-		return ends, false, false
-	}
-	for _, rounded := range read {
-		exactly = exactly || !rounded
-	}
-	v, _ := w.ends(root, col, len(read), read)
-	return [2]plan.ColID{v.Low.(*plan.Col).ID, v.High.(*plan.Col).ID}, exactly, true
-}
-
-// ends are the columns of a column's interval, of which so many hold at once; of 0 none are made. read gets the aggregates that it is computed from, and whether they are rounded. A column that is read many times is computed once.
-func (w *withErrors) ends(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (plan.Interval, bool) {
-	at := columnAt{r, col, joint}
-	k, done := w.known[at]
-	if !done {
-		k.read = map[plan.ColID]bool{}
-		k.v, k.ok = w.newEnds(r, col, joint, k.read)
-		w.known[at] = k
-	}
-	maps.Copy(read, k.read)
-	return k.v, k.ok
-}
-
-func (w *withErrors) newEnds(r plan.Rel, col plan.ColID, joint int, read map[plan.ColID]bool) (v plan.Interval, ok bool) {
-	interval := func(column func(plan.ErrorKind) plan.ColID) plan.Interval {
-		end := func(kind plan.ErrorKind) (of plan.Scalar) {
-			if joint == 0 {
-				return &plan.Const{T: sqltype.Float8}
-			}
-			return &plan.Col{ID: column(kind), T: sqltype.Float8}
-		}
-		return plan.Interval{Low: end(plan.ErrorLow), High: end(plan.ErrorHigh)}
-	}
-	switch n := r.(type) {
-	case *plan.Aggregate:
-		for _, g := range n.Aggs {
-			if g.ID != col || !w.given[r] || !g.Type.IsNumber() || g.Fn == plan.TopK || g.Fn == "mode" {
-				continue
-			}
-			read[col] = roundable(g.Fn)
-			v = interval(func(kind plan.ErrorKind) plan.ColID { return w.joint(n, col, kind, joint) })
-			v.Open = g.Fn == plan.Min || g.Fn == plan.Max
-			return v, true
-		}
-	case *plan.Project:
-		at := slices.IndexFunc(n.Items, func(it plan.Item) bool { return it.ID == col })
-		if at < 0 {
-			return v, false
-		}
-		if x, is := n.Items[at].Expr.(*plan.Col); is {
-			return w.ends(n.Input, x.ID, joint, read)
-		}
-		of := plan.Intervals{
-			Exact: func(x plan.Scalar) bool { return plan.FirstQuery(x) == nil && !plan.ReadsAny(x, w.noisy) },
-			Of:    func(id plan.ColID) (plan.Interval, bool) { return w.ends(n.Input, id, joint, read) },
-			Count: func(id plan.ColID) (plan.AggItem, int, bool) { return w.counted(n.Input, id) },
-		}
-		x, ok := of.Interval(n.Items[at].Expr)
-		if !ok {
-			return v, false
-		}
-		v = interval(func(kind plan.ErrorKind) plan.ColID {
-			id, expr := w.column(kind), x.Low
-			if kind == plan.ErrorHigh {
-				expr = x.High
-			}
-			w.items[n] = append(w.items[n], plan.Item{ID: id, Expr: expr})
-			return id
-		})
-		v.Open = x.Open
-		return v, true
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
-		for _, in := range plan.Inputs(r) {
-			if slices.Contains(in.Cols(), col) {
-				return w.ends(in, col, joint, read)
-			}
-		}
-	}
-	return v, false
-}
-
-// counted is the released count that a column is, and a number of its relation.
-func (w *withErrors) counted(r plan.Rel, col plan.ColID) (g plan.AggItem, row int, ok bool) {
-	a, at, _ := w.find(r, col)
-	if a == nil {
-		return g, 0, false
-	}
-	if w.rows[a] == 0 {
-		w.rows[a] = len(w.rows) + 1
-	}
-	return a.Aggs[slices.IndexFunc(a.Aggs, func(g plan.AggItem) bool { return g.ID == at })], w.rows[a], true
-}
-
-// roundable: an aggregate is shown with the digits that its interval supports.
-func roundable(fn plan.AggFunc) bool {
-	return fn == plan.CountRows || fn == plan.Count || fn == plan.Sum || fn == plan.Avg
-}
-
-func (w *withErrors) note(id plan.ColID) {
-	if !slices.Contains(w.ids, id) {
-		w.ids = append(w.ids, id)
-	}
-}
-
-// rel is a relation with the errors beside its columns.
-func (w *withErrors) rel(r plan.Rel) (plan.Rel, error) {
-	same := func(x plan.Scalar) (plan.Scalar, error) { return x, nil }
-	switch n := r.(type) {
-	case *plan.Aggregate:
-		if more := w.of[n]; more != nil {
-			with := *n
-			with.Errors = append(slices.Clone(n.Errors), more...)
-			return &with, nil
-		}
-		return r, nil
-	case *plan.Project:
-		in, err := w.rel(n.Input)
-		if err != nil {
-			return nil, err
-		}
-		items, below := slices.Clone(n.Items), in.Cols()
-		for _, id := range w.ids {
-			if slices.Contains(below, id) && !slices.ContainsFunc(items, func(it plan.Item) bool { return it.ID == id }) {
-				items = append(items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: sqltype.Float8}})
-			}
-		}
-		return &plan.Project{Input: in, Items: append(items, w.items[n]...)}, nil
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
-		return plan.MapParts(r, w.rel, same)
-	}
-	return r, nil
+	return plan.NewIntervalColumns(&q.Columns, func(a *plan.Aggregate) bool { return given[a] }, noisy)
 }
 
 // picker picks an answer's columns of one row as they are shown; false where the row is left out.
@@ -401,7 +158,7 @@ func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			switch {
 			case m.of == 0 && math.IsNaN(low) && math.IsNaN(high):
 				row[m.out] = nil
-				r.noInterval(p.query.Outputs[m.out].Name, m.exactly)
+				r.noInterval(p.query.Outputs[m.out].Name, m)
 			case m.of != 0 && p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
 				if p.shown.low == lowDrop && m.grouped {
 					return nil, false

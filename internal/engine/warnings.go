@@ -172,9 +172,12 @@ func (r *run) noValue(fn plan.AggFunc) {
 }
 
 // noInterval notes a computed value of which nothing can be said.
-func (r *run) noInterval(name string, ofOthers bool) {
+func (r *run) noInterval(name string, m mark) {
 	why := "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
-	if ofOthers {
+	switch {
+	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
+		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"
+	case m.exactly:
 		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)

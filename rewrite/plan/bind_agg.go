@@ -11,16 +11,21 @@ import (
 
 var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, string(ErrorLow): ErrorLow, string(ErrorHigh): ErrorHigh}
 
-// isAggregate reports a call of an aggregate or of an error function.
+// isErrorFunction reports a call of dp_error, dp_low or dp_high.
+func isErrorFunction(f *pgsyntax.FuncCall) bool {
+	_, is := errorNames[f.Name]
+	return is && f.Over == nil && (f.Schema == ownSchema || builtinSchema(f.Schema))
+}
+
+// isAggregate reports a call of an aggregate.
 func isAggregate(f *pgsyntax.FuncCall) bool {
-	_, errFn := errorNames[f.Name]
 	if f.Schema == ownSchema && f.Over == nil {
-		return errFn || isOwn(f)
+		return isOwn(f)
 	}
 	if !builtinSchema(f.Schema) || f.Over != nil {
 		return false
 	}
-	return errFn || isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
+	return isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
 }
 
 // aggregate binds an aggregate call as a column of the Aggregate; equal calls share one.
@@ -30,9 +35,6 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if e.aggs == nil {
 		return nil, sqlerr.New(sqlerr.Grouping, "aggregate functions are not allowed in %s", e.clause).At(int(x.Pos))
-	}
-	if kind, ok := errorNames[x.Name]; ok {
-		return e.errorOf(kind, x)
 	}
 	if isTop(x) {
 		return e.top(x)
@@ -210,32 +212,4 @@ func (q *selecting) shared(item AggItem, name string) Scalar {
 		q.agg.Aggs = append(q.agg.Aggs, item)
 	}
 	return q.col(id)
-}
-
-// errorOf binds dp_error, dp_low and dp_high of an aggregate call, or of what is computed from some.
-func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
-	bad := sqlerr.New(sqlerr.InvalidParam, "%s takes an aggregate call, or an expression over some", x.Name).At(int(x.Pos)).WithHint("For example, %s(count(*)).", x.Name)
-	if len(x.Args) != 1 || x.Star || x.Distinct || x.Filter != nil {
-		return nil, bad
-	}
-	of := x.Args[0]
-	for p, ok := of.(*pgsyntax.Paren); ok; p, ok = of.(*pgsyntax.Paren) {
-		of = p.X
-	}
-	inner, ok := of.(*pgsyntax.FuncCall)
-	if !ok || !isAggregate(inner) {
-		if !hasAggregate(of) {
-			return nil, bad
-		}
-		return e.computedError(kind, x, of)
-	}
-	if _, nested := errorNames[inner.Name]; nested {
-		return nil, bad
-	}
-	v, err := e.aggregate(inner)
-	if err != nil {
-		return nil, err
-	}
-	at := v.(*Col).ID
-	return e.col(e.aggs.errorItem(kind, at, 0)), nil
 }

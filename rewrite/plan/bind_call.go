@@ -24,10 +24,12 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	switch {
 	case x.Special && x.Name == ScoresCall:
 		return e.scores(x)
-	case !builtinSchema(x.Schema) && !isAggregate(x) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
+	case !builtinSchema(x.Schema) && !isAggregate(x) && !isErrorFunction(x) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case x.Over != nil:
 		return e.window(x)
+	case isErrorFunction(x):
+		return e.errorOf(errorNames[x.Name], x)
 	case isAggregate(x):
 		return e.aggregate(x)
 	case x.Bare:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -9,53 +10,58 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// computedError binds dp_error, dp_low or dp_high of an expression over aggregates: an expression over dp_low and dp_high of the aggregates themselves (Intervals).
-func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, of pgsyntax.Expr) (Scalar, error) {
+// errorOf binds dp_error, dp_low and dp_high of an aggregate call, or of what is computed from some.
+func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
+	switch {
+	case len(x.Args) != 1 || x.Star || x.Distinct || x.Filter != nil:
+		return nil, notOverAggregates(x)
+	case e.within:
+		return nil, sqlerr.New(sqlerr.Grouping, "aggregate function calls cannot be nested").At(int(x.Pos))
+	case e.aggs == nil:
+		return nil, sqlerr.New(sqlerr.Grouping, "%s is not allowed in %s", x.Name, e.clause).At(int(x.Pos)).WithHint("Select it in a subquery in FROM, and use its column.")
+	}
+	of := x.Args[0]
+	for p, ok := of.(*pgsyntax.Paren); ok; p, ok = of.(*pgsyntax.Paren) {
+		of = p.X
+	}
+	inner, ok := of.(*pgsyntax.FuncCall)
+	if ok && isErrorFunction(inner) {
+		return nil, notOverAggregates(x)
+	}
 	value, err := e.expr(of)
 	if err != nil {
 		return nil, err
 	}
-	q := e.aggs
-	read := map[ColID]bool{}
-	for _, g := range q.agg.Aggs {
-		read[g.ID] = ReadsAny(value, map[ColID]bool{g.ID: true})
+	if ok && isAggregate(inner) {
+		return e.col(e.aggs.errorItem(ErrorItem{Kind: kind, Of: value.(*Col).ID})), nil
 	}
-	joint := 0 // (1)
-	for _, is := range read {
-		if is {
-			joint++
-		}
-	}
-	if joint == 1 {
-		joint = 0
-	}
-	b := &Intervals{Exact: q.exact, Count: func(id ColID) (AggItem, int, bool) {
-		g := q.aggItem(id)
-		if g == nil {
-			return AggItem{}, 0, false
-		}
-		return *g, 0, true
-	}, Of: func(id ColID) (Interval, bool) {
-		g := q.aggItem(id)
-		if g == nil {
-			return Interval{}, false
-		}
-		end := func(kind ErrorKind) Scalar { return e.col(q.errorItem(kind, id, joint)) }
-		return Interval{Low: end(ErrorLow), High: end(ErrorHigh), Open: g.Fn == Min || g.Fn == Max}, true
-	}}
-	v, ok := b.Interval(value)
-	if !ok {
+	return e.computedError(kind, x, value)
+}
+
+func notOverAggregates(x *pgsyntax.FuncCall) error {
+	return sqlerr.New(sqlerr.InvalidParam, "%s takes an aggregate call, or an expression over some", x.Name).At(int(x.Pos)).WithHint("For example, %s(count(*)).", x.Name)
+}
+
+// computedError binds dp_error, dp_low or dp_high of an expression over aggregates: an expression over dp_low and dp_high of the aggregates themselves (Intervals).
+func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar) (Scalar, error) {
+	q, read := e.aggs, map[Source]bool{}
+	b := q.intervals(Joint{}, read)
+	switch _, ok := b.Interval(value); {
+	case !ok:
 		at := x.Pos
 		if c, is := b.Unknown.(*Call); is && c.Pos > 0 {
 			at = pgsyntax.Pos(c.Pos)
 		}
-		if c, is := b.Unknown.(*Col); is && q.window != nil && slices.ContainsFunc(q.window.Items, func(g WindowItem) bool { return g.ID == c.ID }) {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "the error of a window function over aggregates is not known").At(int(at)).
-				WithHint("Ask for dp_low and dp_high of the aggregate in each group, and of the total in a statement without GROUP BY. A share is between dp_low / dp_high and dp_high / dp_low of the two.")
+		if c, is := b.Unknown.(*Col); is && q.windowItem(c.ID) != nil {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this window function over aggregates is not known").At(int(at)).
+				WithHint("Known is that of sum(x) OVER a window whose partition, order and frame are no aggregates.")
 		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
-			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, greatest, least, nullif, CASE, and coalesce with a constant.")
+			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
+	case q.exact(value):
+		return nil, notOverAggregates(x)
 	}
+	v, _ := q.intervals(Joint{Of: max(1, len(read))}, read).Interval(value) // (1)
 	switch kind {
 	case ErrorLow:
 		return v.Low, nil
@@ -67,14 +73,97 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, of pgsyntax.
 	return op("/", op("+", op("-", v.High, v.Low), doubles(funcs.Function, "abs", sides)), double(2)), nil
 }
 
+// intervals are of expressions of the select list: over the aggregates of this query, or over columns of derived tables.
+func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
+	var b *Intervals
+	if q.agg == nil {
+		b = q.derivedIntervals().Over(q.rel, joint, read)
+	} else {
+		b = &Intervals{counts: func(id ColID) (c counted, ok bool) {
+			g := q.aggItem(id)
+			if g == nil {
+				return c, false
+			}
+			return counted{of: *g}, true
+		}, Of: func(id ColID, total bool) (v Interval, ok bool) {
+			g := q.aggItem(id)
+			if g == nil || !HasInterval(*g) {
+				return v, false
+			}
+			read[Source{id, total}] = IsRoundable(g.Fn)
+			v = columnsOf(joint, func(kind ErrorKind) ColID {
+				return q.errorItem(ErrorItem{Kind: kind, Of: id, Joint: joint.Of, Total: total})
+			})
+			v.Open = g.Fn == Min || g.Fn == Max
+			return v, true
+		}}
+	}
+	b.Exact = q.exact
+	b.query = func(x *Subquery) (Interval, bool) {
+		return q.intervalColumns(x.Query).ofQuery(x, joint, read)
+	}
+	below, counts := b.Of, b.counts
+	b.counts = func(id ColID) (counted, bool) {
+		if it := q.windowItem(id); it != nil {
+			return totalOf(*it, counts)
+		}
+		return counts(id)
+	}
+	b.Of = func(id ColID, total bool) (Interval, bool) {
+		if it := q.windowItem(id); it != nil {
+			return b.windowSum(*it, func(it WindowItem) Scalar {
+				if joint.Of == 0 {
+					return &Const{T: it.Type}
+				}
+				return q.windowColumn(it, string(it.Fn))
+			})
+		}
+		return below(id, total)
+	}
+	return b
+}
+
+// derivedIntervals puts intervals beside the columns of FROM that are computed from aggregates in it.
+func (q *selecting) derivedIntervals() *IntervalColumns {
+	if q.derived == nil {
+		q.derived = q.intervalColumns(q.rel)
+	}
+	return q.derived
+}
+
+// intervalColumns takes the outermost aggregates of a relation as the released ones.
+func (b *binder) intervalColumns(r Rel) *IntervalColumns {
+	noisy, released := NoisyColumns{Cols: map[ColID]bool{}, Released: map[Rel]bool{}}, map[*Aggregate]bool{}
+	var mark func(Rel)
+	mark = func(r Rel) {
+		if a, is := r.(*Aggregate); is {
+			noisy.Released[a], released[a] = true, true
+			for _, id := range a.Cols() {
+				noisy.Cols[id] = noisy.Cols[id] || !slices.Contains(a.Keys, id)
+			}
+			return
+		}
+		for _, in := range Inputs(r) {
+			mark(in)
+		}
+	}
+	mark(r)
+	noisy.Visit(r)
+	return NewIntervalColumns(&b.columns, func(a *Aggregate) bool { return released[a] }, noisy.Cols)
+}
+
 // exact reports an expression that is computed from keys, literals and parameters.
 func (q *selecting) exact(x Scalar) bool {
 	noisy := map[ColID]bool{}
-	for _, g := range q.agg.Aggs {
-		noisy[g.ID] = true
-	}
-	for _, g := range q.agg.Errors {
-		noisy[g.ID] = true
+	if q.agg == nil {
+		maps.Copy(noisy, q.derivedIntervals().noisy)
+	} else {
+		for _, g := range q.agg.Aggs {
+			noisy[g.ID] = true
+		}
+		for _, g := range q.agg.Errors {
+			noisy[g.ID] = true
+		}
 	}
 	if q.window != nil {
 		for _, g := range q.window.Items {
@@ -94,24 +183,28 @@ func (q *selecting) aggItem(id ColID) *AggItem {
 	return nil
 }
 
+// windowItem is a window function by its column; nil for other columns.
+func (q *selecting) windowItem(id ColID) *WindowItem {
+	if q.window == nil {
+		return nil
+	}
+	if at := slices.IndexFunc(q.window.Items, func(g WindowItem) bool { return g.ID == id }); at >= 0 {
+		return &q.window.Items[at]
+	}
+	return nil
+}
+
 // errorItem finds the column of an aggregate's error, or makes it.
-func (q *selecting) errorItem(kind ErrorKind, of ColID, joint int) ColID {
+func (q *selecting) errorItem(item ErrorItem) ColID {
+	if item.Joint == 1 {
+		item.Joint = 0
+	}
 	for _, it := range q.agg.Errors {
-		if it.Kind == kind && it.Of == of && it.Joint == joint {
+		if item.ID = it.ID; item == it {
 			return it.ID
 		}
 	}
-	id := q.newCol(ColumnInfo{Name: string(kind), Type: sqltype.Float8})
-	q.agg.Errors = append(q.agg.Errors, ErrorItem{ID: id, Kind: kind, Of: of, Joint: joint})
-	return id
-}
-
-// hasAggregate reports an aggregate call in an expression.
-func hasAggregate(x pgsyntax.Expr) (found bool) {
-	pgsyntax.WalkExpr(x, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
-		call, ok := x.(*pgsyntax.FuncCall)
-		found = found || ok && isAggregate(call)
-		return !found
-	}})
-	return found
+	item.ID = q.newCol(ColumnInfo{Name: string(item.Kind), Type: sqltype.Float8})
+	q.agg.Errors = append(q.agg.Errors, item)
+	return item.ID
 }

@@ -27,6 +27,8 @@ type selecting struct {
 
 	sets []SetItem // functions of the select list that give rows
 
+	derived *IntervalColumns // of aggregates in FROM, once dp_error was asked for
+
 	window     *Window // nil without window functions
 	windowText map[string]ColID
 
@@ -211,6 +213,12 @@ func (q *selecting) having() (Scalar, error) {
 // assemble puts the nodes above FROM and WHERE together.
 func (q *selecting) assemble(having Scalar) (*bound, error) {
 	rel := q.rel
+	if q.derived != nil {
+		var err error
+		if rel, err = q.derived.Rel(rel); err != nil {
+			return nil, err
+		}
+	}
 	if q.agg != nil {
 		if len(q.below) > 0 {
 			items := make([]Item, 0, len(rel.Cols())+len(q.below))

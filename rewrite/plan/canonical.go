@@ -122,6 +122,9 @@ func (p *printer) line(r Rel) string {
 			if e.Joint > 1 {
 				joint = fmt.Sprintf(", one of %d", e.Joint)
 			}
+			if e.Total {
+				joint += ", summed"
+			}
 			aggs = append(aggs, fmt.Sprintf("%s=%s(%s%s)", p.col(e.ID), e.Kind, p.col(e.Of), joint))
 		}
 		for _, g := range n.Groupings {

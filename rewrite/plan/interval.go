@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -23,11 +24,14 @@ type Interval struct {
 // union bound the noise of all k is within its ends with 95%, whatever depends on what. What bounds may have taken away is in them (finish.Errors.Together). (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0
 // (else it is NULL), and other functions are monotone in each argument that has an interval. What is none of these has no interval. (3) No end raises by what is not noisy: exact values that no double holds have none.
 type Intervals struct {
-	Exact func(Scalar) bool                // an expression has no noise
-	Of    func(ColID) (Interval, bool)     // a column's (1)
-	Count func(ColID) (AggItem, int, bool) // what a column counts, and a number of the row that it is a column of
+	Exact func(Scalar) bool // an expression has no noise
+	// Of is a column's (1). total says that the column is summed over rows.
+	Of     func(id ColID, total bool) (Interval, bool)
+	counts func(ColID) (counted, bool)      // what a column counts
+	query  func(*Subquery) (Interval, bool) // a scalar subquery's (1)
 	// Unknown is the first part of an expression that has no interval.
 	Unknown Scalar
+	total   bool
 }
 
 // mostIntervalNodes keeps intervals of intervals from being written many times over.
@@ -52,7 +56,7 @@ func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
 	}
 	switch x := x.(type) {
 	case *Col:
-		if v, ok = n.Of(x.ID); !ok {
+		if v, ok = n.Of(x.ID, n.total); !ok {
 			return n.none(x)
 		}
 		v.size = max(1, v.size)
@@ -60,6 +64,8 @@ func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
 		v, ok = n.call(x)
 	case *MinMax:
 		v, ok = n.minMax(x)
+	case *Subquery:
+		v, ok = n.query(x)
 	case *Coalesce: // what stands in place of NULL has no noise: it would show where nothing can be said
 		if len(x.Args) == 2 && n.Exact(x.Args[1]) {
 			v, ok = n.Interval(x.Args[0])
@@ -107,6 +113,42 @@ func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
 	}
 	v.Low, v.High = when(there(lows...), leastOf(lows...)), when(there(highs...), greatestOf(highs...))
 	return v, true
+}
+
+// windowSum is the interval of sum(x) OVER a window: from the sum of the lower ends to that of the upper ends. column makes a column of the window.
+//
+// Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows, partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
+// scale a release, so the sum of k errors is beyond k half-widths no more often than one error is beyond one (Proschan 1965, theorem 2.3). What bounds take away adds up to the sum of what each end allows for. (6) A row without ends leaves the whole without.
+func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v Interval, ok bool) {
+	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)
+	if x.Filter != nil {
+		exact = append(exact, x.Filter)
+	}
+	if x.Fn != Sum || slices.ContainsFunc(exact, func(y Scalar) bool { return !n.Exact(y) }) { // (4)
+		return v, false
+	}
+	of := *n
+	of.total = true
+	a, ok := of.Interval(x.Args[0])
+	if !ok || a.Open {
+		return v, false
+	}
+	over := func(fn AggFunc, t sqltype.Type, args ...Scalar) Scalar {
+		it := x
+		it.Fn, it.Type, it.Args = fn, t, args
+		return column(it)
+	}
+	both := when(there(a.ends()...), double(1))
+	equal := &Call{Fn: funcs.Lookup(funcs.Operator, "=", sqltype.OIDInt8, sqltype.OIDInt8), Args: []Scalar{over(CountRows, sqltype.Int8), over(Count, sqltype.Int8, both)}, T: sqltype.Bool, Pos: -1} // (6)
+	return Interval{Low: when(equal, over(Sum, sqltype.Float8, a.Low)), High: when(equal, over(Sum, sqltype.Float8, a.High)), size: a.size + 8}, true
+}
+
+func orderExprs(list []AggOrder) []Scalar {
+	out := make([]Scalar, len(list))
+	for i, o := range list {
+		out[i] = o.Expr
+	}
+	return out
 }
 
 // nullifs are NULLIF's arguments; nil where a CASE is none.
@@ -216,6 +258,8 @@ func (n *Intervals) call(x *Call) (v Interval, ok bool) {
 		}
 	}
 	switch name := x.Fn.Name; {
+	case name == "^":
+		return power(list[0], list[1])
 	case x.Fn.Kind == funcs.Operator && len(list) == 2:
 		return n.binary(x, list[0], list[1])
 	case len(list) == 0 || len(list) > 2:
@@ -226,6 +270,8 @@ func (n *Intervals) call(x *Call) (v Interval, ok bool) {
 			call.Args = append([]Scalar{y}, x.Args[1:]...)
 			return &call
 		}), true
+	case len(list) == 2 && (name == "power" || name == "pow"):
+		return power(list[0], list[1])
 	case len(list) == 2:
 	case x.Fn.Kind == funcs.Cast:
 		return casted(x, list[0])
@@ -286,7 +332,7 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 	if x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger() { // the quotient of integers is cut to one
 		v.Low, v.High = doubles(funcs.Function, "trunc", v.Low), doubles(funcs.Function, "trunc", v.High)
 	}
-	if most, is := shareOf(x.Args[0], x.Args[1], n.counted); is { // and the value is clamped alike (ClampShares)
+	if most, is := shareOf(x.Args[0], x.Args[1], n.counts); is { // and the value is clamped alike (ClampShares)
 		within := func(x Scalar) Scalar {
 			return when(there(x), leastOf(greatestOf(x, double(0)), double(most.InexactFloat64())))
 		}
@@ -308,11 +354,6 @@ func constantFactor(op string, l, r Interval) (k float64, a Interval, ok bool) {
 	}
 	k, ok = c.Value.(float64)
 	return k, a, ok && k != 0
-}
-
-func (n *Intervals) counted(id ColID) (counted, bool) {
-	of, row, ok := n.Count(id)
-	return counted{row: row, of: of}, ok
 }
 
 // casted is of a cast to a number, which rounds.
@@ -376,6 +417,30 @@ func monotone(name string, a Interval) (v Interval, ok bool) {
 		return v, false
 	}
 	return v, true
+}
+
+// power is of a power with a constant exponent above 0: it rises where the base is not negative, and of an even exponent it is that of the base's size.
+func power(base, exponent Interval) (v Interval, ok bool) {
+	c, is := exponent.Low.(*Const)
+	if !is || !exponent.exact {
+		return v, false
+	}
+	k, is := c.Value.(float64)
+	if !is || !(k > 0) {
+		return v, false
+	}
+	if math.Mod(k, 2) == 0 {
+		base, _ = monotone("abs", base)
+	}
+	least, most := double(math.Pow(10, -300/k)), double(math.Pow(10, 300/k)) // (3) neither above nor below what a double holds
+	of := func(x Scalar) Scalar {
+		return &Case{Whens: []When{{Cond: op("<", x, least), Result: double(0)}, {Cond: op("<", x, most), Result: doubles(funcs.Function, "power", x, double(k))}}, T: sqltype.Float8}
+	}
+	holds := op("<", base.High, most)
+	if math.Mod(k, 2) != 0 {
+		holds = &Logic{Op: And, Args: []Scalar{op(">=", base.Low, double(0)), holds}}
+	}
+	return Interval{Low: when(holds, of(base.Low)), High: when(holds, of(base.High)), Open: base.Open, size: 8*base.size + 20}, true
 }
 
 // minMax is of GREATEST or LEAST, which pass NULL over: its ends are there where those of all arguments are.

@@ -211,18 +211,8 @@ func (s *sharing) rel(r Rel) (Rel, map[ColID]counted, error) {
 		return out, above, err
 	case *Window:
 		for _, it := range n.Items {
-			if it.Fn != Sum || it.Filter != nil || len(it.Order) > 0 || it.Frame != nil || len(it.Args) != 1 {
-				continue
-			}
-			arg := it.Args[0]
-			if c, ok := arg.(*Call); ok && c.Fn.Name == "cast" && len(c.Args) == 1 && c.T.IsNumber() {
-				arg = c.Args[0]
-			}
-			if c, ok := arg.(*Col); ok {
-				if from, ok := of[c.ID]; ok && !from.sum {
-					from.sum = true
-					of[it.ID] = from
-				}
+			if total, ok := totalOf(it, func(id ColID) (counted, bool) { c, ok := of[id]; return c, ok }); ok {
+				of[it.ID] = total
 			}
 		}
 		return out, of, err
@@ -230,6 +220,24 @@ func (s *sharing) rel(r Rel) (Rel, map[ColID]counted, error) {
 		return out, of, err
 	}
 	return out, nil, err
+}
+
+// totalOf is a window's sum of counts of all rows of a partition.
+func totalOf(it WindowItem, of func(ColID) (counted, bool)) (c counted, ok bool) {
+	if it.Fn != Sum || it.Filter != nil || len(it.Order) > 0 || it.Frame != nil || len(it.Args) != 1 {
+		return c, false
+	}
+	arg := it.Args[0]
+	if x, is := arg.(*Call); is && x.Fn.Name == "cast" && len(x.Args) == 1 && x.T.IsNumber() {
+		arg = x.Args[0]
+	}
+	if x, is := arg.(*Col); is {
+		if c, ok = of(x.ID); ok && !c.sum {
+			c.sum = true
+			return c, true
+		}
+	}
+	return c, false
 }
 
 func (s *sharing) scalar(x Scalar, of map[ColID]counted) (Scalar, error) {

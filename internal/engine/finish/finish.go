@@ -233,13 +233,18 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if math.IsNaN(width) {
+		if math.IsNaN(width) || item.Total && HidesGroups(a) {
 			row = append(row, nil)
 			continue
 		}
 		row = append(row, width)
 	}
 	return row, nil
+}
+
+// HidesGroups reports a release in which some groups may not be shown, so that their sum is not that of all.
+func HidesGroups(a *sensitivity.Analysis) bool {
+	return len(a.Agg.Keys) > 0 && (!a.Groups.Public || a.People >= 0)
 }
 
 // item is what an error function gives for aggregate i in a group; NaN where nothing can be said.

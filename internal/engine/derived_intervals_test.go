@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestErrorOfDerivedColumns: dp_error, dp_low and dp_high of a column of a derived table are those of the expression that it stands for, at the same charge.
+func TestErrorOfDerivedColumns(t *testing.T) {
+	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
+		for derived, direct := range map[string]string{
+			"SELECT kind_id, dp_low(n), dp_high(n), dp_error(n) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1":                                        "SELECT kind_id, dp_low(count(*)), dp_high(count(*)), dp_error(count(*)) FROM encounters GROUP BY 1 ORDER BY 1",
+			"SELECT t.kind_id k, s / n, dp_low(s / n), dp_high(s / n) FROM (SELECT kind_id, count(*) n, sum(days)::float8 s FROM encounters GROUP BY 1) t ORDER BY 1":             "SELECT kind_id, sum(days)::float8 / count(*), dp_low(sum(days)::float8 / count(*)), dp_high(sum(days)::float8 / count(*)) FROM encounters GROUP BY 1 ORDER BY 1",
+			"WITH q AS (SELECT kind_id, avg(days) AS a FROM encounters GROUP BY 1) SELECT kind_id, round(a, 1), dp_low(round(a, 1)) FROM q WHERE kind_id > 1 ORDER BY 1":          "SELECT kind_id, round(avg(days), 1), dp_low(round(avg(days), 1)) FROM encounters WHERE kind_id > 1 GROUP BY 1 ORDER BY 1",
+			"SELECT dp_low(m), dp_high(m) FROM (SELECT n * 2 AS m FROM (SELECT count(*) AS n FROM encounters) t) u":                                                               "SELECT dp_low(count(*) * 2), dp_high(count(*) * 2) FROM encounters",
+			"SELECT k.kind_id, dp_low(n) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t JOIN (VALUES (1), (2)) AS k(kind_id) ON k.kind_id = t.kind_id ORDER BY 1": "SELECT kind_id, dp_low(count(*)) FROM encounters WHERE kind_id IN (1, 2) GROUP BY 1 ORDER BY 1",
+			"SELECT kind_id, dp_low(power(n, 2)), dp_high(power(n, 2)) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY dp_low(n) DESC, 1 LIMIT 2":         "SELECT kind_id, dp_low(power(count(*), 2)), dp_high(power(count(*), 2)) FROM encounters GROUP BY 1 ORDER BY dp_low(count(*)) DESC, 1 LIMIT 2",
+		} {
+			a, err := try(s, derived)
+			before := paidFor(t, s)
+			b, err2 := try(s, direct)
+			if err != nil || err2 != nil || fmt.Sprint(a) != fmt.Sprint(b) || len(a) == 0 || paidFor(t, s) != before {
+				t.Errorf("%s: %s\n%v %v\n%v %v", kind, derived, a, err, b, err2)
+			}
+		}
+		const share = "100.0 * count(*) / (SELECT count(*) FROM encounters)"
+		before := paidFor(t, s)
+		for _, row := range mustTry(t, s, "SELECT kind_id, "+share+", dp_low("+share+"), dp_high("+share+"), dp_low(count(*)) FROM encounters GROUP BY 1") {
+			v, _ := inFloat(row[1])
+			if low, high := row[2].(float64), row[3].(float64); !(low < v && v < high) || row[4].(float64) > 0 && low <= 0 {
+				t.Errorf("%s: a share of a total by a query of its own: %v", kind, row)
+			}
+		}
+		if paid := paidFor(t, s) - before; paid != 0 { // groups and total are paid already
+			t.Errorf("%s: %d charges", kind, paid)
+		}
+		for sql, message := range map[string]string{
+			"SELECT kind_id FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t WHERE dp_low(n) > 5":                          "dp_low is not allowed in WHERE",
+			"SELECT dp_low(kind_id) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t":                                      "dp_low takes an aggregate call, or an expression over some",
+			"SELECT sum(dp_low(n)) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t":                                       "aggregate function calls cannot be nested",
+			"SELECT dp_low(days) FROM encounters":                                                                                        "dp_low takes an aggregate call, or an expression over some",
+			"SELECT avg(n) FROM (SELECT patient_id, dp_low(n) AS n FROM (SELECT patient_id, count(*) n FROM encounters GROUP BY 1) t) u": "dp_error below an aggregate over private rows is not supported",
+		} {
+			if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), message) {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	}
+}
+
+// TestWindowTotals: a share of a total by a window has the interval that holds the share without noise, and digits by it; where groups may be missing from the total, it is NULL with a warning.
+func TestWindowTotals(t *testing.T) {
+	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+		const of = "100.0 * count(*) / sum(count(*)) OVER ()"
+		const running = "sum(count(*)) OVER (ORDER BY kind_id)"
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		sql := "SELECT kind_id, " + of + ", dp_low(" + of + "), dp_high(" + of + "), " + running + ", dp_low(" + running + "), dp_high(" + running + ") FROM encounters GROUP BY 1 ORDER BY 1"
+		set(t, s, "dpsql.epsilon", "3000")
+		truth := mustTry(t, s, sql)
+		set(t, s, "dpsql.epsilon", "8")
+		set(t, s, "dpsql.fresh", "on")
+		asked, misses := 0, 0
+		for range 20 {
+			for i, row := range mustTry(t, s, sql) {
+				for _, at := range []int{1, 4} {
+					v, _ := inFloat(truth[i][at])
+					asked++
+					if row[at] == nil || !(row[at+1].(float64) <= v && v <= row[at+2].(float64)) {
+						misses++
+					}
+				}
+			}
+		}
+		if misses > asked/20 {
+			t.Errorf("%s: %d of %d miss", kind, misses, asked)
+		}
+		set(t, s, "dpsql.fresh", "off")
+		const unknown = "SELECT race, count(*), 100.0 * count(*) / sum(count(*)) OVER (), dp_low(100.0 * count(*) / sum(count(*)) OVER ()) FROM patients GROUP BY 1"
+		_, a := ask(t, s, unknown)
+		for _, row := range a.Rows {
+			if row[1] == nil || row[2] != nil || row[3] != nil {
+				t.Errorf("%s: of groups that may not all be shown: %v", kind, row)
+			}
+		}
+		if len(a.Rows) == 0 || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
+			t.Errorf("%s: %v %q", kind, a.Rows, a.Warnings)
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// IntervalColumns puts the ends of intervals beside the columns of a plan that are computed from released aggregates.
+type IntervalColumns struct {
+	columns  *[]ColumnInfo
+	released func(*Aggregate) bool
+	noisy    map[ColID]bool // nil: not known, so that nothing computed has an interval
+
+	errors map[*Aggregate][]ErrorItem // what the plan will have beside its own
+	items  map[Rel][]Item             // above a Project or a Window
+	sums   map[*Window][]WindowItem
+	passed []ColID     // the columns that a Project passes on
+	rows   map[Rel]int // a number for each released relation
+	known  map[columnAt]knownEnds
+}
+
+// Joint says how many intervals hold at once, and whether they are summed over rows.
+type Joint struct {
+	Of    int // 0: no columns are made, only what is read is found
+	Total bool
+}
+
+// Source is an aggregate that an interval is computed from, of one row or summed over rows.
+type Source struct {
+	Of    ColID
+	Total bool
+}
+
+// columnAt is a column of a relation whose interval is one of so many that hold at once.
+type columnAt struct {
+	rel   Rel
+	col   ColID
+	joint Joint
+}
+
+// knownEnds is what Ends gave for a column.
+type knownEnds struct {
+	v    Interval
+	read map[Source]bool
+	ok   bool
+}
+
+// NewIntervalColumns is for a plan in which released says which aggregates are released, and noisy are the columns that follow from them.
+func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, noisy map[ColID]bool) *IntervalColumns {
+	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}}
+}
+
+// Aggregate is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
+func (w *IntervalColumns) Aggregate(r Rel, col ColID) (*Aggregate, ColID, string) {
+	switch n := r.(type) {
+	case *Project:
+		for _, it := range n.Items {
+			if x, ok := it.Expr.(*Col); ok && it.ID == col {
+				return w.Aggregate(n.Input, x.ID)
+			}
+		}
+	case *Filter, *Sort, *Limit, *DistinctOn, *Window, *Join:
+		for _, in := range Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				return w.Aggregate(in, col)
+			}
+		}
+	case *Distinct:
+		a, _, why := w.Aggregate(n.Input, col)
+		return hidden(a, why, "DISTINCT compares its rows")
+	case *SetOp:
+		for _, in := range Inputs(r) {
+			if at := slices.Index(r.Cols(), col); at >= 0 && at < len(in.Cols()) {
+				if a, _, why := w.Aggregate(in, in.Cols()[at]); a != nil || why != "" {
+					return hidden(a, why, "it is put together of several answers")
+				}
+			}
+		}
+	case *Aggregate:
+		for _, g := range n.Aggs {
+			switch {
+			case g.ID != col:
+			case !w.released(n):
+				return nil, 0, "it is computed from released values"
+			case IsRoundable(g.Fn):
+				return n, col, ""
+			default:
+				return nil, 0, "its error is not that of a count, sum or average"
+			}
+		}
+	}
+	return nil, 0, ""
+}
+
+// hidden is an aggregate that has no error of its own, and why.
+func hidden(a *Aggregate, why, by string) (*Aggregate, ColID, string) {
+	if a != nil {
+		why = by
+	}
+	return nil, 0, why
+}
+
+// IsRoundable reports an aggregate that is shown with the digits that its interval supports.
+func IsRoundable(fn AggFunc) bool { return fn == CountRows || fn == Count || fn == Sum || fn == Avg }
+
+// Error is the column of a released aggregate's error, or of an end of its interval.
+func (w *IntervalColumns) Error(a *Aggregate, g ColID, kind ErrorKind) ColID {
+	return w.error(a, g, kind, Joint{Of: 1})
+}
+
+func (w *IntervalColumns) error(a *Aggregate, g ColID, kind ErrorKind, joint Joint) ColID {
+	item := ErrorItem{Kind: kind, Of: g, Joint: joint.Of, Total: joint.Total}
+	if item.Joint == 1 {
+		item.Joint = 0
+	}
+	for _, e := range slices.Concat(a.Errors, w.errors[a]) {
+		if item.ID = e.ID; item == e {
+			w.pass(e.ID)
+			return e.ID
+		}
+	}
+	item.ID = w.column(kind)
+	w.errors[a] = append(w.errors[a], item)
+	return item.ID
+}
+
+func (w *IntervalColumns) newColumn(name string, t sqltype.Type) ColID {
+	*w.columns = append(*w.columns, ColumnInfo{Name: name, Type: t})
+	return ColID(len(*w.columns) - 1)
+}
+
+func (w *IntervalColumns) column(kind ErrorKind) ColID {
+	id := w.newColumn(string(kind), sqltype.Float8)
+	w.pass(id)
+	return id
+}
+
+func (w *IntervalColumns) pass(id ColID) {
+	if !slices.Contains(w.passed, id) {
+		w.passed = append(w.passed, id)
+	}
+}
+
+// Computed is the interval of what is computed from released aggregates (Intervals).
+type Computed struct {
+	Ends    [2]ColID
+	Exactly bool // some of the aggregates are no counts, sums or averages
+	Totals  bool // some are summed over rows
+}
+
+// Computed gives the columns of a column's interval; false where none is known.
+func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
+	if !w.noisy[col] {
+		return c, false
+	}
+	read := map[Source]bool{}
+	if _, ok = w.Ends(root, col, Joint{}, read); !ok || len(read) == 0 { // none: a CASE of constants
+		return c, false
+	}
+	for of, rounded := range read {
+		c.Exactly, c.Totals = c.Exactly || !rounded, c.Totals || of.Total
+	}
+	v, _ := w.Ends(root, col, Joint{Of: len(read)}, read)
+	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
+	return c, true
+}
+
+// Ends are the columns of a column's interval. read gets the aggregates that it is computed from, and whether they are rounded. A column that is read many times is computed once.
+func (w *IntervalColumns) Ends(r Rel, col ColID, joint Joint, read map[Source]bool) (Interval, bool) {
+	at := columnAt{r, col, joint}
+	k, done := w.known[at]
+	if !done {
+		k.read = map[Source]bool{}
+		k.v, k.ok = w.newEnds(r, col, joint, k.read)
+		w.known[at] = k
+	}
+	maps.Copy(read, k.read)
+	return k.v, k.ok
+}
+
+func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source]bool) (v Interval, ok bool) {
+	switch n := r.(type) {
+	case *Aggregate:
+		for _, g := range n.Aggs {
+			if g.ID != col || !w.released(n) || !HasInterval(g) {
+				continue
+			}
+			read[Source{col, joint.Total}] = IsRoundable(g.Fn)
+			v = columnsOf(joint, func(kind ErrorKind) ColID { return w.error(n, col, kind, joint) })
+			v.Open = g.Fn == Min || g.Fn == Max
+			return v, true
+		}
+	case *Project:
+		at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col })
+		if at < 0 {
+			return v, false
+		}
+		if x, is := n.Items[at].Expr.(*Col); is {
+			return w.Ends(n.Input, x.ID, joint, read)
+		}
+		x, ok := w.Over(n.Input, joint, read).Interval(n.Items[at].Expr)
+		if !ok {
+			return v, false
+		}
+		return w.named(n, x, joint), true
+	case *Window:
+		if at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col }); at >= 0 {
+			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], func(it WindowItem) Scalar {
+				if joint.Of == 0 {
+					return &Const{T: it.Type}
+				}
+				it.ID = w.newColumn(string(it.Fn), it.Type)
+				w.sums[n] = append(w.sums[n], it)
+				return &Col{ID: it.ID, T: it.Type}
+			})
+			if !ok {
+				return v, false
+			}
+			return w.named(n, x, joint), true
+		}
+		return w.Ends(n.Input, col, joint, read)
+	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
+		if joint.Total && w.choosesRows(r) {
+			return v, false
+		}
+		for _, in := range Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				return w.Ends(in, col, joint, read)
+			}
+		}
+	}
+	return v, false
+}
+
+// named computes the ends of an interval as columns above a relation.
+func (w *IntervalColumns) named(r Rel, x Interval, joint Joint) Interval {
+	v := columnsOf(joint, func(kind ErrorKind) ColID {
+		id, expr := w.column(kind), x.Low
+		if kind == ErrorHigh {
+			expr = x.High
+		}
+		w.items[r] = append(w.items[r], Item{ID: id, Expr: expr})
+		return id
+	})
+	v.Open = x.Open
+	return v
+}
+
+// choosesRows reports a relation that may keep other rows than it would without noise.
+func (w *IntervalColumns) choosesRows(r Rel) bool {
+	switch n := r.(type) {
+	case *Filter:
+		return ReadsAny(n.Cond, w.noisy)
+	case *Join:
+		return n.On != nil && ReadsAny(n.On, w.noisy)
+	case *Limit, *DistinctOn:
+		return true
+	}
+	return false
+}
+
+// HasInterval reports an aggregate whose dp_low and dp_high are known.
+func HasInterval(g AggItem) bool { return g.Type.IsNumber() && g.Fn != TopK && g.Fn != "mode" }
+
+// columnsOf makes an interval of two columns; of none where nothing is made.
+func columnsOf(joint Joint, column func(ErrorKind) ColID) Interval {
+	end := func(kind ErrorKind) Scalar {
+		if joint.Of == 0 {
+			return &Const{T: sqltype.Float8}
+		}
+		return &Col{ID: column(kind), T: sqltype.Float8}
+	}
+	return Interval{Low: end(ErrorLow), High: end(ErrorHigh)}
+}
+
+// Over makes the intervals of expressions over a relation's columns.
+func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Intervals {
+	return &Intervals{
+		Exact: func(x Scalar) bool { return w.noisy != nil && FirstQuery(x) == nil && !ReadsAny(x, w.noisy) },
+		Of: func(id ColID, total bool) (Interval, bool) {
+			j := joint
+			j.Total = j.Total || total
+			return w.Ends(r, id, j, read)
+		},
+		counts: func(id ColID) (counted, bool) { return w.counted(r, id) },
+		query:  func(x *Subquery) (Interval, bool) { return w.ofQuery(x, joint, read) },
+	}
+}
+
+// ofQuery is the interval of a scalar subquery that reads nothing of the queries around it: its ends are subqueries too.
+func (w *IntervalColumns) ofQuery(x *Subquery, joint Joint, read map[Source]bool) (v Interval, ok bool) {
+	if x.Kind != ScalarQuery || len(x.Free()) > 0 {
+		return v, false
+	}
+	ends, ok := w.Ends(x.Query, x.Cols[0], joint, read)
+	if !ok || joint.Of == 0 {
+		return ends, ok
+	}
+	with, err := w.Rel(x.Query)
+	if err != nil {
+		return v, false
+	}
+	of := func(end Scalar) Scalar {
+		id := end.(*Col).ID
+		return &Subquery{Kind: ScalarQuery, Query: &Project{Input: with, Items: []Item{{ID: id, Expr: end}}}, Cols: []ColID{id}, T: sqltype.Float8, Pos: x.Pos}
+	}
+	return Interval{Low: of(ends.Low), High: of(ends.High), Open: ends.Open}, true
+}
+
+// counted is the released count that a column is, or the sum of one over rows.
+func (w *IntervalColumns) counted(r Rel, col ColID) (c counted, ok bool) {
+	a, at, _ := w.Aggregate(r, col)
+	if a == nil {
+		return w.countedTotal(r, col)
+	}
+	if w.rows[a] == 0 {
+		w.rows[a] = len(w.rows) + 1
+	}
+	return counted{row: w.rows[a], of: a.Aggs[slices.IndexFunc(a.Aggs, func(g AggItem) bool { return g.ID == at })]}, true
+}
+
+func (w *IntervalColumns) countedTotal(r Rel, col ColID) (c counted, ok bool) {
+	n, is := r.(*Window)
+	if !is {
+		return c, false
+	}
+	at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col })
+	if at < 0 {
+		return c, false
+	}
+	return totalOf(n.Items[at], func(id ColID) (counted, bool) { return w.counted(n.Input, id) })
+}
+
+// Rel is a relation with the columns that were asked for.
+func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
+	same := func(x Scalar) (Scalar, error) { return x, nil }
+	switch n := r.(type) {
+	case *Aggregate:
+		if more := w.errors[n]; more != nil {
+			with := *n
+			with.Errors = slices.Concat(n.Errors, more)
+			return &with, nil
+		}
+		return r, nil
+	case *Project:
+		in, err := w.Rel(n.Input)
+		if err != nil {
+			return nil, err
+		}
+		items, below := slices.Clone(n.Items), in.Cols()
+		for _, id := range w.passed {
+			if slices.Contains(below, id) && !slices.ContainsFunc(items, func(it Item) bool { return it.ID == id }) {
+				items = append(items, Item{ID: id, Expr: &Col{ID: id, T: sqltype.Float8}})
+			}
+		}
+		return &Project{Input: in, Items: append(items, w.items[n]...)}, nil
+	case *Window:
+		in, err := w.Rel(n.Input)
+		if err != nil {
+			return nil, err
+		}
+		with := &Window{Input: in, Items: slices.Concat(n.Items, w.sums[n])}
+		if len(w.items[n]) == 0 {
+			return with, nil
+		}
+		items := make([]Item, 0, len(with.Cols()))
+		for _, id := range with.Cols() {
+			items = append(items, Item{ID: id, Expr: &Col{ID: id, T: (*w.columns)[id].Type}})
+		}
+		return &Project{Input: with, Items: append(items, w.items[n]...)}, nil
+	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
+		return MapParts(r, w.Rel, same)
+	}
+	return r, nil
+}
