@@ -59,6 +59,8 @@ type Analysis struct {
 	Lost, NoPerson []string
 	// NoValues names the columns of whose public values the conditions keep none, and so no group, or hardly any row.
 	NoValues []string
+	// NoGroups are the conditions on grouping columns that ask for a text which is not among the column's public values.
+	NoGroups []string
 	// Unlisted are texts that conditions ask columns for of which no values are public: they may be misspelt.
 	Unlisted []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -46,9 +47,12 @@ func (z *analyzer) tellNoValues() {
 		}
 	}
 	slices.Sort(a.NoValues)
+	if a.NoValues != nil || !a.Groups.Public {
+		a.NoGroups = nil
+	}
 }
 
-// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public.
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public, or the column is a grouping one whose public values have not this text.
 func (z *analyzer) noteUnlisted(x plan.Scalar) {
 	var of plan.Scalar
 	var texts []plan.Scalar
@@ -74,13 +78,23 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) {
 	}
 	id := z.base(c.ID)
 	s := z.owner[id]
-	if s == nil || !s.private() || s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain != nil {
+	if s == nil || !s.private() {
 		return
+	}
+	domain, list := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain, &z.out.Unlisted
+	if domain != nil {
+		if list = &z.out.NoGroups; domain.Values == nil || !slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id }) {
+			return
+		}
 	}
 	for _, t := range texts {
 		if t, is := t.(*plan.Const); is {
-			if text, is := t.Value.(string); is && !slices.Contains(z.out.Unlisted, text) {
-				z.out.Unlisted = append(z.out.Unlisted, text)
+			text, is := t.Value.(string)
+			if domain != nil {
+				is, text = is && !slices.Contains(domain.Values, t.Value), fmt.Sprintf("%s = '%s'", z.out.visibleName(id), text)
+			}
+			if is && !slices.Contains(*list, text) {
+				*list = append(*list, text)
 			}
 		}
 	}

@@ -84,10 +84,11 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups, none []string
+	var lost, noPerson, groups, none, noGroups []string
 	for _, a := range list {
 		if a != nil {
 			lost, noPerson, groups, none = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...), append(none, a.NoValues...)
+			noGroups = append(noGroups, a.NoGroups...)
 		}
 	}
 	say := func(columns []string, words string) {
@@ -98,6 +99,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
+	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
 	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
 	return lines
 }

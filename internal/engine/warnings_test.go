@@ -62,6 +62,23 @@ func TestMisspelt(t *testing.T) {
 	}
 }
 
+// TestUnlistedBesideListed: a value that no public list has, asked for beside one that is listed, has no group, and a warning says so.
+func TestUnlistedBesideListed(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	for sql, want := range map[string]bool{
+		"select readmitted, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                    true,
+		"select readmitted, count(*) from encounters where readmitted = 'NO' or readmitted = '<30' group by 1":        false,
+		"select kind_id, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                       false,
+		"select readmitted, count(*) from encounters where readmitted in ('NO', '<30') group by 1 order by 2 limit 1": false,
+	} {
+		_, a := ask(t, s, sql)
+		const words = "rows in which encounters.readmitted = 'wbe' are in no group"
+		if strings.Contains(strings.Join(a.Warnings, "\n"), words) != want || strings.Contains(explained(t, s, sql), words) != want {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
+
 // TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
 func TestNoPublicValueMeetsConditions(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
