@@ -262,9 +262,11 @@ func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
 }
 
 // placesOf are a column's decimal places as it is printed.
-func (z *analyzer) placesOf(c *plan.Col) (int, bool) {
-	if d, ok := z.defs[c.ID]; ok {
-		return plan.Places(d.expr, z.placesOf)
+func (z *analyzer) placesOf(x plan.Scalar) (int, bool) {
+	if c, ok := x.(*plan.Col); ok {
+		if d, ok := z.defs[c.ID]; ok {
+			return plan.Places(d.expr, z.placesOf)
+		}
 	}
 	return 0, false
 }

@@ -330,7 +330,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 	return conds, cols
 }
 
-// wholeField is the extract or date_part of which an expression is the cast to an integer, of a field that is a whole number wherever it is not NULL; else nil.
+// wholeField is the extract or date_part of which an expression is the cast to an integer, of a field that is a whole number of any integer type wherever it is not NULL; else nil. Hours and days of an interval may be more than a smallint holds.
 func wholeField(x plan.Scalar) *plan.Call {
 	cast, ok := x.(*plan.Call)
 	if !ok || cast.Fn.Kind != funcs.Cast || !cast.T.IsInteger() {
@@ -341,7 +341,7 @@ func wholeField(x plan.Scalar) *plan.Call {
 		return nil
 	}
 	c, ok := of.Args[0].(*plan.Const)
-	if !ok || !slices.Contains([]any{"month", "quarter", "day", "week", "dow", "isodow", "doy", "hour", "minute"}, any(c.Value)) {
+	if !ok || len(of.Args) != 2 || of.Args[1].Type().OID == sqltype.OIDInterval || !slices.Contains([]any{"month", "quarter", "day", "week", "dow", "isodow", "doy", "hour", "minute"}, any(c.Value)) {
 		return nil
 	}
 	return of

@@ -125,10 +125,9 @@ func duckInt(op string, t sqltype.OID, x []string) string {
 }
 
 // duckWithin narrows a wide integer, NULL where it does not fit. DuckDB 1.5's optimiser drops a TRY_CAST that is compared with
-// a constant, so the value is pushed onto the integers next to the range, which become NULL (as NULL itself does).
+// a constant, or added to one that is; least of one argument keeps it. DuckDB's nullif is a macro that reads its argument twice: nested, it would multiply.
 func duckWithin(wide string, t sqltype.OID) string {
-	lo, hi := beyond[t][0]+"::HUGEINT", beyond[t][1]+"::HUGEINT"
-	return "CAST(nullif(nullif(least(greatest(" + wide + ", " + lo + "), " + hi + "), " + lo + "), " + hi + ") AS " + sqlName(t) + ")"
+	return "least(TRY_CAST(" + wide + " AS " + sqlName(t) + "))"
 }
 
 // duckExactDivision raises for a zero divisor, as PostgreSQL does and DuckDB does not; DuckDB raises for the least integer's remainder by -1, which is
@@ -287,7 +286,10 @@ func negation(t sqltype.OID) *Func {
 	minus := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" }
 	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: minus,
 		Spell: func(d Dialect, x []string, types []sqltype.Type, result sqltype.Type) string {
-			if isInt(t) {
+			switch {
+			case isInt(t) && d == DuckDB:
+				return duckWithin("-CAST("+x[0]+" AS HUGEINT)", t)
+			case isInt(t):
 				return "(-" + notLeast(x[0], t) + ")"
 			}
 			return minus(d, x, types, result)
@@ -310,7 +312,7 @@ func negation(t sqltype.OID) *Func {
 		}}
 }
 
-// notLeast makes the least integer of a type, which has no negative, NULL.
+// notLeast makes the least integer of a type, which has no negative, NULL on PostgreSQL.
 func notLeast(x string, t sqltype.OID) string {
 	least := map[sqltype.OID]string{sqltype.OIDInt2: "-32768", sqltype.OIDInt4: "-2147483648", sqltype.OIDInt8: "-9223372036854775808"}[t]
 	return "nullif(" + x + ", CAST('" + least + "' AS " + sqlName(t) + "))"

@@ -34,8 +34,11 @@ func mathFunctions() []*Func {
 
 func absolute(t sqltype.OID) *Func {
 	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: call("abs"),
-		Spell: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			if isInt(t) {
+		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			switch {
+			case isInt(t) && d == DuckDB:
+				return duckWithin("abs(CAST("+x[0]+" AS HUGEINT))", t)
+			case isInt(t):
 				return "abs(" + notLeast(x[0], t) + ")"
 			}
 			return "abs(" + x[0] + ")"

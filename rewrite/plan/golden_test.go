@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 				}
 				var out []string
 				for _, o := range q.Outputs {
-					p, ok := plan.Places(items[o.Col], func(*plan.Col) (int, bool) { return 0, false })
+					p, ok := plan.Places(items[o.Col], func(plan.Scalar) (int, bool) { return 0, false })
 					if out = append(out, "?"); ok {
 						out[len(out)-1] = fmt.Sprint(p)
 					}

@@ -8,8 +8,8 @@ import (
 )
 
 // Places gives a number of decimal places that holds every value of an integer or numeric expression exactly, by PostgreSQL's
-// scale rules; of gives those of a column without a modifier; not ok where the places follow from the values (a division, a numeric without modifier, a parameter).
-func Places(x Scalar, of func(*Col) (int, bool)) (places int, ok bool) {
+// scale rules; of gives those of a column or parameter without a modifier; not ok where the places follow from the values (a division, a numeric without modifier).
+func Places(x Scalar, of func(Scalar) (int, bool)) (places int, ok bool) {
 	if x.Type().IsInteger() {
 		return 0, true
 	}
@@ -20,7 +20,7 @@ func Places(x Scalar, of func(*Col) (int, bool)) (places int, ok bool) {
 		return max(s, 0), true
 	}
 	switch x := x.(type) {
-	case *Col:
+	case *Col, *Param:
 		return of(x)
 	case *Const:
 		d, isNumber := x.Value.(decimal.Decimal)
@@ -47,7 +47,7 @@ func Places(x Scalar, of func(*Col) (int, bool)) (places int, ok bool) {
 	return 0, false
 }
 
-func callPlaces(x *Call, of func(*Col) (int, bool)) (int, bool) {
+func callPlaces(x *Call, of func(Scalar) (int, bool)) (int, bool) {
 	if x.Fn.Kind == funcs.Cast && len(x.Args) == 1 {
 		return Places(x.Args[0], of) // to numeric without modifier; floats have no places of their own
 	}
@@ -74,7 +74,7 @@ func callPlaces(x *Call, of func(*Col) (int, bool)) (int, bool) {
 	return 0, false
 }
 
-func mostPlaces(xs []Scalar, of func(*Col) (int, bool)) (int, bool) {
+func mostPlaces(xs []Scalar, of func(Scalar) (int, bool)) (int, bool) {
 	most := 0
 	for _, x := range xs {
 		p, ok := Places(x, of)

@@ -17,11 +17,18 @@ type places struct {
 	known bool
 }
 
-// placesOf looks through columns of subqueries.
+// placesOf looks through columns of subqueries. A parameter has those of the type that it is sent as.
 func (p *printer) placesOf(x plan.Scalar, f *from) places {
-	n, ok := plan.Places(x, func(c *plan.Col) (int, bool) {
-		s := p.columnPlaces(c, f)
-		return int(s.n), s.known
+	n, ok := plan.Places(x, func(x plan.Scalar) (int, bool) {
+		switch x := x.(type) {
+		case *plan.Param:
+			_, scale, known := p.paramType(x).NumericMod()
+			return scale, known && p.d == funcs.DuckDB
+		case *plan.Col:
+			s := p.columnPlaces(x, f)
+			return int(s.n), s.known
+		}
+		return 0, false
 	})
 	return places{int32(n), ok} //nolint:gosec // 38, or the sum of a product's
 }
@@ -66,7 +73,8 @@ func (p *printer) columnPlaces(c *plan.Col, f *from) places {
 //
 // Proof: claim: it raises for no value, and is what the comparison says. Assumption: a decimal of s places has 38 digits at most, and is brought to a scale of at least as many as it has. (1) s known: x is
 // a multiple of 10^-s, so it is above an end iff above the end rounded down to s places, and below iff below it rounded up; both then have s places. |x| < 10^(38-s): an end of that magnitude or more is
-// beyond all values or below all of them; any other has room. (2) s unknown: TRY is NULL where the end has no room, and it is beyond all values then. Source: DuckDB 1.5, DecimalLogicalType::Max.
+// beyond all values or below all of them; any other has room. (2) s unknown: TRY is NULL where the end has no room at x's scale, or x none at the end's. Then the one without room has the larger size,
+// and doubles, which every decimal has, compare them: where rounding makes them equal, x counts as beyond. Source: DuckDB 1.5, DecimalLogicalType::Max.
 func (p *printer) beyond(text, op string, end decimal.Decimal, s places) string {
 	never := (op == ">") == (end.Sign() > 0)
 	all := text + " IS NOT NULL"
@@ -93,11 +101,11 @@ func (p *printer) beyond(text, op string, end decimal.Decimal, s places) string 
 	if s.known {
 		return compared
 	}
-	compared = p.try(compared)
-	if !never && !end.IsZero() {
-		compared = fmt.Sprintf("COALESCE(%s, %s)", compared, all)
+	double, err := p.number(end, sqltype.Float8)
+	if err != nil {
+		return p.fail(err)
 	}
-	return compared
+	return fmt.Sprintf("COALESCE(%s, CAST(%s AS DOUBLE) %s= %s)", p.try(compared), text, op, double) // (2)
 }
 
 // try is NULL where DuckDB would raise. It takes no subqueries.

@@ -166,10 +166,6 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 		_, _, declared := x.Type().NumericMod()
 		alike = alike && declared && x.Type() == xs[0].Type()
 		s := p.placesOf(x, f)
-		if n, isParam := x.(*plan.Param); isParam {
-			_, scale, _ := p.paramType(n).NumericMod()
-			s = places{int32(scale), true} //nolint:gosec // 38
-		}
 		if c, isConst := x.(*plan.Const); !isConst || !hasRoom(c) {
 			differ++
 		}

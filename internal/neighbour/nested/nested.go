@@ -22,6 +22,7 @@ type Generator struct {
 	Params  []Param // of what was made, where WithParams is set
 	with    bool
 	safe    []*funcs.Func // of numbers, that may be printed as the backend's own
+	only    []sqltype.OID // the types of all arguments; nil: any
 }
 
 // New makes a generator over a catalog's columns and the rows that a backend computes.
@@ -58,7 +59,7 @@ func one[T any](g *Generator, of []T) T { return of[g.draw(len(of))] }
 
 // Expression is an expression of a type, with calls nested as deep as depth.
 func (g *Generator) Expression(t sqltype.OID, depth int) string {
-	of := g.rows[t]
+	of := g.rowsOf(t)
 	if depth == 0 || len(of) == 0 || g.draw(12) == 0 {
 		return g.leaf(t)
 	}
@@ -67,7 +68,9 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 		if i := g.draw(5); i > 0 {
 			return fmt.Sprintf("%s(%s, %s)", []string{"coalesce", "greatest", "least", "nullif"}[i-1], x, y)
 		} else if t == sqltype.OIDBool {
-			t = one(g, keys)
+			if t = one(g, keys); g.only != nil {
+				t = one(g, g.only)
+			}
 			x, y = g.Expression(t, depth-1), g.Expression(t, depth-1)
 			return fmt.Sprintf(one(g, []string{"(%s in (%s, %s))", "(%s between %s and %s)", "(%s is distinct from %s or %s is null)", "((%s > %s) is not true and not %s is null)", "(%s = any(array[%s, %s]))", "(%s < all(array[%s, %s]))"}), x, y, g.Expression(t, depth-1))
 		}
@@ -79,6 +82,23 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 	}
 	f := one(g, alike)
 	return g.call(f, g.args(f, func(t sqltype.OID) string { return g.Expression(t, depth-1) }))
+}
+
+// rowsOf are the rows of a result whose arguments may be made.
+func (g *Generator) rowsOf(t sqltype.OID) [][]*funcs.Func {
+	if g.only == nil {
+		return g.rows[t]
+	}
+	var out [][]*funcs.Func
+	for _, alike := range g.rows[t] {
+		kept := slices.DeleteFunc(slices.Clone(alike), func(f *funcs.Func) bool {
+			return slices.ContainsFunc(f.Args, func(a sqltype.OID) bool { return !slices.Contains(g.only, a) })
+		})
+		if len(kept) > 0 {
+			out = append(out, kept)
+		}
+	}
+	return out
 }
 
 // args are a call's arguments: expressions, and constants where it wants them.

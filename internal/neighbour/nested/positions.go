@@ -46,7 +46,7 @@ type position struct {
 }
 
 // often are the places where most forms stand: those of columns read through their range are printed there alone.
-var often = []func(position) string{position.sum, position.sum, position.sum, position.avg, position.grouped, position.filtered}
+var often = []func(position) string{position.sum, position.sum, position.sum, position.avg, position.grouped, position.filtered, position.decimals}
 
 var others = []func(position) string{
 	position.avg, position.moment, position.moments, position.truths, position.distinct, position.sets, position.ordered, position.most, position.inUnit, position.window, position.correlated, position.exists,
@@ -109,6 +109,24 @@ func (s position) clamped(t sqltype.OID) string { return s.clampedText(s.x(t), t
 func (s position) clampedText(x string, t sqltype.OID) string {
 	name := sqltype.Type{OID: t, Typmod: -1}
 	return fmt.Sprintf("greatest(least(%s, cast(%s as %s)), cast(%s as %s))", x, one(s.Generator, []string{"1", "100"}), name, one(s.Generator, []string{"0", "-100"}), name)
+}
+
+// decimals are of exact numbers alone: what one form leaves of 38 digits is too little for another.
+func (s position) decimals() string {
+	s.only = []sqltype.OID{sqltype.OIDNumeric, sqltype.OIDInt4, sqltype.OIDInt8}
+	defer func() { s.only = nil }()
+	x := s.x(sqltype.OIDNumeric)
+	switch s.draw(5) {
+	case 0:
+		return fmt.Sprintf("select sum(%s) from %s", s.clampedText(x, sqltype.OIDNumeric), s.table)
+	case 1:
+		return fmt.Sprintf("select count(*) from %s where %s > %s", s.table, x, s.x(sqltype.OIDNumeric))
+	case 2:
+		return fmt.Sprintf("select %s, count(*) from %s group by 1", x, s.table)
+	case 3:
+		return fmt.Sprintf("select max(x) from (select patient_id, %s(%s) as x from %s group by 1) q", one(s.Generator, []string{"max", "sum", "min"}), x, s.table)
+	}
+	return fmt.Sprintf("select %s(%s) from %s", one(s.Generator, []string{"min", "max"}), x, s.table)
 }
 
 func (s position) moment() string {
