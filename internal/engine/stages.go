@@ -211,7 +211,7 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		h.Write(n[:])
 		h.Write([]byte(text))
 	}
-	write("dpsql release 4") // another number, and no release made before is used: 4 has lost mass by half a bound
+	write("dpsql release 5") // another number, and no release made before is used: 5 has the far segment of lost mass up to nine units
 	write(p.world.catalogs.Epoch())
 	zone := ""
 	if p.query.Zoned {

@@ -15,11 +15,11 @@ type LostBounds struct {
 	Units []uint64 // sensitivity.LostUnit, one a measure; 0: it loses nothing
 }
 
-// Lost prints what bounds take from each measure that loses (sensitivity.Loses): in one row, for each sign, the sum over units of what a unit loses up to one of LostBounds.Units, and of what it loses from there to three of them.
+// Lost prints what bounds take from each measure that loses (sensitivity.Loses): in one row, for each sign, the sum over units of what a unit loses up to one of LostBounds.Units, and of what it loses from there up to sensitivity.LostFar more of them.
 //
-// Proof: claim: each number changes by at most C, or 2C, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
+// Proof: claim: each number changes by at most C, or LostFar C, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
 // kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Each
-// is cut at C, and at 3C less C, before it is added up. Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, sums are numeric or HUGEINT.
+// is cut at C, and what is beyond C at LostFar C, before it is added up. Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, sums are numeric or HUGEINT.
 func Lost(a *sensitivity.Analysis, d funcs.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
 }
@@ -76,8 +76,8 @@ func (w *private) lost(b LostBounds) *Statement {
 			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3): each sign apart
 			c := b.Units[i]
 			l := `"w".` + name
-			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4): up to C, and below up to 2 C more
-			put(fmt.Sprintf("%s(least(greatest(%s - %d, 0), %d))", w.fn("sum"), l, c, 2*c))
+			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4): up to C, and below up to LostFar C more
+			put(fmt.Sprintf("%s(least(greatest(%s - %d, 0), %d))", w.fn("sum"), l, c, sensitivity.LostFar*c))
 		}
 	}
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s AS "h" GROUP BY "h"."u") AS "w"`, strings.Join(out, ", "), strings.Join(units, ", "), h)

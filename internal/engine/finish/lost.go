@@ -31,11 +31,12 @@ const (
 	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
 	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostAlone  = 1.1 // by how much more may be lost where there is one group,
-	lostSurely = 3   // so many deviations, of two numbers at once, are no noise: less than 1 time in 10^5 they are
+	lostSurely = 3   // so many deviations are no noise,
+	lostFar    = 2   // nor are so many of the far segment beside the near one
 	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
-// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, far is the part that follows up to three, and total all of it.
+// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, far is the part that follows up to sensitivity.LostFar more, and total all of it.
 type tail struct{ far, total, weight float64 }
 
 // tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units.
@@ -44,7 +45,7 @@ var tails = func() (out []tail) {
 		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2} {
 			all := scale / (1 - xi)
 			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
-			out = append(out, tail{(upTo(3) - upTo(1)) / upTo(1), all / upTo(1), math.Pow(1-xi, lostHeavy)})
+			out = append(out, tail{(upTo(1+sensitivity.LostFar) - upTo(1)) / upTo(1), all / upTo(1), math.Pow(1-xi, lostHeavy)})
 		}
 	}
 	return out
@@ -103,7 +104,7 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and from there to one and a half more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise; or of a sum of one sign, that is no average's,
+// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and in the far segment more than the heaviest of tails gives beside it, by lostSurely and lostFar deviations of the noise; or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
@@ -118,7 +119,7 @@ func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	}
 	heaviest := slices.MaxFunc(tails, func(s, t tail) int { return cmp.Compare(s.far, t.far) }).far
 	return slices.ContainsFunc(r.Lost[i].Sides, func(s [2]*big.Int) bool {
-		return float(s[0]) > lostSurely*n && float(s[1])-heaviest*float(s[0]) > lostSurely*math.Hypot(f, heaviest*n)
+		return float(s[0]) > lostSurely*n && float(s[1])-heaviest*float(s[0]) > lostFar*math.Hypot(f, heaviest*n)
 	}), nil
 }
 

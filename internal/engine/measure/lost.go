@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there to three times that. What
+// Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there up to sensitivity.LostFar more of them. What
 // goes beyond is estimated from the two (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, 0 where it does not say.
 type Lost struct {
 	Near, Far dp.Event
@@ -22,7 +22,7 @@ func lostShare(a *sensitivity.Analysis) float64 {
 	return math.Max(least, one/(1+groups(a)/halved))
 }
 
-// farShare, of 10, is the part of that which the far segment gets. It has twice the sensitivity, but people who lose little are only in the near one.
+// farShare, of 10, is the part of that which the far segment gets. It has LostFar times the sensitivity, but people who lose little are only in the near one.
 const farShare = 4
 
 // lost calibrates the two events of measure i.
@@ -40,7 +40,7 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 	out := &Lost{}
 	for k, ev := range []*dp.Event{&out.Near, &out.Far} {
 		share := []uint64{10 - farShare, farShare}[k]
-		e, err := f.Clipped(kind, uint64(k+1)*unit, []uint64{a.LostMoves(m)}, l.Part(share, 10)) //nolint:gosec // 1 or 2
+		e, err := f.Clipped(kind, []uint64{1, sensitivity.LostFar}[k]*unit, []uint64{a.LostMoves(m)}, l.Part(share, 10))
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (p *Plan) lostDrawable(a *sensitivity.Analysis, i int, clip, groups uint64)
 	if !ok {
 		return false
 	}
-	_, err := far.At(2*a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian), far.Groups[0])
+	_, err := far.At(sensitivity.LostFar*a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian), far.Groups[0])
 	return err == nil
 }
 
@@ -108,7 +108,7 @@ func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 		if out[i].Near, err = near.At(unit, near.Groups[0]); err != nil {
 			return nil, err
 		}
-		if out[i].Far, err = far.At(2*unit, far.Groups[0]); err != nil {
+		if out[i].Far, err = far.At(sensitivity.LostFar*unit, far.Groups[0]); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func (m *Maker) LostBounds() (b sqlgen.LostBounds, ok bool) {
 
 // ReadLost reads what sqlgen.Lost returned and releases it; once, after Read.
 //
-// Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, whose numbers one unit changes by at most Unit, or twice that (sensitivity.Loses, sqlgen.Lost). (2) Each gets fresh noise of its event, which is for LostMoves
+// Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, whose numbers one unit changes by at most Unit, or LostFar times that (sensitivity.Loses, sqlgen.Lost). (2) Each gets fresh noise of its event, which is for LostMoves
 // entries at once: one for each sign. (3) A row that does not fit, or a second one, is a failure that tells nothing.
 func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 	b, ok := m.LostBounds()
