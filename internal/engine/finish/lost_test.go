@@ -40,7 +40,7 @@ func losing() *sensitivity.Analysis {
 func lossy(noise, lost uint64, told []*release.Lost) *release.Release {
 	run := runOf(laplaceOf(noise), gaussianOf(3*noise), laplaceOf(5*noise))
 	for range run.Measures {
-		run.Lost = append(run.Lost, &measure.Lost{Near: laplaceOf(lost), Far: laplaceOf(2 * lost)})
+		run.Lost = append(run.Lost, &measure.Lost{Near: laplaceOf(lost), Far: laplaceOf(sensitivity.LostFar * lost)})
 	}
 	return &release.Release{Run: run, Lost: told}
 }
@@ -104,14 +104,14 @@ func TestLostOn(t *testing.T) {
 		near, far, n := x("near"), x("far"), rapid.Float64Range(1, 1e9).Draw(t, "noise")
 		expected := rapid.SampledFrom([]float64{1, 30, 1e6, math.Inf(1)}).Draw(t, "expected") * n
 		miss := rapid.SampledFrom([]float64{0.05, 1e-3, 1e-9}).Draw(t, "miss")
-		s := lostOn(near, far, n, 2*n, expected, miss, miss/2)
+		s := lostOn(near, far, n, sensitivity.LostFar*n, expected, miss, miss/2)
 		if end := s.middle + s.span; !(s.middle > 0) || !(s.span >= 0) || math.IsInf(end, 0) {
 			t.Fatalf("%+v", s)
 		}
-		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, expected, miss, miss/2); more.middle+more.span < (s.middle+s.span)*(1-1e-2) && far < 1e7*n {
+		if more := lostOn(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, sensitivity.LostFar*n, expected, miss, miss/2); more.middle+more.span < (s.middle+s.span)*(1-1e-2) && far < 1e7*n {
 			t.Fatalf("%+v, with more in the far segment %+v", s, more)
 		}
-		if double := lostOn(2*near, 2*far, 2*n, 4*n, 2*expected, miss, miss/2); math.Abs(double.middle-2*s.middle) > 1e-4*s.middle || math.Abs(double.span-2*s.span) > 1e-3*(s.span+s.middle) {
+		if double := lostOn(2*near, 2*far, 2*n, 2*sensitivity.LostFar*n, 2*expected, miss, miss/2); math.Abs(double.middle-2*s.middle) > 1e-4*s.middle || math.Abs(double.span-2*s.span) > 1e-3*(s.span+s.middle) {
 			t.Fatalf("%+v, of all twice as much %+v", s, double)
 		}
 	})
@@ -138,10 +138,10 @@ func TestLostOnHolds(t *testing.T) {
 					near, far, all := 0.0, 0.0, 0.0
 					for range people {
 						x := law.more()
-						near, far, all = near+math.Min(x, 1), far+math.Min(math.Max(x-1, 0), 2), all+x
+						near, far, all = near+math.Min(x, 1), far+math.Min(math.Max(x-1, 0), sensitivity.LostFar), all+x
 					}
 					n := noise * grid
-					s := lostOn(near*grid+n*rng.NormFloat64(), far*grid+2*n*rng.NormFloat64(), n, 2*n, lostPeople*float64(people)*grid, 0.05, 0.05/2)
+					s := lostOn(near*grid+n*rng.NormFloat64(), far*grid+sensitivity.LostFar*n*rng.NormFloat64(), n, sensitivity.LostFar*n, lostPeople*float64(people)*grid, 0.05, 0.05/2)
 					if all*grid <= (s.middle+s.span)*lostAlone {
 						held++
 					}
@@ -300,7 +300,7 @@ func TestTooFewIsNull(t *testing.T) {
 	}
 }
 
-// TestFarBeyondIsNull: where people have far more than a bound that was chosen, so that the far segment holds twice what the near one does, what depends on it is NULL; not where a heavy tail or noise may be, nor at a declared bound. Forty people alike, each of a hundred bounds, lose 40 and 80 of them.
+// TestFarBeyondIsNull: where people have far more than a bound that was chosen, so that the far segment holds eight times what the near one does, what depends on it is NULL; not where a heavy tail or noise may be, nor at a declared bound. Forty people alike, each of a hundred bounds, lose 40 and 320 of them.
 func TestFarBeyondIsNull(t *testing.T) {
 	a := losing()
 	c := &sensitivity.Choice{Index: 0, Measure: 2, Edges: []uint64{1, 2, 3}}
@@ -309,14 +309,14 @@ func TestFarBeyondIsNull(t *testing.T) {
 		near, far int64
 		chosen    bool
 		null      bool
-	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1400, 4800, true, true}, {1000, 3000, true, false}, {1 << 40, 3 << 39, true, true}, {1 << 40, 1 << 40, true, false}} {
+	}{{4000, 32000, true, true}, {4000, 32000, false, false}, {4000, 11000, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1500, 12000, true, true}, {1000, 8000, true, false}, {1 << 40, 1 << 42, true, true}, {1 << 40, 11 << 38, true, false}} {
 		a.Measures[2].Bound, a.Measures[2].Factor = nil, 1
 		if k.chosen {
 			a.Measures[2].Bound = c
 		}
 		told := toldOf(a, func() *big.Int { return new(big.Int) }, big.NewInt(100), 1)
 		told[2].Sides[0] = [2]*big.Int{big.NewInt(k.near), big.NewInt(k.far)}
-		r := lossy(1, 300, told) // deviations of 424 and 849
+		r := lossy(1, 300, told) // deviations of 424 and 3394
 		r.Chosen = measure.Chosen{0}
 		e, err := Of(t.Context(), a, r)
 		if err != nil {

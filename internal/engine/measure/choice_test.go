@@ -224,7 +224,7 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chose
 	}
 }
 
-// checkLost: each measure that loses something, and no other, has two events for that: of C and of twice C, for as many signs as one unit has parts of at once. C is half of the bound, or under a cap of so many groups of its multiple.
+// checkLost: each measure that loses something, and no other, has two events for that: of C and of LostFar times C, for as many signs as one unit has parts of at once. C is half of the bound, or under a cap of so many groups of its multiple.
 func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, edge func(*sensitivity.Choice) uint64, groups uint64) {
 	for i, m := range a.Measures {
 		l := run.Lost[i]
@@ -249,7 +249,7 @@ func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, edge func
 		}
 		near, ok1 := sensitivityOf(l.Near)
 		far, ok2 := sensitivityOf(l.Far)
-		if !ok1 || !ok2 || near != (dp.Sensitivity{PerGroup: c, Groups: signs}) || far != (dp.Sensitivity{PerGroup: 2 * c, Groups: signs}) {
+		if !ok1 || !ok2 || near != (dp.Sensitivity{PerGroup: c, Groups: signs}) || far != (dp.Sensitivity{PerGroup: sensitivity.LostFar * c, Groups: signs}) {
 			t.Fatalf("measure %d loses by %+v, %+v: not %d in %d signs", i, l.Near, l.Far, c, signs)
 		}
 	}

@@ -102,7 +102,7 @@ func TestDrawableCutsEdges(t *testing.T) {
 									return false
 								}
 								far := p.Lost[k].Far.(dp.Clipped)
-								if _, err := far.At(2*a.LostUnit(edge*m.Factor, groups, mech == Gaussian), far.Groups[0]); err != nil {
+								if _, err := far.At(sensitivity.LostFar*a.LostUnit(edge*m.Factor, groups, mech == Gaussian), far.Groups[0]); err != nil {
 									return false
 								}
 							}
