@@ -7,6 +7,10 @@
 // types give errors.
 //
 // The samplers are those of Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-// section 5. These mechanisms choose instead of adding noise: Threshold (a bound, by the sparse vector technique),
-// Chooser (a cap, by the exponential mechanism), Picker (the most frequent values) and the selection of groups.
+// section 5. These mechanisms choose instead of adding noise:
+//
+//   - Threshold: a bound, by the sparse vector technique
+//   - Chooser: a cap, by the exponential mechanism
+//   - Picker: the most frequent values
+//   - Selection of groups
 package noise

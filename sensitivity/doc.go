@@ -9,6 +9,9 @@
 // literals. Finishing may have any shape. A grouping set is a release of its own. If a release reads another
 // release, that one is its input (inputs.go): a parameter, or rows as one array a column.
 //
+// File inner.go says which inner groups are released with noise before an outer aggregate reads them. That is a
+// warning.
+//
 // What may stand below a release is filters, projections, joins, tables, anything public, and relations that
 // derive.go makes into tables (plan.Scan.Rows). Such relations compute within the rows of each unit. They are
 // aggregates, DISTINCT, windows (window.go), FULL JOINs (outer.go), LATERAL (lateral.go) and set operations. File
@@ -26,9 +29,9 @@
 //
 // # Rows without a person
 //
-// Under rows_without_unit: own such a row is a unit of its own (plan.Table.OwnKey). rowunits.go computes the unit's
-// value. It is a text of the person's value, or of the table and key of the row at which the way to a person breaks.
-// Under unit: coalesce(...) the first value of the columns comes before that, with its column's name
+// Under rows_without_unit: own such a row is a unit of its own (plan.Table.OwnKey). File rowunits.go computes the
+// unit's value. It is a text of the person's value, or of the table and key of the row at which the way to a person
+// breaks. Under unit: coalesce(...) the first value of the columns comes before that, with its column's name
 // (plan.Table.UnitElse).
 //
 // Body.Person is the stored column, for what the statement says about people. Body.UnitCol is the value by which
@@ -37,8 +40,8 @@
 //
 // # Joined rows
 //
-// Private tables may be joined off the unit where the policy allows it. joined.go and joinbody.go bring them into
-// leaves with one unit's rows each, capped by plan.Capped. Package elastic makes a formula of the tree of
+// Private tables may be joined off the unit where the policy allows it. Files joined.go and joinbody.go bring them
+// into leaves with one unit's rows each, capped by plan.Capped. Package elastic makes a formula of the tree of
 // equalities. The formula's frequencies have two possible sources:
 //
 //   - A first scan measures them. Their smooth bound is released as an edge of a Choice.
@@ -49,15 +52,15 @@
 // # Automatic bounds
 //
 // Where no bound is declared a measure has a Choice among candidate bounds, called edges (choice.go). A filtered
-// measure may follow the choice of the same measure over all rows (follow.go). sign.go finds values that are never
-// negative. Only the upper end of their sum's interval allows for lost mass.
+// measure may follow the choice of the same measure over all rows (follow.go). File sign.go finds values that are
+// never negative. Only the upper end of their sum's interval allows for lost mass.
 //
 // # Rows of two units
 //
-// A row may belong to one unit of each of several kinds, such as a customer and a supplier. plan.Table.Of is its
-// table as rows of one kind, with that kind's way to the unit. pairs.go links the scans of a statement once for each
-// kind, so that condition (3) of the proof holds for both kinds. Body.UnitCol is 0 then, so no print for one unit
-// accepts such an analysis.
+// A row may belong to one unit of each of several kinds, such as a customer and a supplier. Field plan.Table.Of has
+// its table as rows of each kind, with that kind's way to the unit. File pairs.go links the scans of a statement
+// once for each kind, so that condition (3) of the proof holds for both kinds. Body.UnitCol is 0 then, so no print
+// for one unit accepts such an analysis.
 //
 // # Order statistics
 //

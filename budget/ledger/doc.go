@@ -22,10 +22,10 @@
 //
 // # Spools
 //
-// A large release is stored in chunks: in a file NAME.ledger-spool/RESERVATION.spool, or in rows of the table spool
-// of a shared ledger, so that every proxy can replay it. Each chunk is sealed with the cache's key and bound to the
-// release, the reservation and its number. The COMMIT record has the number, length and hash of all chunks. File and
-// folder are synced, or the rows committed, before that record is written.
+// A large release is stored in chunks, in a file NAME.ledger-spool/RESERVATION.spool. A shared ledger has them in
+// rows of its table spool, so that every proxy can replay them. Each chunk is sealed with the cache's key and bound
+// to the release, the reservation and its number. The COMMIT record has the number, length and hash of all chunks.
+// File and folder are synced, or the rows committed, before that record is written.
 //
 // A replay checks the whole spool against the hash before its first row. A spool that is missing, cut or changed is
 // a broken record (PV014). A spool is removed if no stored release has it and no open reservation may still write

@@ -205,13 +205,16 @@ func typeName(x ast.Expr) string {
 
 var goName = regexp.MustCompile(`^([a-z]\w*\.)?[A-Za-z]\w*(\.[A-Za-z]\w*)?$`)
 
-// unresolved are the code spans of a page that name neither a file or folder of the tree, nor something that it declares, nor a word that the reference pages have.
+// unresolved are the code spans of a page that name neither a file or folder of the tree, nor something that it declares, nor a word that the reference pages have. Flags are left out.
 func unresolved(page string, root string, names map[string]map[string]bool, words string) (out []string) {
 	page = regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, "")
 	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(page, -1) {
 		span := strings.TrimSuffix(m[1], "()")
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(span))); err == nil {
 			continue
+		}
+		if strings.HasPrefix(span, "-") || strings.HasPrefix(span, "bin/") {
+			continue // a flag, or what make builds
 		}
 		if strings.HasPrefix(span, "go ") {
 			out = append(out, unresolvedIn(span, root, names)...)

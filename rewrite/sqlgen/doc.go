@@ -18,8 +18,8 @@
 //
 // # Shapes
 //
-// derived.go and window.go print the relations that are computed within each unit's rows. histogram.go prints
-// buckets in place of totals where a bound is chosen. norm.go does so where whole vectors are scaled, and scans
-// twice. pairs.go prints one row for each group and pair of units. weighted.go counts the joined rows of two tables,
-// by key or by weight.
+// Files derived.go and window.go print the relations that are computed within each unit's rows. File histogram.go
+// prints buckets in place of totals where a bound is chosen. File norm.go does so where whole vectors are scaled,
+// and scans twice. File pairs.go prints one row for each group and pair of units. File weighted.go counts the joined
+// rows of two tables, by key or by weight.
 package sqlgen

@@ -4,8 +4,8 @@
 // # Chosen bounds
 //
 // Where bounds are chosen the backend returns buckets in place of totals. The Maker chooses a bound and reads the
-// totals off the buckets (chosen.go). scale.go does so for the bound of joined rows. ReadLost adds noise to what
-// people lose by the chosen bounds.
+// totals off the buckets (chosen.go). File scale.go does so for the bound of joined rows. ReadLost adds noise to
+// what people lose by the chosen bounds.
 //
 // # Order statistics
 //
