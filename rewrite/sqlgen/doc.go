@@ -1,6 +1,6 @@
-// Package sqlgen prints SQL for a backend: the totals of a private statement with their bounds per unit (Private),
-// statements over public tables (PublicQuery), and the values of public columns (DistinctTuples). It says of each
-// returned column what it is.
+// Package sqlgen prints SQL for a backend. Private prints the totals of a private statement with their bounds per
+// unit. PublicQuery prints a statement over public tables alone, as it is. DistinctTuples reads the values of public
+// columns. The package says of each returned column what it is.
 //
 // It never prints a private plan without its bounds. PublicQuery and DistinctTuples refuse any private table. No
 // option, flag or build tag changes that. Analysts' constants travel as parameters. The policy's bounds are inline
