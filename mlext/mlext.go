@@ -1,7 +1,3 @@
-// Package mlext is private learning: what a TRAIN statement asks for, checked before anything is spent (Spec), what the policy says of each feature (Feature), what will be run (Training), the model that is
-// released (Model) and its predictions as SQL. A method is one line of the registry in methods.go and one package of its own.
-//
-// Contract: everything up to Training.Train follows from the statement and the policy; Train sees the rows, and what it returns may be shown for the (epsilon, delta) that Training names.
 package mlext
 
 import (

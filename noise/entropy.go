@@ -1,11 +1,3 @@
-// Package noise draws exact integer noise from a cryptographic source and says, as an event, what it drew.
-//
-// Contract: sensitivity and scale go in, noisy integers and an event come out. The package knows neither plans nor budgets:
-// whoever calls it has paid for the event. Samples follow the stated law exactly (no float decides anything that it cannot
-// prove); laws, quantiles and variances are functions of public parameters. There is no seed, no way to turn the noise off and
-// no other source than crypto/rand; if that fails, so does the call. Zero values of this package's types give errors.
-//
-// Samplers are those of Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), section 5.
 package noise
 
 import (

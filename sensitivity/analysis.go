@@ -1,6 +1,3 @@
-// Package sensitivity turns a bound plan into what may be measured of it: the unit, how far one unit can change each
-// measure, which groups are public, and what must be refused. It knows neither noise nor backends, and everything that it
-// derives follows from the plan and the policy, never from private rows.
 package sensitivity
 
 import (

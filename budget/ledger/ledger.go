@@ -1,15 +1,3 @@
-// Package ledger keeps what was spent of a data set's budget, durably and before the data is touched.
-//
-// A statement is reserved (all its stages checked against the data set's filter and the quotas of the analyst and their roles, written and synced in one
-// transaction), then run, then each stage is committed with its release, or failed. A reservation counts as spent from the moment it is
-// written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
-// data, and are chained by their hashes; balances are sums over them. A ledger that belongs to other people or makes
-// another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file. Checkpoints keep
-// the sums so far, so that a start reads few records; Verify reads all.
-//
-// A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
-// the same people share one ledger, and that lifetime. In a file one process has it, in PostgreSQL several share it, each under a lease; an owner may grant, raise the promise, and move it from one to the other. Time is the records': it never runs back, so a
-// clock that is turned back reopens nothing. A mark beside it shows an older one that was put in its place. A freeze stops an analyst, or everybody, until it is lifted; too many resource failures in a window do, until the owner pardons.
 package ledger
 
 import (

@@ -1,5 +1,3 @@
-// Package audit is a helper of tests: it bounds from below the epsilon of what a training releases, by guessing from that which canaries were in its data (Steinke, Nasr, Jagielski 2023, "Privacy auditing with one (1)
-// training run"). No product file may import it.
 package audit
 
 import (

@@ -1,5 +1,3 @@
-// Package engine runs one statement the whole way (design section 3): bind, analyse, price, reserve, read, release, commit,
-// finish. It is the only caller of the ledger. One statement's way starts in statement.go (Session.Prepare, Session.Run).
 package engine
 
 import (

@@ -1,7 +1,3 @@
-// Package eval computes bound expressions and small relational plans over typed rows in memory, with PostgreSQL's rules for
-// NULL, order and numbers; it serves the finishing of released values and catalogs. Text is ordered by its bytes (collation C).
-// What it lacks is refused as sqlerr.Unsupported, by Check before anything has run. It keeps the rows that it is given as they
-// are, and may share them with what it returns.
 package eval
 
 import (

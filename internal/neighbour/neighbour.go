@@ -1,6 +1,3 @@
-// Package neighbour is a helper of tests: it runs printed private statements on a real database with and without the rows of one
-// unit and compares every total with what the analysis claims. It brings a catalog from text and a small clinic whose data
-// breaks every declaration. No product file may import it.
 package neighbour
 
 import (

@@ -1,5 +1,3 @@
-// Package pgmeta is the published catalog as PostgreSQL's own catalogs: the relations of pg_catalog and information_schema with PostgreSQL 15's columns, what PostgreSQL itself has in them, and
-// rows for the tables that one analyst may see. Nothing in it comes from the database behind: sizes are those of empty tables, estimates -1.
 package pgmeta
 
 import (

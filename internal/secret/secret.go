@@ -1,6 +1,3 @@
-// Package secret holds what was read from private rows. A Value cannot be printed, logged, compared, marshalled or put into
-// an error: every such way gives "(secret)" or fails. Only engine, backends and mlext may import this package (the import
-// test), and only Open gives the value out.
 package secret
 
 import (

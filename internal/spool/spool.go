@@ -1,4 +1,3 @@
-// Package spool sorts more items than memory should hold: an external merge sort over a file of sealed blocks that no other process, and no later one, can read.
 package spool
 
 import (

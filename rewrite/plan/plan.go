@@ -1,5 +1,3 @@
-// Package plan holds the bound plan: names resolved, types as PostgreSQL gives them, one column id per column, and the
-// binder that makes it from the analysts' tree. It knows neither privacy nor backends; it defines the catalog that it needs.
 package plan
 
 import (

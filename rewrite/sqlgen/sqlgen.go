@@ -1,7 +1,3 @@
-// Package sqlgen prints SQL for a backend: the totals of a private statement with their per-unit bounds (Private), statements
-// over public tables (PublicQuery) and the values of public columns (DistinctTuples). It says of each returned column what it
-// is. It never prints a private plan without its bounds: PublicQuery and DistinctTuples refuse any private table, and there is
-// no option, flag or build tag that changes that. Analysts' constants travel as parameters; policy bounds are inline numbers.
 package sqlgen
 
 import (

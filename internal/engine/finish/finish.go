@@ -1,5 +1,3 @@
-// Package finish turns a release into the values that an analyst asked for: aggregates from noisy integers, what the noise
-// does to them (dp_error), and the statement's finishing plan over them. All of it is post-processing of released values.
 package finish
 
 import (

@@ -1,5 +1,3 @@
-// Package flow bounds what rows of two units give: a row that belongs to a unit of each of two kinds (a customer's and a supplier's) is counted as far as a maximum flow between the
-// kinds carries it, in which no unit passes more than a cap. It works on secret weights; nothing of it is printed.
 package flow
 
 import "math"

@@ -1,5 +1,3 @@
-// Package measure prices a statement: it chooses the mechanism and splits what an epsilon may cost (design section 7, the
-// price tag) over the measures and the selection of groups. It works from the analysis and the policy alone.
 package measure
 
 import (

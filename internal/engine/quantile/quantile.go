@@ -1,4 +1,3 @@
-// Package quantile reads order statistics off a tree of noisy counts. It sees released numbers only: whoever calls it says what a node's children count, noise and all.
 package quantile
 
 import (

@@ -1,5 +1,3 @@
-// Package release turns secret totals into released integers: it selects the groups, adds the noise, and keeps nothing else.
-// It is the only place where a private statement's secret rows are opened.
 package release
 
 import (

@@ -1,6 +1,3 @@
-// Package generate is a helper of tests: it makes random statements over the tables of a catalog, private and public ones, of every shape that an analyst
-// may write. Many are to be refused; what a test may ask of one is that it is refused or right. A statement is made of choices, numbers from a Source, where
-// 0 is always the simplest, so that a Tape of them can be shrunk.
 package generate
 
 import (

@@ -1,5 +1,3 @@
-// Package nested is a helper of tests: it nests calls of the registry in one another, over columns that hold the extreme values of their types, in
-// statements about private rows. A form that is total for each argument alone may still raise on what another form, or a CASE, hands to it.
 package nested
 
 import (

@@ -1,0 +1,70 @@
+// Package engine runs one statement from its text to its answer: bind, analyse, price, reserve, read, release,
+// commit, finish. It is the only caller of the ledger. Start reading at statement.go: Session.Prepare does what
+// follows from the statement, the policy and the settings. Prepared.Run does the rest.
+//
+// # Stages
+//
+// A statement may have several releases. Each of them is a stage, which sensitivity.Divide finds. A stage is
+// analysed, bounded, printed, made and stored as if it had been asked alone, at its part of the price.
+//
+// Function run.ask runs the stages together. It reserves them in one transaction of the ledger, reads them in one
+// snapshot, confirms the schema, commits the releases and finishes the answer.
+//
+// The design (section 3) commits each release before the next stage reads it. The engine commits all of them at
+// once, after the snapshot is confirmed, which ends the snapshot. No release is shown or stored before that. If the
+// process dies earlier, the charges stay, and nobody has seen a release.
+//
+// # Locks and queues
+//
+// A statement takes what it needs in this order. It waits only for what comes later than what it holds, so there is
+// no deadlock.
+//
+//  1. Locks of releases (run.lock). Statements of one proxy that ask for the same releases run one after the other.
+//     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
+//     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
+//     because its releases are its own.
+//  2. A turn to decode large stored releases, per analyst (Prepared.reading).
+//  3. A turn at the database, per analyst (Session.turn, limits.statements_at_once), in order of arrival. Then a
+//     connection.
+//  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A
+//     statement waits while another one that holds memory does not wait. If all of them wait, one gives back what it
+//     holds. It reads again in its snapshot when the others have ended, with nobody beside it (flow.Memory.Alone).
+//  5. The ledger's queue of records, and the ledger's own lock, in the file or in PostgreSQL.
+//
+// Proxies lock nothing between them. The ledger decides reservations one after the other. It refuses a reservation
+// whose release is being made, or was made meanwhile, and has written nothing then (ledger.AskedError). Function
+// run.askOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
+// is closed, and looks again. It does so ten times at most. After that the statement is charged beside the others. A
+// statement that has a reservation waits for no other reservation.
+//
+// # Worlds
+//
+// A world is a policy that is bound to a schema. A reload makes a new world, and so does a changed schema. Each
+// statement uses the world in force at its start. Rights and bounds therefore change at once for running sessions
+// and prepared statements, and never within a statement.
+//
+// # Public tables
+//
+// Public rows beside the releases are read in the statement's snapshot. How often public tables multiply a person's
+// rows is held for 5 seconds and read again in the snapshot, before the charge. A statement whose public tables have
+// grown since is analysed again (run.checkMultiplicities).
+//
+// # Joins off the unit
+//
+// Session.joined finds which bounds a statement may have: by measured frequencies, by declared ones, or both. Where
+// both are possible the statement takes the one with the smaller expected error when it is asked. Earlier releases
+// over the same joins count too (bounding_ways.go).
+//
+// # Order statistics
+//
+// The first scan selects groups and chooses bounds, as for a count. A second scan in the same snapshot reads the
+// leaves of the trees. It keeps of each unit the rows and groups that the bounds allow (trees.go).
+//
+// # Large releases
+//
+// A release above limits.spool_groups is on disk, and its answer is computed while it is sent (Stream). Package
+// release says how it is made, package ledger how it is stored. Only a cursor that asks for SCROLL can go back, and
+// it holds its rows. These statements need all groups in memory, up to limits.release_groups: order statistics,
+// MODE, dp_top_k, numbers of distinct values, and totals of public groups whose bounds are chosen. A release on disk
+// is not topped up. Only its own question finds it, so the same question at a higher price is a new release.
+package engine

@@ -1,0 +1,13 @@
+// Package finish turns a release into the values that an analyst asked for: aggregates from noisy integers, their
+// intervals, and the statement's finishing plan over them. All of it is post-processing of released values.
+//
+// Some values and intervals need more than the law of the noise:
+//
+//   - selected.go: a number of people by which a group was selected is shown only above the threshold. Under
+//     query.min_people it is shown only from there on. Its interval allows for both.
+//   - candidates.go: ORDER BY an aggregate with LIMIT shows the first groups (sensitivity.Program.ShowsFirst). Their
+//     intervals hold for all groups that may be among the first.
+//   - lost.go: chosen bounds and caps take values away. The interval is widened by a quantile of Bayes' law over
+//     generalised Pareto tails, given the two noisy sums of what people lose.
+//   - order.go: order statistics are read off the released nodes of their tree (package quantile).
+package finish

@@ -1,0 +1,25 @@
+// Package sqlgen prints SQL for a backend. Private prints the totals of a private statement with their bounds per
+// unit. PublicQuery prints a statement over public tables alone, as it is. DistinctTuples reads the values of public
+// columns. The package says of each returned column what it is.
+//
+// It never prints a private plan without its bounds. PublicQuery and DistinctTuples refuse any private table. No
+// option, flag or build tag changes that. Analysts' constants travel as parameters. The policy's bounds are inline
+// numbers.
+//
+// # Other statements that it prints
+//
+//   - Finishing: what is computed from released rows, for functions without an evaluation in Go. The released rows
+//     are its parameters.
+//   - Frequencies: how often values of join keys occur, for joins off the unit (capped.go).
+//   - MostOften: how many rows of public tables a key value meets at most.
+//   - TreeLeaves: the leaves of an order statistic's tree.
+//   - Lost: what people lose by the bounds that were chosen. It has two segments: up to half a bound each, and from
+//     there to one and a half.
+//
+// # Shapes
+//
+// Files derived.go and window.go print the relations that are computed within each unit's rows. File histogram.go
+// prints buckets in place of totals where a bound is chosen. File norm.go does so where whole vectors are scaled,
+// and scans twice. File pairs.go prints one row for each group and pair of units. File weighted.go counts the joined
+// rows of two tables, by key or by weight.
+package sqlgen
