@@ -318,10 +318,13 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 		}
 	}
 	v.Low, v.High = leastOf(corners...), greatestOf(corners...)
-	if l.Open && !r.Open { // with a factor or divisor above 0 each end follows from the same end
-		above := op(">", r.Low, double(0))
-		v.Low = when(&Logic{Op: And, Args: []Scalar{there(l.Low), above}}, leastOf(op(x.Fn.Name, l.Low, r.Low), op(x.Fn.Name, l.Low, r.High)))
-		v.High = when(&Logic{Op: And, Args: []Scalar{there(l.High), above}}, greatestOf(op(x.Fn.Name, l.High, r.Low), op(x.Fn.Name, l.High, r.High)))
+	if l.Open && !r.Open { // with a factor or divisor above 0 each end follows from the same end; with both ends there all corners are known
+		both, above := there(l.Low, l.High), op(">", r.Low, double(0))
+		end := func(corners, of Scalar) Scalar {
+			return &Case{Whens: []When{{Cond: both, Result: corners}, {Cond: above, Result: of}}, T: sqltype.Float8}
+		}
+		v.Low = end(v.Low, leastOf(op(x.Fn.Name, l.Low, r.Low), op(x.Fn.Name, l.Low, r.High)))
+		v.High = end(v.High, greatestOf(op(x.Fn.Name, l.High, r.Low), op(x.Fn.Name, l.High, r.High)))
 	} else if v.Open { // least and greatest pass NULL over
 		all := there(append(l.ends(), r.ends()...)...)
 		v.Low, v.High, v.Open = when(all, v.Low), when(all, v.High), false

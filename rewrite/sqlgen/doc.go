@@ -14,7 +14,7 @@
 //   - MostOften: how many rows of public tables a key value meets at most.
 //   - TreeLeaves: the leaves of an order statistic's tree.
 //   - Lost: what people lose by the bounds that were chosen. It has two segments: up to half a bound each, and from
-//     there to one and a half.
+//     there to four and a half.
 //
 // # Shapes
 //
