@@ -412,7 +412,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of a number of public rows that private ones leave out is not supported", e.Kind).At(a.Pos).WithHint("Use dp_error.")
 		}
 		id := d.column("dp_error", sqltype.Float8)
-		matched.Errors[i] = plan.ErrorItem{ID: id, Kind: e.Kind, Of: ids[e.Of], Joint: e.Joint, Total: e.Total}
+		matched.Errors[i] = plan.ErrorItem{ID: id, Kind: e.Kind, Of: ids[e.Of], Joint: e.Joint, Total: e.Total, Some: e.Some}
 		final.Items = append(final.Items, plan.Item{ID: e.ID, Expr: d.col(id)})
 	}
 	var right plan.Rel = matched

@@ -91,3 +91,31 @@ func TestWindowTotals(t *testing.T) {
 		}
 	}
 }
+
+// TestCoalesceOfNobody: the interval of coalesce(avg(x), c) holds c where a group may have nobody, and not where it surely has somebody.
+func TestCoalesceOfNobody(t *testing.T) {
+	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		set(t, s, "dpsql.epsilon", "100")
+		const x = "coalesce(round(avg(days), 2), 0)"
+		nobody, somebody := 0, 0
+		for _, from := range []string{
+			"SELECT kind_id, " + x + ", dp_low(" + x + "), dp_high(" + x + ") FROM encounters WHERE days COND GROUP BY 1",
+			"SELECT kind_id, " + strings.ReplaceAll(x, "avg(days)", "a") + ", dp_low(" + strings.ReplaceAll(x, "avg(days)", "a") + "), 99 FROM (SELECT kind_id, avg(days) a FROM encounters WHERE days COND GROUP BY 1) t",
+		} {
+			for _, row := range mustTry(t, s, strings.ReplaceAll(from, "COND", "> 1000")) {
+				if nobody++; row[2] == nil || row[2].(float64) > 0 {
+					t.Errorf("%s: nobody: %v", kind, row)
+				}
+			}
+			for _, row := range mustTry(t, s, strings.ReplaceAll(from, "COND", "> 0")) {
+				if somebody++; row[2] == nil || row[2].(float64) < 1 {
+					t.Errorf("%s: somebody: %v", kind, row)
+				}
+			}
+		}
+		if nobody < 8 || somebody < 8 {
+			t.Errorf("%s: %d and %d groups", kind, nobody, somebody)
+		}
+	}
+}

@@ -27,7 +27,7 @@ var textReaders = map[string][]string{
 	},
 	"templates of rows, into which arguments are put once":   {"funcs.fill", "funcs.guard"},
 	"texts that become literals and names":                   {"sqlgen.quote", "sqlgen.literal"},
-	"prints that are refused, for what looks like the thing": {"sqlgen.hasSubquery", "sqlgen.textsMade", "sqlgen.checkLength"},
+	"prints that are refused, for what looks like the thing": {"sqlgen.hasSubquery", "sqlgen.textsMade", "sqlgen.checkLength", "sqlgen.depth"},
 	"a row's print of no arguments":                          {"funcs.CallsInDuckDB"},
 }
 

@@ -98,6 +98,18 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 			return v, true
 		}}
 	}
+	if q.agg != nil {
+		b.some = func(id ColID) (Scalar, bool) {
+			if g := q.aggItem(id); g == nil || !IsRoundable(g.Fn) {
+				return nil, false
+			}
+			return someOf(joint, q.errorItem, id), true
+		}
+		b.isSum = func(id ColID) bool {
+			g := q.aggItem(id)
+			return g != nil && IsRoundable(g.Fn) && g.Fn != Avg
+		}
+	}
 	b.Exact = q.exact
 	b.query = func(x *Subquery) (Interval, bool) {
 		return q.intervalColumns(x.Query).ofQuery(x, joint, read)

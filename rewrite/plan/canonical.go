@@ -125,6 +125,9 @@ func (p *printer) line(r Rel) string {
 			if e.Total {
 				joint += ", summed"
 			}
+			if e.Some {
+				joint += ", of some rows"
+			}
 			aggs = append(aggs, fmt.Sprintf("%s=%s(%s%s)", p.col(e.ID), e.Kind, p.col(e.Of), joint))
 		}
 		for _, g := range n.Groupings {

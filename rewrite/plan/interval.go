@@ -29,6 +29,8 @@ type Intervals struct {
 	Of     func(id ColID, total bool) (Interval, bool)
 	counts func(ColID) (counted, bool)      // what a column counts
 	query  func(*Subquery) (Interval, bool) // a scalar subquery's (1)
+	some   func(ColID) (Scalar, bool)       // of an aggregate's column: NULL where its rows are not told from none
+	isSum  func(ColID) bool                 // a count or a sum, of nobody 0
 	// Unknown is the first part of an expression that has no interval.
 	Unknown Scalar
 	total   bool
@@ -66,10 +68,8 @@ func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
 		v, ok = n.minMax(x)
 	case *Subquery:
 		v, ok = n.query(x)
-	case *Coalesce: // what stands in place of NULL has no noise: it would show where nothing can be said
-		if len(x.Args) == 2 && n.Exact(x.Args[1]) {
-			v, ok = n.Interval(x.Args[0])
-		}
+	case *Coalesce:
+		v, ok = n.coalesce(x)
 	case *Case:
 		if y, z := nullifs(x); y != nil && n.Exact(z) { // where it is NULL, so is the value
 			v, ok = n.Interval(y)
@@ -81,6 +81,33 @@ func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
 		return n.none(x)
 	}
 	return v, true
+}
+
+// coalesce is of COALESCE(x, c) with a c that has no noise, which would show where nothing can be said of x. Where x may be NULL without noise, of a group of nobody, the value may be c: the interval holds both then. A sum of nobody is 0 with its noise.
+func (n *Intervals) coalesce(x *Coalesce) (v Interval, ok bool) {
+	if len(x.Args) != 2 || !n.Exact(x.Args[1]) {
+		return v, false
+	}
+	if v, ok = n.Interval(x.Args[0]); !ok || v.Open {
+		return v, ok
+	}
+	c, col := doubleOf(x.Args[1]), uncast(x.Args[0])
+	if call, is := col.(*Call); is && call.Fn.Name == "round" {
+		col = uncast(call.Args[0])
+	}
+	of, isCol := col.(*Col)
+	if isCol && n.some != nil {
+		if zero, is := c.(*Const); is && zero.Value == sqltype.Value(0.0) && n.isSum(of.ID) {
+			return v, true
+		}
+		if some, known := n.some(of.ID); known {
+			end := func(end, hull Scalar) Scalar {
+				return &Case{Whens: []When{{Cond: there(some), Result: end}}, Else: when(there(end), hull), T: sqltype.Float8}
+			}
+			return Interval{Low: end(v.Low, leastOf(v.Low, c)), High: end(v.High, greatestOf(v.High, c)), size: 4*v.size + 4}, true
+		}
+	}
+	return Interval{Low: when(there(v.Low), leastOf(v.Low, c)), High: when(there(v.High), greatestOf(v.High, c)), size: 2*v.size + 4}, true
 }
 
 // branches is of a CASE: noise may choose another branch than the value without noise has, so the interval holds those of all. NULL is a branch that has none.

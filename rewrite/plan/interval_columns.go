@@ -111,7 +111,10 @@ func (w *IntervalColumns) Error(a *Aggregate, g ColID, kind ErrorKind) ColID {
 }
 
 func (w *IntervalColumns) error(a *Aggregate, g ColID, kind ErrorKind, joint Joint) ColID {
-	item := ErrorItem{Kind: kind, Of: g, Joint: joint.Of, Total: joint.Total}
+	return w.item(a, ErrorItem{Kind: kind, Of: g, Joint: joint.Of, Total: joint.Total})
+}
+
+func (w *IntervalColumns) item(a *Aggregate, item ErrorItem) ColID {
 	if item.Joint == 1 {
 		item.Joint = 0
 	}
@@ -121,7 +124,7 @@ func (w *IntervalColumns) error(a *Aggregate, g ColID, kind ErrorKind, joint Joi
 			return e.ID
 		}
 	}
-	item.ID = w.column(kind)
+	item.ID = w.column(item.Kind)
 	w.errors[a] = append(w.errors[a], item)
 	return item.ID
 }
@@ -286,7 +289,26 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 		},
 		counts: func(id ColID) (counted, bool) { return w.counted(r, id) },
 		query:  func(x *Subquery) (Interval, bool) { return w.ofQuery(x, joint, read) },
+		some: func(id ColID) (Scalar, bool) {
+			a, g, _ := w.Aggregate(r, id)
+			if a == nil {
+				return nil, false
+			}
+			return someOf(joint, func(item ErrorItem) ColID { return w.item(a, item) }, g), true
+		},
+		isSum: func(id ColID) bool {
+			a, at, _ := w.Aggregate(r, id)
+			return a != nil && a.Aggs[slices.IndexFunc(a.Aggs, func(g AggItem) bool { return g.ID == at })].Fn != Avg
+		},
 	}
+}
+
+// someOf is the column that says whether an aggregate is of some rows.
+func someOf(joint Joint, column func(ErrorItem) ColID, of ColID) Scalar {
+	if joint.Of == 0 {
+		return &Const{T: sqltype.Float8}
+	}
+	return &Col{ID: column(ErrorItem{Kind: ErrorLow, Of: of, Joint: joint.Of, Some: true}), T: sqltype.Float8}
 }
 
 // ofQuery is the interval of a scalar subquery that reads nothing of the queries around it: its ends are subqueries too.

@@ -149,13 +149,14 @@ const (
 )
 
 // ErrorItem is a statement about the noise in the aggregate Of. Its interval holds at once with those of Joint - 1 others with 95%; 0 and 1: it stands alone.
-// Total says that it is summed over groups: it is NULL where some groups may not be shown.
+// Total says that it is summed over groups: it is NULL where some groups may not be shown. Some: it is NULL where noise does not tell the aggregate's rows from none.
 type ErrorItem struct {
 	ID    ColID
 	Kind  ErrorKind
 	Of    ColID
 	Joint int
 	Total bool
+	Some  bool
 }
 
 // ErrorKind is one of dp_error, dp_low, dp_high.

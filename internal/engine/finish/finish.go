@@ -224,20 +224,32 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
-		width, err := e.Together(max(1, item.Joint)*together).item(item.Kind, i, g)
+		of := e.Together(max(1, item.Joint) * together)
+		width, err := of.item(item.Kind, i, g)
 		if err != nil {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if math.IsNaN(width) || item.Total && HidesGroups(a) {
+		if math.IsNaN(width) || item.Total && HidesGroups(a) || item.Some && !of.ofSome(i, g) {
 			row = append(row, nil)
 			continue
 		}
 		row = append(row, width)
 	}
 	return row, nil
+}
+
+// ofSome reports an average whose number of rows is told from none, or a count.
+func (e *Errors) ofSome(i int, g *release.Group) bool {
+	switch f := e.a.Formulas[i]; f.Kind {
+	case sensitivity.IsCount:
+		return true
+	case sensitivity.IsAvg, sensitivity.IsRatio:
+		return float(g.Values[f.Count]) > e.inSteps(f.Count)
+	}
+	return false
 }
 
 // HidesGroups reports a release in which some groups may not be shown, so that their sum is not that of all.
