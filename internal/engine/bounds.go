@@ -154,7 +154,11 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.TooFew(c) && !smooth && farBeyond(a, r, c) {
-			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), mends(cures(a, c, true))))
+			cure := cures(a, c, true)
+			if largest := a.Limit.Cap; largest != nil && r.Plan.AtLast(largest, r.Chosen) { // which cuts more than any bound
+				cure = cures(a, largest, false)
+			}
+			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), mends(cure)))
 			continue
 		}
 		if end == "" || smooth {
@@ -207,6 +211,9 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 	case c.By == sensitivity.ByFlow: // nothing says how much
 	case c.Measure < 0:
 		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+		if !a.Groups.Public {
+			out = append(out, "values of the grouping columns in the policy")
+		}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
 	case a.OfTimes(a.Measures[c.Measure]):

@@ -105,12 +105,13 @@ func lnNormal(x float64) float64 {
 }
 
 // Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and in the far segment more than the heaviest of tails gives beside it, by lostSurely and lostFar deviations of the noise; or of a sum of one sign, that is no average's,
-// that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
+// that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	if l, m := r.Lost[i], &a.Measures[i]; m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
+	capped := a.Limit.Cap != nil && r.Plan.AtLast(a.Limit.Cap, r.Chosen)
+	if l, m := r.Lost[i], &a.Measures[i]; !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
 		return true, nil
 	}
 	n, f, err := deviations(r.Run.Lost[i])
