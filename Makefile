@@ -2,10 +2,10 @@
 # make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
 GOTEST  ?= $(GO) test -vet=off -timeout 25m
-UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... \
-           ./internal/engine/finish ./internal/engine/measure ./internal/engine/quantile ./internal/engine/release ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets ./internal/bench/honesty
-DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
+UNIT     = ./internal/base/dp/... ./internal/base/num/... ./internal/base/sqltype/... ./internal/base/sqlerr/... ./internal/base/secret/... ./internal/policy/... \
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/testkit/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... \
+           ./internal/engine/finish ./internal/engine/measure ./internal/engine/quantile ./internal/engine/release ./internal/testkit/bench/baseline ./internal/testkit/bench/accuracy ./internal/testkit/bench/budgets ./internal/testkit/bench/honesty
+DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
 .PHONY: all bin/engine.test test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
@@ -62,7 +62,7 @@ test-cmd:
 # Hundreds of crashes, long statistics, the tree oracle of PostgreSQL's own parser.
 test-long: deps
 	DPSQL_LONG=1 $(GO) test -timeout 80m ./...
-	cd internal/oracle && $(GO) test -timeout 30m ./...
+	cd internal/testkit/oracle && $(GO) test -timeout 30m ./...
 
 # Searches for statements that tell of a person more than was charged; UPDATE=1 writes the table of docs/threat-model.md. A short run is a part of test-long.
 test-attacker: deps
@@ -82,7 +82,7 @@ test-clients: deps
 # How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own
 # parser takes some minutes the first time). SCHEMA is a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.
 corpus: deps
-	cd internal/oracle && $(GO) run ./corpus -corpus '$(if $(CORPUS),$(abspath $(CORPUS)))' -schema '$(if $(filter %.sql,$(SCHEMA)),$(abspath $(SCHEMA)),$(SCHEMA))' $(if $(VERBOSE),-v)
+	cd internal/testkit/oracle && $(GO) run ./corpus -corpus '$(if $(CORPUS),$(abspath $(CORPUS)))' -schema '$(if $(filter %.sql,$(SCHEMA)),$(abspath $(SCHEMA)),$(SCHEMA))' $(if $(VERBOSE),-v)
 
 # Ten minutes each of faults and abuse, of one server and of two over one ledger; the figures go to the log.
 soak: deps
@@ -90,24 +90,24 @@ soak: deps
 
 # Figures of docs/benchmarks.md.
 bench: deps
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/... ./mlext/...
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/testkit/corpus ./budget/... ./mlext/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 	$(GO) test -run '^$$' -bench Captured -benchtime 2x ./internal/pgmeta
-	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/bench/tpc
+	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/testkit/bench/tpc
 	$(GO) test -run '^$$' -bench TrainStream -benchtime 1x ./internal/engine
-	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/bench/tpc
+	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/testkit/bench/tpc
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
 bench-accuracy: deps
-	$(GO) run ./internal/bench/accuracy
+	$(GO) run ./internal/testkit/bench/accuracy
 
 # How often dp_low to dp_high holds the plain answer: a section of docs/accuracy.md, and docs/honesty/. About an hour on 2 cores.
 bench-honesty: deps
-	$(GO) run ./internal/bench/honesty
+	$(GO) run ./internal/testkit/bench/honesty
 
 # Trainings on public data, with defaults alone; writes the table of docs/training.md.
 bench-train:
-	$(GO) run ./internal/bench/train -update
+	$(GO) run ./internal/testkit/bench/train -update
 
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
@@ -119,8 +119,8 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzStartup -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzHear -fuzztime 60s ./proxy
-	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/sqltype
-	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/sqltype
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/base/sqltype
+	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/base/sqltype
 
 lint:
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // move is a question that an adversary may ask: its loss on the accountant's books, and the exact law of its privacy loss under P. What has lost is lost: with

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestAttack15Gaussian: sigma by the textbook's formula, sqrt(2 ln(1.25/delta))/epsilon, which holds below epsilon 1 only, or by the continuous

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/account"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Charge is what a fixed list of events loses together, as one accountant counts it. Epsilon is at the delta that was asked; +Inf where this accountant

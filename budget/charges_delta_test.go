@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/account"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestChargesCountAll: all entries of an event and all of its delta are in each accountant's number, which is computed here from the theorems' own parameters: nine tenths of the delta that is asked for are the event's.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestCharges: five accountants of the same events. Of a single count of noise 1/epsilon the loss is a randomised response's, whose delta at any smaller epsilon is known; of many the

@@ -3,7 +3,7 @@ package budget
 import (
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // choiceLoss is what a choice costs: 1/b, and at the order a the least of a/(8 b^2) and what any mechanism of that epsilon loses at most.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget/account"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Rounding of the float64 formulas of package account is bounded by these parts, of a loss and of a step.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/account"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // moment is the Renyi divergence of order a between the mixture (1-q) N(0, 1) + q N(1/z, 1) and N(0, 1), by the trapezoid rule: exact to the last digits for such smooth functions.

@@ -3,7 +3,7 @@ package budget
 import (
 	"fmt"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // smoothLoss is (Steps/b, delta): discrete Laplace noise on a number that moves by Steps, and what the margin leaves.

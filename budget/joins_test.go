@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // scaled is a release of a scale and of one number whose noise follows it, on paper: the product's or a broken one. The scale is first growth^place; the number differs by the smaller scale of the two neighbours.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 var errGaussian = errors.New("budget: Gaussian noise has no price in a budget of plain epsilons")

@@ -3,7 +3,7 @@ package budget
 import (
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Odometer is what was spent so far in words of the promise, whenever one looks and whatever was chosen on the way: of a data set's sums, that all answers up to now are (epsilon, delta)-DP;

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestPicksLossHolds: between two candidates d rows apart the smaller one is picked with probability exp(-d/b)/2. Rows that one unit adds to it, to the other or to both change that by no more than is charged,

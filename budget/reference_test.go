@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 type reference struct {

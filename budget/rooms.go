@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Rooms is how much may be spent: pure epsilon, Renyi loss at the filter's order (0: there is no such side) and approximate

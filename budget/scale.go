@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Limit is what one measurement may cost: both parts hold. Epsilon is +Inf where only the Renyi loss counts (a Gaussian is

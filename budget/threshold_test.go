@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // byThreshold gives the logarithms of the probabilities of too few units and of each edge, by the sum over what the threshold is lowered by.

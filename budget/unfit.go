@@ -3,7 +3,7 @@ package budget
 import (
 	"fmt"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Unfit says, for the owner, where an order fitted to a price would hold at least a tenth more statements of it than this filter's own, which stays as long as its window, or where there is one window only the ledger, does; "" where none would.

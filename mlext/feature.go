@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Feature is a column of a training as the policy declares it. A number is read as a whole number n of steps, From <= n <= To, and is Lo at From and Hi at

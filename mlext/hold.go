@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Hold keeps a free name of an analyst's for a training, from before its charge until release: another training of that name, whichever proxy it is asked of, and a RENAME to it

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Model is a released model: coefficients by feature, and the card that says how it came to be.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Noise is the noise multiplier that was asked for instead of an epsilon: the noise's deviation in units of what one person changes; 0: none.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"

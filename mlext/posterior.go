@@ -1,7 +1,7 @@
 package mlext
 
 import (
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext/convex"
 )
 

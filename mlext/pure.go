@@ -3,7 +3,7 @@ package mlext
 import (
 	"math"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext/convex"
 )
 

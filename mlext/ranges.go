@@ -3,7 +3,7 @@ package mlext
 import (
 	"math"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // mostEnd bounds the ends of ranges of numbers: what is computed of coefficients and of squares of targets is a finite double within it, whatever is released.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/audit"
+	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/mlext/convex"
 	"github.com/dpsql/dpsql/mlext/data"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/audit"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 

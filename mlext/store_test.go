@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // between does something before the next change of a model's readers is written.

@@ -3,7 +3,7 @@ package noise
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 var benchScales = []struct {

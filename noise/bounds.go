@@ -3,7 +3,7 @@ package noise
 import (
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/base/num"
 )
 
 // bound is a positive real number known to lie in [lo, hi]. Operations round outward at the precision of their operands.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Chooser runs one exponential mechanism over numbers of units. Its randomness is drawn when it is made. It serves once, and one goroutine.

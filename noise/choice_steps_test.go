@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestChooseSteps: a unit is 64 steps; parts of units follow the law on paper too.

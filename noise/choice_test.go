@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Checks of this file that can alarm falsely: less than 120, each at a rate of falseAlarm (1e-12): 2e-10 in all.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // gaussianLaw is the discrete Gaussian: pmf(x) proportional to exp(-x^2/(2 sigma^2)), sigma = num/den.

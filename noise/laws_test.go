@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // fixed is a repeatable source: ChaCha8 with a seed from the test's name, so that a test gives the same answer each time. The

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Distribution is the law of an event's noise: a function of public parameters. Its zero value has no law: its numbers are NaN

@@ -3,7 +3,7 @@ package noise
 import (
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Picker runs permute-and-flip over numbers of rows of a fixed number of candidates. It is for one goroutine.

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // pickLaw is permute-and-flip's law, from all orders of the candidates: each is taken at its turn with probability exp(-(m - q)/b), if none was before.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // bruteQuantile sums a stated pmf outward from 0 until it has 95%: sure is false where that is too close to tell.

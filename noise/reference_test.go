@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 //go:embed testdata/reference.json

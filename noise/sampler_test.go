@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Each check below has a false-alarm rate of 1e-12; a run makes less than 500 of them: 5e-10 in all. Checks of counts use exact

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // paysDelta tells whether Groups times the probability that a group of one unit is kept is at most Delta for certain.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // (epsilon 1 over 2 groups, delta 1e-3): threshold 13 is the least.

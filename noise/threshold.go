@@ -3,7 +3,7 @@ package noise
 import (
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Threshold runs one choice of a bound by the sparse vector technique. Its randomness is drawn when it is made. It serves once, and one goroutine.

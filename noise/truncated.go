@@ -3,7 +3,7 @@ package noise
 import (
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // truncatedLaw is the discrete Laplace law given |x| <= limit: pmf(x) = q^|x| (1-q)/(1+q-2q^(limit+1)).

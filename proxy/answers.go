@@ -3,7 +3,7 @@ package proxy
 import (
 	"sync"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // answers counts the memory of the answers of all sessions, about: of those that portals hold unread, and of those that are sent, to clients that may not read them.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestAnswersOfAllSessions: the answers that clients do not read are bounded over all sessions. Who holds most is ended, and of equals the one that asks is refused, and goes on.

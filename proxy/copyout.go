@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // copySignature begins binary copies: PostgreSQL's, no flags, no extension.

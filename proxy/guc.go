@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // The settings of PostgreSQL 15 that parameterTable does not have. Those that any user may set change how a server works and not what it

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestSettingsOf15: settings.tsv is pg_settings of PostgreSQL 15 as a user sees it, and the names of what only a superuser sees. -rewrite writes it.

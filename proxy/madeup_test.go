@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestMadeUpRows: rows of nobody are never sent without the NOTICE that says so, also to clients that want to hear of errors alone and from cursors; they are not copied, where it would be lost; the columns alone are.

@@ -3,9 +3,9 @@ package proxy
 import (
 	"context"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // A portal whose rows memory does not hold reads them from disk, a part at a time, forward only.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestSearchPathTexts: SET's names are taken as they are, and the text of the start-up packet and of set_config is a list, kept as given: what SHOW then says, and what is refused, is PostgreSQL's.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/pgmeta"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // facts are what pg_settings tells of a setting beside its values, as settings.tsv has them.

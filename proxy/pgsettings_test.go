@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestPGSettings: pg_settings' rows are PostgreSQL's: numbers in their units, bounds, words, descriptions; the values where PostgreSQL's are those of no configuration, and the first values where dpsql has no word in them.

@@ -3,8 +3,8 @@ package proxy
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // A portal's place among its rows is kept as PostgreSQL keeps it: next rows were passed; atEnd says that the one behind the last

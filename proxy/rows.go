@@ -3,8 +3,8 @@ package proxy
 import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // rowDescription describes columns; formats are of a portal, nil for a statement.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Server is the sessions of one Engine. It serves one listener, once.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/xdg-go/scram"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 const (

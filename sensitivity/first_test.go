@@ -3,7 +3,7 @@ package sensitivity_test
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 

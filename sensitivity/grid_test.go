@@ -7,7 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestGridOfExtremes: a range is divided into steps that are doubles of full precision, or refused: at once, also where its width is above or below all doubles.

@@ -1,6 +1,6 @@
 package sensitivity
 
-import "github.com/dpsql/dpsql/internal/dp"
+import "github.com/dpsql/dpsql/internal/base/dp"
 
 // Loses reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
 //

@@ -3,7 +3,7 @@ package sensitivity
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 

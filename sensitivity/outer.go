@@ -3,7 +3,7 @@ package sensitivity
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 

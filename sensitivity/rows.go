@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 

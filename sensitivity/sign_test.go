@@ -3,7 +3,7 @@ package sensitivity_test
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestOneSign: a sum is one-sided only where no row can take it below 0. PostgreSQL's GREATEST and LEAST leave NULLs out: greatest(x, 0) is never NULL and never negative, but greatest(abs(x), y) is y where x is NULL. amount and exact may be NULL.

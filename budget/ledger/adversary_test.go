@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // gambit is a question that adversaries ask in one of their names: its charge, and the law of its privacy loss; with probability Delta it tells all.

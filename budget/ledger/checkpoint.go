@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Checkpoint names the sums of all records before it, so that a start need not read them: they lie beside the records, and their hash is in the chain. What they say is

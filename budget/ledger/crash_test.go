@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 var crashes = flag.Int("crashes", 8, "how often TestCrash kills a ledger's process")

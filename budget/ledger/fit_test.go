@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // usually is a monthly budget of epsilon 10, of statements at this price: order 10.29 at 0.5, 3.98 at 0.01.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Spent is how far a data set's budget was used after a charge: shares of what was promised for the charge's window. A window begins with nothing.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.

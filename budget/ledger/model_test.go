@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // model is a ledger without a file: a list of charges from which all that the store says follows by brute force.

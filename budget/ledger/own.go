@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // The states of a charge. Each counts as spent.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Who asks again and again at a small price, anew or not, keeps nobody from asking at a larger one: only what would answer is waited for.

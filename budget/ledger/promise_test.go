@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // spendQuota charges 0.1 at a time until it is denied.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Hash is a SHA-256, written in hex.

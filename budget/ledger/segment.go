@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Segment names where stored releases are found that were committed between two checkpoints: their keys and terms, beside the records, written once. So what a checkpoint

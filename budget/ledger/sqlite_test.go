@@ -13,7 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 func TestReserveCommitLookup(t *testing.T) { both(t, testReserveCommitLookup) }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // state is the sum of the records so far. The same code adds a record that was read and one that was just written, so what

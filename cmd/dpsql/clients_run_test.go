@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 var updateClients = flag.Bool("update-clients", false, "write what the clients of testdata/clients print beside them and into docs/clients.md")

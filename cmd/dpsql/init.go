@@ -20,8 +20,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/owner"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 func initCommand() *cobra.Command {

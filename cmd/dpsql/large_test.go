@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 const largePolicy = `

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestMoveLedger: an owner moves a ledger to PostgreSQL and back: what was answered stays free, what was spent stays spent, and the old place says where it went.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestOIDsStay: the numbers of tables, their types, keys, constraints, enums and labels are the same whatever other tables come and go and in whatever order, after a reload and after a restart: clients keep them.

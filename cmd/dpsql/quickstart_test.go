@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/quickstart.md print into it")

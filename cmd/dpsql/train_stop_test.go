@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/owner"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // endless is a training of so many steps that only its end from outside ends it.

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // TestOptimum: the bound is the best test's of a Laplace and of a Gaussian answer, or above it by little. (The discrete Gaussian is below the continuous one by 2e-6.)

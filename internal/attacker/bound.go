@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Optimum is the largest probability with which anybody guesses a fair coin, of whether the target is in, from what is charged by these events.

@@ -5,8 +5,8 @@ package backend
 import (
 	"context"
 
-	"github.com/dpsql/dpsql/internal/secret"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Dialect names how SQL is spelled for a backend.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Surveyor is a backend that can list what its role may read: every table (partitions count with their table), view and

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Column describes one column of an answer before anything was run.

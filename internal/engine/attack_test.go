@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestLikeIsLinear: a pattern that makes a backtracking LIKE try 2^60 ways on one person's text is answered like any other. Were it

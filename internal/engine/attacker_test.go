@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/attacker"
-	"github.com/dpsql/dpsql/internal/audit"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/neighbour"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/audit"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 var updateAttacker = flag.Bool("update-attacker", false, "write the table of docs/threat-model.md")

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestAttack05Errors: a statement that fails for one person's row alone. The careless proxy passes the database's error on.

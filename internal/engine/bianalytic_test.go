@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestBIAnalytic prepares what BI tools send before the demo on both backends, where the shared folder is, and with DPSQL_LONG asks it too: what was

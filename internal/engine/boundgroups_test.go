@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestBoundConditions: a value that is bound in a condition is the literal in its place: the same groups, the same numbers, one charge for both, whoever asks first.

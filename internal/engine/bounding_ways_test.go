@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // doubtful is a policy by which joins on days are expected to err less by declared frequencies: it knows of far more people than there are. So the measured ones err less, once a release has told.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestBridges: how often values occur in a public table is read from it where truncation asks for it and nobody declares it, by each of its keys; what is read is kept to, if the table has more by the time that it is joined; elastic's error is guessed by it too.

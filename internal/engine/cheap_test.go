@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/secret"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // gate is a database that lets the first few queries for encounters wait until it opens, or their statements end.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // Freeze stops an analyst's private statements, or everybody's (""), from now on and over restarts. by says who did it. A

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestDeniedGaussian: where auto takes Gaussian noise, which the Renyi side alone holds, and the pure side holds more, a refusal's hint and SHOW name the other noise, and the hint passes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestDividedNeighbours: nobody changes more by public rows that the person's rows keep or leave out in a subquery than is claimed.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 var update = flag.Bool("update", false, "write docs/errors.md and docs/sql.md anew")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestEvaluate: metrics come from one charged statement, the same for all of them, of two classes with a release for each level of intervals, and from public rows exactly and free; with much budget they are the truth's.

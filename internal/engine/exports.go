@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/base64"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/mlext"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // extremes are statements of MIN and MAX alone, whose groups are public.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // TestFinishingIntervals: the interval of what is computed from released numbers holds its value without noise 95 times in 100, and dp_error is its larger side; where a divisor may be 0 all of them are NULL. Noise is the same in each run, so there is no false alarm.

@@ -11,7 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // freeSteps are asked one after the other; those that begin with "free " must cost nothing, the others something.

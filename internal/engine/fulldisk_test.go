@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // fullDisk is a ledger on a disk that fills up, for each kind of write by itself, and is emptied again.

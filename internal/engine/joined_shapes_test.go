@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // shapesOverJoins are shapes of statements over rows FROM that have columns a.K (of public values), a.U (of unknown ones), a.X (with a range) and a.S (a small number).

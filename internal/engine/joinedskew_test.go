@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/neighbour"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // skewed is a clinic of 250 people with four rows each. Every three rows have a value of diag; or a tenth of all rows, of 100 people, has one.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestPopulationOfKinds: a statement over tables of one kind is priced by that kind's population, one over rows of two by the lesser, as if the policy had said that number alone; what a group holds of rows of two people goes by the larger.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestLiteralNeighbours: where groups are those of VALUES and generate_series, one unit changes no total by more than is claimed, on both backends. Where a unit's groups are counted by them,

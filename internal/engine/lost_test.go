@@ -14,7 +14,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestBrokenReleaseIsAskedAnew: a stored release of which a byte was changed is none: its question is charged again, once, and answered; the owner's log names it, and that no charge is lost.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestMissingFunction: a statement over no table that neither the data's functions nor the catalogs' can answer is refused for the function that is missing, not for the first that one of them lacks.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
-	"github.com/dpsql/dpsql/internal/neighbour/nested"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestNoisyZero: an error that a released number causes is NULL in its row, with a warning, also of what the database computes or another stage reads. One of literals, keys and public tables is PostgreSQL's.

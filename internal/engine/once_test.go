@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/pgtest"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestLedgerTable: an analyst sees the own charges, which add up to the own balance, and nothing of what others ask between them: neither rows nor gaps in a number.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestSearchPath: names without a schema are looked for along search_path, of tables and of the catalogs, as in PostgreSQL; what is asked is the same question whatever the way to its tables.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestPredictOwnScores: the function that predictions stand for is unknown to analysts, also within a prediction's arguments, wherever there and however it is spelled: nothing of it is computed, written or charged.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // publicErrors are a database's errors about values that a statement over public tables alone may show, by SQLSTATE or by the DuckDB

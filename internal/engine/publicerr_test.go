@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestPublicErrors: what the values of a public table make fail has PostgreSQL's SQLSTATE; over private rows the same text has no error.

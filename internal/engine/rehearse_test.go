@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestRehearseAsAsked: what a rehearsal says is free or charged, and how much, is what the same session is charged: answers that are computed from other questions' releases, statements that are asked anew, top-ups.

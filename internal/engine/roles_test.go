@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // A role's budget is what its analysts have together: what one spends another has no more, whoever has a quota left; refusals, their hint, EXPLAIN, SHOW, table dpsql.budget and the NOTICE go by the least.

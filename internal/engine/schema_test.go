@@ -11,7 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestSchemaChanges: what the policy rests on is compared in each statement's snapshot. A change that does not matter costs nobody

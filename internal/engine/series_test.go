@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // callsSession asks about 600 calls of 200 people in January 2024: the i-th on day i % 30, at i hours, in city 1 + i % 4 of 5. On PostgreSQL each has two tags.

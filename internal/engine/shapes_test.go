@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; rewrite/sqlgen has PostgreSQL's.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestPublicBytes: what is stored of a release of public groups is no longer than was said before its charge, and, with many groups, not much shorter.

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // clauses is one part of testdata/sql/clauses.yaml.
@@ -37,7 +37,7 @@ func TestSQLDoc(t *testing.T) {
 	page.WriteString(sqlStatistics)
 	page.WriteString(sqlRanges)
 	page.WriteString(sqlOrder)
-	for _, part := range []string{"tpch_head.md", "tpch.md"} { // the table is internal/bench/tpc's
+	for _, part := range []string{"tpch_head.md", "tpch.md"} { // the table is internal/testkit/bench/tpc's
 		text, err := os.ReadFile("testdata/sql/" + part)
 		if err != nil {
 			t.Fatal(err)

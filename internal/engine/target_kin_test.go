@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestTargetKin: under dpsql.target_error a release of another question, from which this one's is computed, answers free if its own errors keep the target; else it tells the size. The hint to ask once with

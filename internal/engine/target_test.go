@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestTarget: a statement under dpsql.target_error costs the least price that gives it, which is known from an earlier release or from a stated size and

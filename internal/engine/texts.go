@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // besideOf is the path beside which the key of statements' texts lies.

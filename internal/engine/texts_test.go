@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestQueryColumn: an analyst sees what they asked, in dpsql.ledger and dpsql.releases, and nothing of another's, also where a release of another one answers; the owner sees all.

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // TestTopUpOfLittle: who asks for a little more gets what is there, free, unchanged for everybody; from a quarter more on it is measured again, and

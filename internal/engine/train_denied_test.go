@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestTrainPastDeltas: where the deltas have ended, a training is charged its parts' Renyi loss, if the policy allows that. Where nothing fits any more, its hint names options that pass, until the last.

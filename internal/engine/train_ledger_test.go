@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // accounted is the epsilon at a delta of what a training's card says was run, counted anew by the accountants.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestTrainByRenyi: where the policy prefers Gaussian noise, or the plain sum of epsilons has ended, a training is charged its parts' Renyi loss and no delta, which the card and EXPLAIN tell beside the other way; else, and of Laplace noise, its epsilon and delta. The debit is what the accountant says of

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // TestTrainShapes: a query whose rows are not each of one person, or not all that it says, is refused: a model is never trained on other rows than were asked for. Within a person's rows the same shapes are read.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // manySession is ann's over a table of so many rows that a training's are several chunks (data.Table).

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Watcher hears of each private statement that was priced: for the owner's audit log and counters. The session's goroutine calls it; what it does

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestTimeZone: a literal is read in the session's time zone, also where SET came between Parse and Execute, and a release answers

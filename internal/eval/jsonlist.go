@@ -1,6 +1,6 @@
 package eval
 
-import "github.com/dpsql/dpsql/internal/sqltype"
+import "github.com/dpsql/dpsql/internal/base/sqltype"
 
 // jsonList is json_agg of JSON, NULL too; the second argument stands between two values.
 type jsonList struct {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 type sortKey struct {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // Candidate is a column that could be the unit.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // line is one column as a policy lists it: live, or as a comment that the owner can uncomment.

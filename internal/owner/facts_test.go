@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestFactsOfDatabases: what real databases keep of enums, CHECK constraints, domains and views is proposed, and check takes it. What PostgreSQL has not checked is no fact.

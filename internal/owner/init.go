@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // URLVariable is the environment variable that a policy names instead of a URL with a password.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
@@ -183,7 +183,7 @@ func TestNoPeople(t *testing.T) {
 			"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.",
 			"These columns look as if they name people: orders.customer_id, orders.email. To protect them, run dpsql init --unit orders.customer_id"},
 		"table orders\n  order_id int key\n  total int\n": {"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.", "If a column says whose the rows are, run dpsql init --unit table.column"},
-		"table customers\n  id int key\n": nil,
+		"table customers\n  id int key\n":                 nil,
 	} {
 		rels := readSchema(t, "public", schema)
 		out, err := Init(rels, InitOptions{Dataset: "shop", Backend: "postgres", URL: "postgres://reader@db/shop"})

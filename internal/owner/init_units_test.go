@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestInitUnits: where rows lead to people of two kinds, the file says how a policy hides both, and what it says is a policy that check takes; where they do not, it says nothing of it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 const (

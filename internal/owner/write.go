@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // Beginnings of the sentences that init writes into the tables section. A merge knows by them that a comment is not the owner's.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 

@@ -3,7 +3,7 @@ package pgmeta
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // indexMethods are PostgreSQL 15's index access methods with what pg_indexam_has_property says of each.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 //go:generate go run ./gen -url $PGURL

@@ -1,8 +1,8 @@
 package pgmeta
 
 import (
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // named catalogs: how pg_describe_object calls their objects. Of what needs more than a word and a name, described says it.

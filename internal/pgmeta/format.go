@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // format is format(): %s, %I, %L and %% with positions and widths.

@@ -3,7 +3,7 @@ package pgmeta
 import (
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Prepared is a prepared statement of the session.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // What a role may do: the functions has_..._privilege. The analyst may read everything that is shown, and do nothing else; another role may what was granted to it or to all. An object that there is not is an error by its name, and NULL by its number, as in PostgreSQL.

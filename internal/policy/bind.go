@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // foreignKeys refuses every second way to a unit (4), (5) on which the owner has not decided: also_unit makes the rows belong to

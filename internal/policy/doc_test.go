@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -311,7 +311,7 @@ func TestConfigurationDoc(t *testing.T) {
 
 // TestMechanismsDoc: docs/configuration.md names what dpsql.ledger may show.
 func TestMechanismsDoc(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(repository, "internal/dp/*.go"))
+	files, err := filepath.Glob(filepath.Join(repository, "internal/base/dp/*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ var sqlstate = regexp.MustCompile(`\b(?:[0-9]{5}|57P[0-9]{2}|PV[0-9]{3})\b`)
 
 // TestEveryLimitIsTested: each row names a test that is there and asks for the row's SQLSTATEs.
 func TestEveryLimitIsTested(t *testing.T) {
-	kinds, err := os.ReadFile(filepath.Join(repository, "internal/sqlerr/kinds.go"))
+	kinds, err := os.ReadFile(filepath.Join(repository, "internal/base/sqlerr/kinds.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // unlistedPersons refuses second ways to a person whose own table is not listed: where a table's unit column, or the columns of its

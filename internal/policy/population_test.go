@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 const twoKinds = "-unit\nunits: [people.id, shops.id]\ntables: {people: {columns: {id: {}}}, shops: {columns: {id: {}}}}\n"

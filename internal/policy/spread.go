@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Spread is where a table lies, of a database on several machines.

@@ -19,13 +19,13 @@ const module = "github.com/dpsql/dpsql/"
 const rules = `
 cmd/dpsql: *
 proxy: internal/engine internal/pgmeta rewrite/pgsyntax
-internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
+internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/owner: internal/policy internal/backend internal/engine budget/ledger rewrite/pgsyntax
 internal/ops: internal/engine budget/ledger
-mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/secret
+mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret
 mlext/data:
 mlext/kernel:
 mlext/loss:
@@ -41,30 +41,30 @@ noise:
 budget: budget/account
 budget/account:
 budget/ledger: budget internal/spool
-internal/backend: internal/secret
-internal/backend/duckdb: internal/backend internal/secret
-internal/backend/postgres: internal/backend internal/secret
+internal/backend: internal/base/secret
+internal/backend/duckdb: internal/backend internal/base/secret
+internal/backend/postgres: internal/backend internal/base/secret
 internal/policy: rewrite/plan
-internal/dp:
-internal/secret:
-internal/sqltype:
-internal/sqlerr:
-internal/num:
+internal/base/dp:
+internal/base/secret:
+internal/base/sqltype:
+internal/base/sqlerr:
+internal/base/num:
 testdata/demo:
 testdata/sakila:
-internal/pgtest: testdata/demo testdata/sakila
-internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
-internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
-internal/audit: mlext/data noise
+internal/testkit/pgtest: testdata/demo testdata/sakila
+internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
+internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/testkit/audit: mlext/data noise
 internal/attacker: budget
-internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
-internal/bench: *
+internal/testkit/corpus: internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
+internal/testkit/bench: *
 `
 
-var leaves = []string{"internal/dp", "internal/sqltype", "internal/sqlerr", "internal/num"}
+var leaves = []string{"internal/base/dp", "internal/base/sqltype", "internal/base/sqlerr", "internal/base/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench", "internal/audit", "internal/attacker"}
+var testOnly = []string{"internal/testkit/pgtest", "internal/testkit/backendtest", "internal/testkit/neighbour", "internal/testkit/corpus", "internal/testkit/bench", "internal/testkit/audit", "internal/attacker"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()
@@ -100,7 +100,7 @@ func TestImportRules(t *testing.T) {
 		for _, im := range f.Imports {
 			p, _ := strconv.Unquote(im.Path.Value)
 			switch {
-			case room == "internal/bench" && p == "math/rand": // invented data, the same each time
+			case room == "internal/testkit/bench" && p == "math/rand": // invented data, the same each time
 			case p == "math/rand" || p == "math/rand/v2":
 				t.Errorf("%s imports %s: noise and choices come from crypto/rand", rel, p)
 			case strings.HasPrefix(p, module) && !may(room, strings.TrimPrefix(p, module), allowed[room]):
@@ -134,8 +134,8 @@ func TestRulesBite(t *testing.T) {
 	for _, c := range []struct{ room, imp string }{
 		{"noise", "rewrite/plan"}, {"noise", "budget"}, {"budget", "noise"}, {"budget", "budget/ledger"}, {"rewrite/sqlgen", "noise"},
 		{"sensitivity", "noise"}, {"sensitivity", "internal/backend"}, {"rewrite/plan", "sensitivity"}, {"internal/policy", "internal/backend"},
-		{"proxy", "internal/secret"}, {"proxy", "budget/ledger"}, {"proxy", "internal/engine/release"}, {"internal/engine", "internal/backend/duckdb"},
-		{"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/pgtest"},
+		{"proxy", "internal/base/secret"}, {"proxy", "budget/ledger"}, {"proxy", "internal/engine/release"}, {"internal/engine", "internal/backend/duckdb"},
+		{"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/testkit/pgtest"},
 	} {
 		if list, ok := allowed[c.room]; !ok || may(c.room, c.imp, list) {
 			t.Errorf("%s may import %s", c.room, c.imp)

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/dpsql/dpsql/internal/audit"
+	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
 )

@@ -4,9 +4,9 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // binned has date_bin of a constant stride and origin, AT TIME ZONE of a constant interval, and age of timestamps with time zone.

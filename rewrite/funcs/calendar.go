@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // calendar has + and - of dates, timestamps, times and intervals.

@@ -3,9 +3,9 @@ package funcs
 import (
 	"strconv"
 
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 var strings3 = []sqltype.OID{text, sqltype.OIDVarchar, sqltype.OIDBPChar}

@@ -1,6 +1,6 @@
 package funcs
 
-import "github.com/dpsql/dpsql/internal/sqltype"
+import "github.com/dpsql/dpsql/internal/base/sqltype"
 
 // The spellings of dates and times that are read from texts of rows. PostgreSQL reads more: others by DateStyle, which a row's text cannot choose, and names of months, days and zones. Each
 // pattern means the same to PostgreSQL's regular expressions and to RE2, and PostgreSQL reads whatever matches it, but for days that a month does not have.

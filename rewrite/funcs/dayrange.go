@@ -7,8 +7,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Intervals of times are in a date's days and a timestamp's microseconds from 2000-01-01, both finite, and a time's microseconds. One of a SQL interval

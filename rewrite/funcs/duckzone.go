@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // duckZones are the zones whose every change DuckDB's own tables (ICU's) date as the time zone database does that PostgreSQL and this process read;

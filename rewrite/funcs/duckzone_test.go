@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 var remake = flag.Bool("remake", false, "write duckzones.txt anew, from all zones")
@@ -25,7 +25,7 @@ func TestDuckZones(t *testing.T) {
 	defer func() { _ = duck.Close() }()
 	names := strings.Fields(duckZones)
 	if *remake {
-		text, err := os.ReadFile("../../internal/sqltype/zones.txt")
+		text, err := os.ReadFile("../../internal/base/sqltype/zones.txt")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,7 @@ package funcs
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 const anyEnum sqltype.OID = 3500

@@ -3,8 +3,8 @@ package funcs
 import (
 	"math"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // floatOperator is + - * / over floats; mixed ones are computed as double precision, as PostgreSQL does.

@@ -3,8 +3,8 @@
 package funcs
 
 import (
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Dialect is a backend's spelling.

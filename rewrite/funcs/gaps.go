@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.

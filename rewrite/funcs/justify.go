@@ -1,8 +1,8 @@
 package funcs
 
 import (
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // justified has justify_hours, justify_days and justify_interval. An interval of 10^9 days or 10^8 years and more is NULL.

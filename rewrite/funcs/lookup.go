@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // The binder chooses an overload among all of PostgreSQL's (rewrite/pgcat) and then asks here for its row. A row's Name and Args are

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // matching has LIKE of name and char(n), ILIKE, regular expressions of constant patterns, and the functions that make patterns of

@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/pgtest"
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // outcome is one row of a test: the arguments' texts (nil: NULL), PostgreSQL's own result or SQLSTATE, and the total form's.

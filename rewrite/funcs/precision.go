@@ -3,7 +3,7 @@ package funcs
 import (
 	"strconv"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // precisions are the casts of times to their own type with a modifier: timestamp(3), interval day to minute.

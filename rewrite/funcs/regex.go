@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // A pattern is one of PostgreSQL's advanced regular expressions that matches the same texts for engines without backtracking: Go's

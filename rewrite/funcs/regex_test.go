@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 var patternParts = []string{"a", "b", "A", "-", "^", "]", "[", "[^", "[:alpha:]", "[:digit:]", "[:upper:]", "(", ")", "(?:", "|", "*", "+", "?", "*?", "{", "}", "{2}", "{1,2}", "{1,}", "{,2}", "{3,1}", "{0}", `\d`, `\w`, `\S`, `\.`, `\-`, `\]`, `\\`, ".",

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // All lists every row of the registry, in a stable order.

@@ -3,8 +3,8 @@ package funcs
 import (
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // moved adds an interval to a date, timestamp or time, or takes it away: months first (a day that the month does not have is its

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // formatting has to_char of dates and times and of numbers, by constant formats.

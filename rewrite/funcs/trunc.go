@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // truncations has date_trunc of a constant unit: of timestamps, of timestamps with time zone in the session's zone or a constant one, of intervals. It

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // TestVerbatim: a row's print holds its arguments as they were printed, none of them edited (TRY_CAST was once replaced by CAST in them), and outside of its constants' literals:

@@ -1,8 +1,8 @@
 package funcs
 
 import (
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // zoneRows are the conversions that depend on a time zone: casts in the session's, and timezone(), which is AT TIME ZONE, in a constant

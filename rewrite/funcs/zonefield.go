@@ -5,7 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // zoneField is extract or date_part of timezone, timezone_hour or timezone_minute: the offset of the session's zone at an instant, to the east. It is

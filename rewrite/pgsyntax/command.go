@@ -3,7 +3,7 @@ package pgsyntax
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // others are the statements that are refused by their first word; those in pairs are named by two words.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // FuzzParse: no panic; an error is an *sqlerr.Error with a position in the text; what parses prints and parses to the same tree,

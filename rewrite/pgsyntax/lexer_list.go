@@ -1,6 +1,6 @@
 package pgsyntax
 
-import "github.com/dpsql/dpsql/internal/sqlerr"
+import "github.com/dpsql/dpsql/internal/base/sqlerr"
 
 // A long list of literals behind IN is one token: BI tools write lists of a megabyte, and as tokens, atoms and nodes of the parser each
 // literal would cost over a kilobyte on its way. What is not a list of literals, or is short, stays as it is.

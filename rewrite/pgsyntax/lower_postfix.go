@@ -3,7 +3,7 @@ package pgsyntax
 import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // What stands behind an operand: casts, subscripts, fields, FILTER, WITHIN GROUP and OVER.

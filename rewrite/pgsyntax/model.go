@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // The statements of DP models, which are dpsql's own.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // The limits of a message, all checked before the parser sees it. Memory follows the tokens: reading takes up to 1.4 KB a token at

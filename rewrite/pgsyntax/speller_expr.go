@@ -3,7 +3,7 @@ package pgsyntax
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 func upper(s string) string { return strings.ToUpper(s) }

@@ -3,7 +3,7 @@ package pgsyntax
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // FROM: tables, functions, derived tables and joins. Every join is carried as a LEFT JOIN with its kind in front of its condition.

@@ -1,6 +1,6 @@
 package pgsyntax
 
-import "github.com/dpsql/dpsql/internal/sqlerr"
+import "github.com/dpsql/dpsql/internal/base/sqlerr"
 
 // What may stand behind an operand: operators, separators, clauses, labels.
 

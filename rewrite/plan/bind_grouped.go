@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // lift turns expressions over the columns of FROM into expressions over the Aggregate's output.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/num"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Catalog is the world as one analyst may see it. What a policy does not list, or this analyst may not see, does not exist

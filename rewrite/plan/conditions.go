@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // WithConditions puts values in place of what parameters alone decide about which rows there are: a LIMIT's number, and the conditions of WHERE, ON and HAVING that read no column. Where value cannot

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // WithValues puts values in place of the parameters where the plan follows from them: in what aggregates are told and do not read of rows (the fractions of percentiles and dp_top_k's number), in arrays, and in

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // IntervalColumns puts the ends of intervals beside the columns of a plan that are computed from released aggregates.

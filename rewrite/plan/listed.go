@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Arrays that come as parameters (drivers send lists so) are computed here, once their values are there: to a backend goes what the statement would say if it listed them, and so it is the same question.

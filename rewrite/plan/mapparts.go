@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Released stands in an analysed body for a relation that is released before it: its rows are given when the statement is printed. N is its place among

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Normal writes plans so that texts are equal for more plans of one meaning than Canonical's: inner joins, filters and computed columns are taken apart to tables and conditions, in an order

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Over is an expression over others in place of a relation's columns: what has a text (Scalar, Col) that at knows is the column that at gives. Parameters are their values. It is false

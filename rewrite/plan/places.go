@@ -3,7 +3,7 @@ package plan
 import (
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Polymorphic functions and operators: how their declared types follow from the arguments' (parse_coerce.c,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Tuple are the values of a row that COUNT(DISTINCT ...) tells apart together: NULL is a value like any, and none of them is NULL itself. It stands nowhere else.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // shoppers is a part of TPC-DS with the customer as the unit.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Moves is how many of a grid's steps one unit moves a smooth bound's place by, at most.

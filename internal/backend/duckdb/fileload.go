@@ -14,7 +14,7 @@ import (
 
 	driver "github.com/duckdb/duckdb-go/v2"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // raw holds one file's columns as they are (c0, c1, ...) and, for text, the line of each record, until all of it is checked.

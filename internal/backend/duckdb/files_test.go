@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
-	"github.com/dpsql/dpsql/internal/secret"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
 )
 
 // folderOf writes files; names ending in .gz are compressed.

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 var _ backend.Surveyor = (*DB)(nil)

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
 )
 
 const point = "SELECT count(*) FROM public.encounters WHERE encounter_id = $1"

@@ -3,7 +3,7 @@ package postgres
 import (
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Unique indexes, whether or not a constraint named them, with why they are no keys: a key is whole, valid, immediate, and

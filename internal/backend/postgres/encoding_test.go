@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // TestEncodingsAreTotal converts every byte of every encoding of one byte a character: those that are served raise nothing, and no

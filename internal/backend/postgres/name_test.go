@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
 )
 
 // A database has one name for every role, and another one has another.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 var server *pgtest.Server

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
 )
 
 // Where tables lie is read from Citus's catalog: here a table with its name, columns and texts, since Citus itself is not at hand.

@@ -10,10 +10,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/secret"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/backendtest"
 )
 
 // Numerics of any size read and are bound with every digit and their display scale.

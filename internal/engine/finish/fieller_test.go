@@ -7,7 +7,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )

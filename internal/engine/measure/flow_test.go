@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/noise"
 )
 

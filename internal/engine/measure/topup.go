@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 

@@ -3,7 +3,7 @@ package release
 import (
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"

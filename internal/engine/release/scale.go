@@ -1,8 +1,8 @@
 package release
 
 import (
+	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Scale is a released bound of the rows that one unit changes, by itself: what was run, and the edge.

@@ -1,4 +1,4 @@
--- TPC-H's tables, as internal/pgtest loads them.
+-- TPC-H's tables, as internal/testkit/pgtest loads them.
 
 CREATE TABLE region (
     r_regionkey integer NOT NULL,
