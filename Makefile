@@ -4,7 +4,7 @@ GO      ?= go
 GOTEST  ?= $(GO) test -vet=off -timeout 25m
 UNIT     = ./internal/base/dp/... ./internal/base/num/... ./internal/base/sqltype/... ./internal/base/sqlerr/... ./internal/base/secret/... ./internal/policy/... \
            ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/testkit/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... \
-           ./internal/engine/finish ./internal/engine/measure ./internal/engine/quantile ./internal/engine/release ./internal/testkit/bench/baseline ./internal/testkit/bench/accuracy ./internal/testkit/bench/budgets ./internal/testkit/bench/honesty
+           ./internal/engine/finish ./internal/engine/price ./internal/engine/quantile ./internal/engine/release ./internal/testkit/bench/baseline ./internal/testkit/bench/accuracy ./internal/testkit/bench/budgets ./internal/testkit/bench/honesty
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 

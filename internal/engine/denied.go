@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 )
 
 // denied turns the ledger's refusal of a run into what the analyst can act on: what is left, when it comes back, and the largest price that passes now. All of it

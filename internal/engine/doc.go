@@ -53,7 +53,7 @@
 //
 // Session.joined finds which bounds a statement may have: by measured frequencies, by declared ones, or both. Where
 // both are possible the statement takes the one with the smaller expected error when it is asked. Earlier releases
-// over the same joins count too (bounding_ways.go).
+// over the same joins count too (bounding_methods.go).
 //
 // # Order statistics
 //

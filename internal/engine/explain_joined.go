@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 

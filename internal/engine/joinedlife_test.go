@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 )
 
 // TestJoinedReleases: a joined statement is stored and answers again; at a higher price it is released anew, scale and all, since an older scale bounds no later snapshot; dp_error is the noise's at the released scale; a target is kept by a new release.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
 )

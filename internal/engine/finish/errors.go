@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
 )

@@ -2,7 +2,7 @@ package release
 
 import (
 	"github.com/dpsql/dpsql/internal/base/secret"
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 

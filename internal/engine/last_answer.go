@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/price"
 )
 
 // lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
