@@ -45,11 +45,11 @@ type books struct {
 	rooms  func(Rooms) Rooms
 }
 
-var careful = books{"as it is", Rooms.Admits, func(r Rooms) Rooms { return r }}
+var careful = books{"as it is", Rooms.CanAdmit, func(r Rooms) Rooms { return r }}
 
 var careless = []books{
-	{"more Renyi room", Rooms.Admits, func(r Rooms) Rooms { r.Renyi *= 1.5; return r }},
-	{"more room of deltas", Rooms.Admits, func(r Rooms) Rooms { r.Delta *= 4; return r }},
+	{"more Renyi room", Rooms.CanAdmit, func(r Rooms) Rooms { r.Renyi *= 1.5; return r }},
+	{"more room of deltas", Rooms.CanAdmit, func(r Rooms) Rooms { r.Delta *= 4; return r }},
 	{"what the pure side paid does not count on the other", func(r Rooms, spent, charge dp.Loss) bool {
 		after := spent.Plus(charge)
 		return after.Delta <= r.Delta && (after.Pure <= r.Pure || after.Renyi <= r.Renyi+randomizedResponse(3, exactly(r.Pure)).hi)
@@ -209,7 +209,7 @@ func TestAdversarySimulated(t *testing.T) {
 		for lost <= f.Epsilon {
 			asked := false
 			for _, m := range choose(rooms.Left(spent), spent, lost) {
-				if !rooms.Admits(spent, m.loss) {
+				if !rooms.CanAdmit(spent, m.loss) {
 					continue
 				}
 				spent, asked = spent.Plus(m.loss), true

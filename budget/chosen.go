@@ -8,7 +8,7 @@ import (
 
 // choiceLoss is what a choice costs: 1/b, and at the order a the least of a/(8 b^2) and what any mechanism of that epsilon loses at most.
 //
-// Proof: by noise.Chooser's proof the log ratio L = ln(P/Q) of neighbours' outcomes lies in an interval of length 1/b that holds 0: pure loss 1/b. Renyi: K(a) = ln E_Q[exp(a L)] has K(0) =
+// Proof: by noise.BoundSelector's proof the log ratio L = ln(P/Q) of neighbours' outcomes lies in an interval of length 1/b that holds 0: pure loss 1/b. Renyi: K(a) = ln E_Q[exp(a L)] has K(0) =
 // K(1) = 0, and K” is the variance of L under a tilted law, at most 1/(4 b^2) for any law on such an interval (Popoviciu). A function with these three has
 // K(a) <= a (a-1)/(8 b^2) for a > 1: K less that parabola is concave and 0 at 0 and 1, so it is at most 0 beyond. The divergence K(a)/(a-1) is at most a/(8 b^2). It is the bounded range of
 // Durfee, Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", NeurIPS 2019; Cesar, Rogers, ALT 2021, have the same constant.

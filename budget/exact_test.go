@@ -130,7 +130,7 @@ func TestPriceRoundsDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawOrder(t)
 		e := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "e"), rapid.IntRange(-20, 5).Draw(t, "exponent"))
-		got := (&Filter{Order: a}).Price(e)
+		got := (&Filter{Order: a}).RenyiLimit(e)
 		k, both := sub(bigOf(a), bigOf(1)), sub(mul(bigOf(2), bigOf(a)), bigOf(1))
 		want := add(mul(bigOf(a), bigExp(mul(k, bigOf(e)))), mul(k, bigExp(mul(bigOf(-a), bigOf(e)))))
 		if x := mul(both, bigExp(mul(k, bigOf(got)))); x.Cmp(want) > 0 {

@@ -58,7 +58,7 @@ const maxEpsilon = 1e6
 //   - (i) each event's loss bounds it given all earlier answers, for the same neighbours: all rows of one unit, added or removed (Filter.Loss);
 //   - (ii) which event is next, and whether any is, may depend on all earlier answers, and a charge is fixed before its data is read (engine's run.ask);
 //   - (iii) order, rooms and their split are fixed from public parameters before the first answer, and kept (ledger's state.addFit);
-//   - (iv) a charge that Rooms.Admits refuses is not run, and what was charged is never given back;
+//   - (iv) a charge that Rooms.CanAdmit refuses is not run, and what was charged is never given back;
 //   - (v) losses and sums are rounded up, rooms down.
 //
 // (1) Approximate deltas: an (e, d)-DP event's pair of distributions is (1-d) times an e-indistinguishable pair plus d times
@@ -149,15 +149,15 @@ func (f *Filter) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SamePromise reports whether two filters make the same promise to the same accountant. They may differ in the order and
+// IsSamePromise reports whether two filters make the same promise to the same accountant. They may differ in the order and
 // the room that belongs to it, which follow query.epsilon: the filter that a window began with stays in force.
-func (f *Filter) SamePromise(g *Filter) bool {
+func (f *Filter) IsSamePromise(g *Filter) bool {
 	return f.Epsilon == g.Epsilon && f.Delta == g.Delta && f.Accountant == g.Accountant && f.PureRoom == g.PureRoom && f.DeltaRoom == g.DeltaRoom
 }
 
-// Price is r(epsilon): the Renyi loss, at the order, of the continuous Laplace mechanism with that epsilon, rounded down as
+// RenyiLimit is r(epsilon): the Renyi loss, at the order, of the continuous Laplace mechanism with that epsilon, rounded down as
 // it is the limit that a statement's losses stay under. 0 without an order, and for an epsilon that is not positive.
-func (f *Filter) Price(epsilon float64) float64 {
+func (f *Filter) RenyiLimit(epsilon float64) float64 {
 	if f.Order == 0 || !(epsilon > 0 && epsilon <= maxEpsilon) {
 		return 0
 	}
@@ -167,5 +167,5 @@ func (f *Filter) Price(epsilon float64) float64 {
 // PrefersRenyi reports whether the Renyi side has more room than the pure one, counted in statements of the usual price:
 // the policy's part of the condition under which `mechanism: auto` may take the Gaussian.
 func (f *Filter) PrefersRenyi() bool {
-	return f.Order != 0 && f.RenyiRoom/f.Price(f.QueryEpsilon) > f.Epsilon/f.QueryEpsilon
+	return f.Order != 0 && f.RenyiRoom/f.RenyiLimit(f.QueryEpsilon) > f.Epsilon/f.QueryEpsilon
 }

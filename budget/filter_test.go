@@ -30,8 +30,8 @@ var one = dp.Sensitivity{PerGroup: 1, Groups: 1}
 // The design's example: budget 20, delta 1e-6, statements of 0.5.
 func TestDemoFilter(t *testing.T) {
 	f := demoFilter(t)
-	if f.Order != 3.18 || math.Abs(f.Price(0.5)-0.282) > 5e-4 || math.Abs(f.RenyiRoom-14.253) > 5e-4 || f.DeltaRoom != 5e-7 || !f.PrefersRenyi() {
-		t.Fatalf("%+v, r(0.5) = %g", f, f.Price(0.5))
+	if f.Order != 3.18 || math.Abs(f.RenyiLimit(0.5)-0.282) > 5e-4 || math.Abs(f.RenyiRoom-14.253) > 5e-4 || f.DeltaRoom != 5e-7 || !f.PrefersRenyi() {
+		t.Fatalf("%+v, r(0.5) = %g", f, f.RenyiLimit(0.5))
 	}
 	sigma, err := f.GaussianScale(one, f.Limit(0.5))
 	if err != nil {
@@ -63,10 +63,10 @@ func TestOrder(t *testing.T) {
 				best, order = n, a
 			}
 		}
-		if math.Abs(f.Order-order) > 0.011 || order != 0 && f.RenyiRoom/f.Price(p.QueryEpsilon) < best*(1-1e-9) {
+		if math.Abs(f.Order-order) > 0.011 || order != 0 && f.RenyiRoom/f.RenyiLimit(p.QueryEpsilon) < best*(1-1e-9) {
 			t.Errorf("%+v: order %g, want %g", p, f.Order, order)
 		}
-		if (order == 0) != (f.RenyiRoom == 0) || (order == 0) != (f.Price(0.5) == 0) || order == 0 && f.PrefersRenyi() {
+		if (order == 0) != (f.RenyiRoom == 0) || (order == 0) != (f.RenyiLimit(0.5) == 0) || order == 0 && f.PrefersRenyi() {
 			t.Errorf("%+v: %+v without an order", p, f)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAdmits(t *testing.T) {
 		{"NaN spent", both, dp.Loss{Pure: math.NaN()}, dp.Loss{Pure: 0.1}, false},
 		{"negative charge", both, dp.Loss{}, dp.Loss{Pure: -1}, false},
 	} {
-		if got := c.rooms.Admits(c.spent, c.charge); got != c.want {
+		if got := c.rooms.CanAdmit(c.spent, c.charge); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 		if left := c.rooms.StatementsLeft(c.spent, c.charge); (left > 0) != c.want {
@@ -168,7 +168,7 @@ func TestStatementsLeft(t *testing.T) {
 			charge.Pure = math.Inf(1)
 		}
 		left, spent, n := rooms.StatementsLeft(dp.Loss{}, charge), dp.Loss{}, int64(0)
-		for n <= left+1 && rooms.Admits(spent, charge) {
+		for n <= left+1 && rooms.CanAdmit(spent, charge) {
 			spent = spent.Plus(charge)
 			n++
 		}
@@ -199,7 +199,7 @@ func TestWholePricesFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		spent, n := dp.Loss{}, 0
-		for n <= c.n && f.Admits(spent, loss) {
+		for n <= c.n && f.CanAdmit(spent, loss) {
 			if left := f.StatementsLeft(spent, f.Usual(c.price)); left != int64(c.n-n) {
 				t.Errorf("budget %g after %d statements of %g: %d are left", c.budget, n, c.price, left)
 				break
@@ -226,7 +226,7 @@ func TestAdmittedCompositionIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	admitted, spent := 0, dp.Loss{}
-	for admitted < 100 && f.Admits(spent, loss) {
+	for admitted < 100 && f.CanAdmit(spent, loss) {
 		spent = spent.Plus(loss)
 		admitted++
 	}

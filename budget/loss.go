@@ -71,7 +71,7 @@ func (f *Filter) Usual(epsilon float64) dp.Loss {
 			return loss
 		}
 	}
-	return dp.Loss{Pure: epsilon, Renyi: f.Price(epsilon)}
+	return dp.Loss{Pure: epsilon, Renyi: f.RenyiLimit(epsilon)}
 }
 
 // Sum is the loss of all events of a statement, composed one after the other. Nothing is summed before all are known.
@@ -117,7 +117,7 @@ func (f *Filter) gaussianRenyi(s dp.Sensitivity, sigma dp.Scale) float64 {
 
 // picksRenyi is the Renyi loss of Groups picks, each of PerGroup/b pure loss: that of as many randomised responses.
 //
-// Proof: noise.Picker has the pure loss of one pick; at most Groups of them, given what was released before, are of numbers that one unit changes, so pure losses add up, and so do Renyi
+// Proof: noise.PermuteAndFlip has the pure loss of one pick; at most Groups of them, given what was released before, are of numbers that one unit changes, so pure losses add up, and so do Renyi
 // losses at one order (Mironov 2017, Proposition 1), each at most that of randomised response of the same epsilon (randomizedResponse). Rounding: up.
 func (f *Filter) picksRenyi(s dp.Sensitivity, b dp.Scale) float64 {
 	if f.Order == 0 {

@@ -48,7 +48,7 @@ func TestPicksLossHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		loss, err := f.Loss(dp.Picks{Sensitivity: dp.Sensitivity{PerGroup: 2, Groups: 3}, Scale: least})
-		if err != nil || loss.Pure > 0.1 || loss.Renyi > f.Price(0.1) || loss.Pure < 0.0999 {
+		if err != nil || loss.Pure > 0.1 || loss.Renyi > f.RenyiLimit(0.1) || loss.Pure < 0.0999 {
 			t.Errorf("scale %g: %+v, %v", least.Float(), loss, err)
 		}
 	}

@@ -40,9 +40,9 @@ func (f *Filter) Quota(epsilon float64) (Rooms, error) {
 	return Rooms{Pure: part(f.PureRoom), Renyi: part(f.RenyiRoom), Delta: part(f.DeltaRoom)}, nil
 }
 
-// Admits reports whether the charge fits on top of what was spent: the deltas and at least one of the two sides have room.
+// CanAdmit reports whether the charge fits on top of what was spent: the deltas and at least one of the two sides have room.
 // See NewFilter's proof. A charge that is not valid is not admitted.
-func (r Rooms) Admits(spent, charge dp.Loss) bool {
+func (r Rooms) CanAdmit(spent, charge dp.Loss) bool {
 	if spent.Validate() != nil || charge.Validate() != nil {
 		return false
 	}
@@ -61,7 +61,7 @@ func (r Rooms) Left(spent dp.Loss) Rooms {
 // StatementsLeft is how many more charges like this one fit: on the side that holds more, as far as the deltas last;
 // math.MaxInt64 if the charge is nothing.
 func (r Rooms) StatementsLeft(spent, charge dp.Loss) int64 {
-	if spent.Validate() != nil || charge.Validate() != nil || !r.Admits(spent, charge) {
+	if spent.Validate() != nil || charge.Validate() != nil || !r.CanAdmit(spent, charge) {
 		return 0
 	}
 	left := r.Left(spent)
@@ -73,8 +73,8 @@ func (r Rooms) StatementsLeft(spent, charge dp.Loss) int64 {
 	return max(1, min(n, fits(left.Delta, charge.Delta)))
 }
 
-// Admits is Rooms(1).Admits.
-func (f *Filter) Admits(spent, charge dp.Loss) bool { return f.whole().Admits(spent, charge) }
+// CanAdmit is Rooms(1).CanAdmit.
+func (f *Filter) CanAdmit(spent, charge dp.Loss) bool { return f.whole().CanAdmit(spent, charge) }
 
 // StatementsLeft is Rooms(1).StatementsLeft.
 func (f *Filter) StatementsLeft(spent, charge dp.Loss) int64 {

@@ -16,7 +16,7 @@ type Limit struct {
 
 // Limit is the price tag `epsilon = e`: e on the pure side and r(e) on the Renyi side.
 func (f *Filter) Limit(epsilon float64) Limit {
-	return Limit{Epsilon: epsilon, Renyi: f.Price(epsilon)}
+	return Limit{Epsilon: epsilon, Renyi: f.RenyiLimit(epsilon)}
 }
 
 // Part is num/den of the limit, rounded down: equal charge each, or a selection's third.

@@ -88,7 +88,7 @@ func TestParts(t *testing.T) {
 			t.Fatalf("%d parts of %+v cost %+v and %+v", n, whole, laplaces, gaussians)
 		}
 	})
-	if l := f.Limit(0.5).RenyiOnly().Part(1, 3); !math.IsInf(l.Epsilon, 1) || l.Renyi >= f.Price(0.5)/3 {
+	if l := f.Limit(0.5).RenyiOnly().Part(1, 3); !math.IsInf(l.Epsilon, 1) || l.Renyi >= f.RenyiLimit(0.5)/3 {
 		t.Errorf("%+v", l)
 	}
 }

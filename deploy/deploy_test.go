@@ -311,7 +311,7 @@ func TestComposePolicy(t *testing.T) {
 	if p.Ledger.SQLite != "/var/lib/dpsql/clinic.ledger" || !slices.Contains(dpsql.Volumes, "ledger:/var/lib/dpsql") {
 		t.Error("the ledger is in no volume")
 	}
-	if p.TLS == nil || p.TLS.Key != "/etc/dpsql/tls/server.key" || !slices.Contains(dpsql.Volumes, "./conf:/etc/dpsql:ro") || !p.RequireTLS() {
+	if p.TLS == nil || p.TLS.Key != "/etc/dpsql/tls/server.key" || !slices.Contains(dpsql.Volumes, "./conf:/etc/dpsql:ro") || !p.IsTLSRequired() {
 		t.Errorf("%+v", p.TLS)
 	}
 	if p.Listen != "0.0.0.0:6543" || p.Metrics != "0.0.0.0:9187" || !strings.Contains(strings.Join(healthCommand(t), " "), "/9187 ") {

@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// arrays says that a feature is one.
-func (m *Model) arrays() bool {
+// hasArrays says that a feature is one.
+func (m *Model) hasArrays() bool {
 	for i := range m.Features {
 		if m.Features[i].Length > 0 {
 			return true
@@ -73,12 +73,12 @@ func (m *Model) typed(args []string) []string {
 	out := append([]string(nil), args...)
 	for i := range out {
 		f := &m.Features[i]
-		if number := f.Length == 0 && f.Levels == nil && !f.time(); !number && untyped.MatchString(out[i]) {
+		if number := f.Length == 0 && f.Levels == nil && !f.isTime(); !number && untyped.MatchString(out[i]) {
 			out[i] = "CAST(" + out[i] + " AS " + f.Type + ")"
 		}
 	}
 	return out
 }
 
-// time says that it is a date or a timestamp.
-func (f *Feature) time() bool { return f.Type == "date" || strings.HasPrefix(f.Type, "timestamp") }
+// isTime says that it is a date or a timestamp.
+func (f *Feature) isTime() bool { return f.Type == "date" || strings.HasPrefix(f.Type, "timestamp") }

@@ -28,7 +28,7 @@ func (f *Feature) suits(what outcome) *sqlerr.Error {
 		return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is an array", f.Name).WithHint("Arrays are features; the target is one value of a row.")
 	}
 	switch {
-	case what == oneOfTwo && len(f.Levels) == 2, what == oneOfTwo && f.zeroOrOne(), what == oneOfSeveral && len(f.Levels) >= 2, what == aNumber && f.Levels == nil && f.Hi > f.Lo,
+	case what == oneOfTwo && len(f.Levels) == 2, what == oneOfTwo && f.isZeroOrOne(), what == oneOfSeveral && len(f.Levels) >= 2, what == aNumber && f.Levels == nil && f.Hi > f.Lo,
 		what == aCount && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
 		return nil
 	}
@@ -40,8 +40,8 @@ func (f *Feature) suits(what outcome) *sqlerr.Error {
 	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must).WithHint("%s", f.cure(what))
 }
 
-// zeroOrOne says that a number is 0 or 1, which is how a class of it is told. Of two other numbers (0 and 0.1, as the policy's step has them) a class would be neither.
-func (f *Feature) zeroOrOne() bool {
+// isZeroOrOne says that a number is 0 or 1, which is how a class of it is told. Of two other numbers (0 and 0.1, as the policy's step has them) a class would be neither.
+func (f *Feature) isZeroOrOne() bool {
 	return f.Levels == nil && f.From == 0 && f.To == 1 && f.Lo == 0 && f.Hi == 1
 }
 

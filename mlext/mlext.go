@@ -356,7 +356,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 	at := 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		zero := t.fromZero(f)
+		zero := t.isFromZero(f)
 		for range f.cells() {
 			into = f.encode(steps[at], t.scale, zero, into)
 			at++

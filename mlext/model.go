@@ -73,7 +73,7 @@ func (t *Training) model(theta []float64, step float64) *Model {
 					v := next()
 					if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
 						slopes[j] = 2 * v / (f.Hi - f.Lo)
-						if !t.fromZero(f) {
+						if !t.isFromZero(f) {
 							s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
 						}
 					}
@@ -138,7 +138,7 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	for _, a := range args {
 		length += len(a)
 	}
-	if m.arrays() || len(m.Scores) > 1 {
+	if m.hasArrays() || len(m.Scores) > 1 {
 		return m.predictScores(of, args, probability)
 	}
 	if length <= shortArgs {
@@ -241,7 +241,7 @@ func (f *Feature) since(x string) string {
 	switch {
 	case f.Type == "date":
 		return f.within(x, 86400, time.DateOnly) + " - DATE '2000-01-01'"
-	case f.time(): // microseconds
+	case f.isTime(): // microseconds
 		return "(extract(epoch FROM " + f.within(x, 1e-6, "2006-01-02 15:04:05.999999") + ") - 946684800) * 1000000"
 	}
 	return x

@@ -17,12 +17,12 @@ func (t *Training) fewClasses() error {
 	return nil
 }
 
-// surelyShort is how many parameters any prediction and evaluation is short enough for.
-const surelyShort = 200
+// alwaysShort is how many parameters any prediction and evaluation is short enough for.
+const alwaysShort = 200
 
 // Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be. It writes them of a model whose coefficients have all their digits.
 func (t *Training) Predictable(most int) error {
-	if t.width*t.Loss.Outputs <= surelyShort {
+	if t.width*t.Loss.Outputs <= alwaysShort {
 		return nil
 	}
 	theta := make([]float64, t.width*t.Loss.Outputs)

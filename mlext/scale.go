@@ -19,8 +19,8 @@ func (t *Training) rowScale() float64 {
 	return 1 / math.Sqrt(square)
 }
 
-// fromZero says that a number is coded from 0 to 2 and not from -1 to 1: where its range begins at 0, as that of amounts, counts and brightness, which are 0 or small in most rows and take nothing of a row's norm then.
-func (t *Training) fromZero(f *Feature) bool { return t.classes() && f.Levels == nil && f.Lo == 0 }
+// isFromZero says that a number is coded from 0 to 2 and not from -1 to 1: where its range begins at 0, as that of amounts, counts and brightness, which are 0 or small in most rows and take nothing of a row's norm then.
+func (t *Training) isFromZero(f *Feature) bool { return t.classes() && f.Levels == nil && f.Lo == 0 }
 
 // learningRate of noisy gradient descent is 4 over the curvature that the loss has where training begins, at scores of 0: of one score its largest, of k classes 1/k, of which no less than a tenth is believed, since it grows again as the classes come apart.
 func (t *Training) learningRate() float64 {

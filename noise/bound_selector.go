@@ -7,8 +7,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
-// Chooser runs one exponential mechanism over numbers of units. Its randomness is drawn when it is made. It serves once, and one goroutine.
-type Chooser struct {
+// BoundSelector runs one exponential mechanism over numbers of units. Its randomness is drawn when it is made. It serves once, and one goroutine.
+type BoundSelector struct {
 	event     dp.Choice
 	penalties []int64 // in steps, one an edge
 	source    *Source
@@ -24,15 +24,15 @@ const choiceSteps = 64
 // roundsPerEdge makes it improbable, below e^-32, that more rounds are drawn once the numbers are there.
 const roundsPerEdge = 32
 
-// Chooser makes the mechanism that runs a choice among edges, which ascend.
-func (s *Source) Chooser(ev dp.Choice, edges []uint64) (*Chooser, error) {
+// BoundSelector makes the mechanism that runs a choice among edges, which ascend.
+func (s *Source) BoundSelector(ev dp.Choice, edges []uint64) (*BoundSelector, error) {
 	if err := ev.Validate(); err != nil {
 		return nil, err
 	}
 	if uint64(len(edges)) != ev.Edges || edges[0] == 0 {
 		return nil, errors.New("noise: a choice has other edges")
 	}
-	c := &Chooser{event: ev, penalties: make([]int64, len(edges)), source: s}
+	c := &BoundSelector{event: ev, penalties: make([]int64, len(edges)), source: s}
 	for i, t := range edges {
 		c.penalties[i] = int64(math.Round(choiceSteps * ev.Slope.Float() * math.Log(float64(t)/float64(edges[0]))))
 	}
@@ -43,7 +43,7 @@ func (s *Source) Chooser(ev dp.Choice, edges []uint64) (*Chooser, error) {
 }
 
 // draw makes rounds. An error leaves none.
-func (c *Chooser) draw() error {
+func (c *BoundSelector) draw() error {
 	n := roundsPerEdge * len(c.penalties)
 	at, reach := make([]int64, n), make([]int64, n)
 	if err := c.source.fill(uniformLaw{n: uint64(len(c.penalties))}, at); err != nil {
@@ -80,7 +80,7 @@ const MaxChoiceUnits = 1 << 53
 const ChoiceSteps = choiceSteps
 
 // Choose gives the index of an edge, as ChooseSteps, for numbers of units beyond each edge, which one unit more raises by 0 or 1: one number an edge.
-func (c *Chooser) Choose(units []int64) (edge int, err error) {
+func (c *BoundSelector) Choose(units []int64) (edge int, err error) {
 	if c.rounds == nil || len(units) != len(c.penalties) {
 		return 0, errNumbers
 	}
@@ -108,7 +108,7 @@ var errNumbers = errors.New("noise: a choice takes one number an edge, once")
 // 64 N_j + 64 p_j, m the least of the s: a round counts with probability q^(s_j - m) given j, so the edge of the first that does is j with probability proportional
 // to q^(s_j). The rounds are drawn before the numbers are known and independent of them. Where none of them counts more are drawn; only how
 // long that takes could tell, and it happens with a probability below e^-32, as a round counts with probability at least 1/edges.
-func (c *Chooser) ChooseSteps(steps []int64) (edge int, err error) {
+func (c *BoundSelector) ChooseSteps(steps []int64) (edge int, err error) {
 	if c.rounds == nil || len(steps) != len(c.penalties) {
 		return 0, errNumbers
 	}
@@ -143,9 +143,9 @@ func (c *Chooser) ChooseSteps(steps []int64) (edge int, err error) {
 }
 
 // Most is a number of steps at which larger ones may be cut: beside an edge that nothing is beyond, an edge with that many is chosen with a probability below e^-40. It is public, and numbers that are cut at a public one move by no more.
-func (c *Chooser) Most() int64 {
+func (c *BoundSelector) Most() int64 {
 	return c.penalties[len(c.penalties)-1] + int64(math.Ceil(40*choiceSteps*c.event.Scale.Float()))
 }
 
 // Event is what is run, for the ledger.
-func (c *Chooser) Event() dp.Choice { return c.event }
+func (c *BoundSelector) Event() dp.Choice { return c.event }

@@ -114,9 +114,9 @@ func TestGeometricChecksFindPlantedBugs(t *testing.T) {
 	}
 }
 
-func chooser(t *testing.T, src *Source, ev dp.Choice, edges []uint64) *Chooser {
+func chooser(t *testing.T, src *Source, ev dp.Choice, edges []uint64) *BoundSelector {
 	t.Helper()
-	c, err := src.Chooser(ev, edges)
+	c, err := src.BoundSelector(ev, edges)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ var choiceCases = []choiceCase{
 }
 
 // checkChooser tells how choosers' outcomes differ from the law on paper, or nil. make gives a new one each time.
-func checkChooser(c choiceCase, make1 func() (*Chooser, error)) error {
+func checkChooser(c choiceCase, make1 func() (*BoundSelector, error)) error {
 	const n = 20_000
 	seen := make([]int, len(c.units))
 	for range n {
@@ -169,7 +169,7 @@ func TestChooserFollowsItsLaw(t *testing.T) {
 	for _, c := range choiceCases {
 		t.Run(fmt.Sprint(c.edges, c.units), func(t *testing.T) {
 			src := fixed(t)
-			if err := checkChooser(c, func() (*Chooser, error) { return src.Chooser(c.ev, c.edges) }); err != nil {
+			if err := checkChooser(c, func() (*BoundSelector, error) { return src.BoundSelector(c.ev, c.edges) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -179,8 +179,8 @@ func TestChooserFollowsItsLaw(t *testing.T) {
 // TestChooserDrawsMoreRounds: where none of the rounds counts that were drawn ahead, the next ones have the same law.
 func TestChooserDrawsMoreRounds(t *testing.T) {
 	src, c := fixed(t), choiceCases[2]
-	if err := checkChooser(c, func() (*Chooser, error) {
-		made, err := src.Chooser(c.ev, c.edges)
+	if err := checkChooser(c, func() (*BoundSelector, error) {
+		made, err := src.BoundSelector(c.ev, c.edges)
 		if err == nil {
 			for i := range made.rounds {
 				made.rounds[i].reach = -1
@@ -200,29 +200,29 @@ func TestChooserDrawsMoreRounds(t *testing.T) {
 // A test of the test: each broken chooser is found in one of the cases.
 func TestChooserChecksFindPlantedBugs(t *testing.T) {
 	src := fixed(t)
-	for name, plant := range map[string]func(c *Chooser, of choiceCase) error{
-		"the first round counts": func(c *Chooser, _ choiceCase) error { c.rounds[0].reach = math.MaxInt64; return nil },
-		"the best edge always": func(c *Chooser, _ choiceCase) error {
+	for name, plant := range map[string]func(c *BoundSelector, of choiceCase) error{
+		"the first round counts": func(c *BoundSelector, _ choiceCase) error { c.rounds[0].reach = math.MaxInt64; return nil },
+		"the best edge always": func(c *BoundSelector, _ choiceCase) error {
 			for i := range c.rounds {
 				c.rounds[i].reach = 0
 			}
 			return nil
 		},
-		"one draw for all rounds": func(c *Chooser, _ choiceCase) error {
+		"one draw for all rounds": func(c *BoundSelector, _ choiceCase) error {
 			for i := range c.rounds {
 				c.rounds[i].reach = c.rounds[0].reach
 			}
 			return nil
 		},
-		"the last edge is never tried": func(c *Chooser, _ choiceCase) error {
+		"the last edge is never tried": func(c *BoundSelector, _ choiceCase) error {
 			for i := range c.rounds {
 				c.rounds[i].edge %= max(1, int64(len(c.penalties)-1))
 			}
 			return nil
 		},
-		"no penalties":           func(c *Chooser, _ choiceCase) error { clear(c.penalties); return nil },
-		"edges in another order": func(c *Chooser, _ choiceCase) error { slices.Reverse(c.penalties); return nil },
-		"steps for units": func(c *Chooser, of choiceCase) error {
+		"no penalties":           func(c *BoundSelector, _ choiceCase) error { clear(c.penalties); return nil },
+		"edges in another order": func(c *BoundSelector, _ choiceCase) error { slices.Reverse(c.penalties); return nil },
+		"steps for units": func(c *BoundSelector, of choiceCase) error {
 			reach := make([]int64, len(c.rounds))
 			err := src.fill(geometricLaw{newLaplace(of.ev.Scale)}, reach)
 			for i, r := range reach {
@@ -230,17 +230,17 @@ func TestChooserChecksFindPlantedBugs(t *testing.T) {
 			}
 			return err
 		},
-		"scale x 0.9": func(c *Chooser, of choiceCase) error {
+		"scale x 0.9": func(c *BoundSelector, of choiceCase) error {
 			of.ev.Scale.Num, of.ev.Scale.Den = of.ev.Scale.Num*9, of.ev.Scale.Den*10
-			other, err := src.Chooser(of.ev, of.edges)
+			other, err := src.BoundSelector(of.ev, of.edges)
 			c.rounds = other.rounds
 			return err
 		},
 	} {
 		found := false
 		for _, c := range choiceCases {
-			found = found || checkChooser(c, func() (*Chooser, error) {
-				made, err := src.Chooser(c.ev, c.edges)
+			found = found || checkChooser(c, func() (*BoundSelector, error) {
+				made, err := src.BoundSelector(c.ev, c.edges)
 				if err != nil {
 					return nil, err
 				}
@@ -260,7 +260,7 @@ func TestChooseIsWhatItSays(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "edges")
-		c := &Chooser{penalties: rapid.SliceOfN(number(1<<52), n, n).Draw(t, "penalties")}
+		c := &BoundSelector{penalties: rapid.SliceOfN(number(1<<52), n, n).Draw(t, "penalties")}
 		units := rapid.SliceOfN(number(MaxChoiceUnits), n, n).Draw(t, "units")
 		var scores []*big.Int
 		for i, u := range units {
@@ -346,19 +346,19 @@ func TestChooserRefuses(t *testing.T) {
 	} {
 		ev := choiceCases[2].ev
 		change(&ev)
-		if c, err := fixed(t).Chooser(ev, edges); err == nil || c != nil {
+		if c, err := fixed(t).BoundSelector(ev, edges); err == nil || c != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
-	if c, err := fixed(t).Chooser(choiceCases[2].ev, []uint64{0, 1, 2, 3}); err == nil || c != nil {
+	if c, err := fixed(t).BoundSelector(choiceCases[2].ev, []uint64{0, 1, 2, 3}); err == nil || c != nil {
 		t.Error("a bound of 0 is an edge")
 	}
-	var zero Chooser
+	var zero BoundSelector
 	if _, err := zero.Choose(nil); err == nil {
 		t.Error("a chooser of nobody chooses")
 	}
 	var none *Source
-	if c, err := none.Chooser(choiceCases[2].ev, edges); err == nil || c != nil {
+	if c, err := none.BoundSelector(choiceCases[2].ev, edges); err == nil || c != nil {
 		t.Error("rounds from no source")
 	}
 }
@@ -371,7 +371,7 @@ func TestChooserWithoutRandomness(t *testing.T) {
 		edges[i] = uint64(i) + 1
 	}
 	for reads := range 4 {
-		c, err := newSource(&failsLater{left: reads, next: fixed(t).reader}).Chooser(ev, edges)
+		c, err := newSource(&failsLater{left: reads, next: fixed(t).reader}).BoundSelector(ev, edges)
 		if !errors.Is(err, errBroken) && !errors.Is(err, io.ErrUnexpectedEOF) || c != nil {
 			t.Errorf("after %d reads: %v, and a chooser: %t", reads, err, c != nil)
 		}

@@ -10,7 +10,7 @@
 // section 5. These mechanisms choose instead of adding noise:
 //
 //   - Threshold: a bound, by the sparse vector technique
-//   - Chooser: a cap, by the exponential mechanism
-//   - Picker: the most frequent values
+//   - BoundSelector: a cap, by the exponential mechanism
+//   - PermuteAndFlip: the most frequent values
 //   - Selection of groups
 package noise

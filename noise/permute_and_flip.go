@@ -6,8 +6,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
-// Picker runs permute-and-flip over numbers of rows of a fixed number of candidates. It is for one goroutine.
-type Picker struct {
+// PermuteAndFlip runs permute-and-flip over numbers of rows of a fixed number of candidates. It is for one goroutine.
+type PermuteAndFlip struct {
 	event      dp.Picks
 	source     *Source
 	candidates int
@@ -20,19 +20,19 @@ type flips struct{ order, reach []int64 }
 // picksAhead are drawn at once.
 const picksAhead = 4
 
-// Picker makes the mechanism of an event, for that many candidates; its first randomness is drawn now.
-func (s *Source) Picker(ev dp.Picks, candidates int) (*Picker, error) {
+// PermuteAndFlip makes the mechanism of an event, for that many candidates; its first randomness is drawn now.
+func (s *Source) PermuteAndFlip(ev dp.Picks, candidates int) (*PermuteAndFlip, error) {
 	if err := ev.Validate(); err != nil {
 		return nil, err
 	}
 	if candidates < 1 {
 		return nil, errors.New("noise: there is nothing to pick")
 	}
-	p := &Picker{event: ev, source: s, candidates: candidates}
+	p := &PermuteAndFlip{event: ev, source: s, candidates: candidates}
 	return p, p.draw()
 }
 
-func (p *Picker) draw() error {
+func (p *PermuteAndFlip) draw() error {
 	for range picksAhead {
 		f := flips{make([]int64, p.candidates), make([]int64, p.candidates)}
 		for i := range f.order {
@@ -62,7 +62,7 @@ func (p *Picker) draw() error {
 // Kifer, Saghaian, Steinke, Wang, Xiao, Zhang, "The permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021). Given all other z, r is the largest where z_r >= t for t the largest of the others less q_r. With one unit more q_r does not fall and the
 // others rise by PerGroup at most, so t rises by PerGroup at most; with one less the same holds, as q_r falls by PerGroup at most and the others do not rise. P(z >= t + d) >= exp(-d/b) P(z >= t) for every t and d >= 0, so
 // P(r) falls by a factor of exp(-PerGroup/b) at most: monotone numbers need no factor 2. (5) Nothing else of the numbers leaves. The randomness of picks is drawn ahead and used once.
-func (p *Picker) Most(rows []int64, k int) ([]int, error) {
+func (p *PermuteAndFlip) Most(rows []int64, k int) ([]int, error) {
 	if p == nil || p.source == nil || len(rows) != p.candidates || k < 1 || k > p.candidates {
 		return nil, errors.New("noise: a pick has other candidates")
 	}
@@ -100,4 +100,4 @@ func (p *Picker) Most(rows []int64, k int) ([]int, error) {
 }
 
 // Event is what is run, for the ledger.
-func (p *Picker) Event() dp.Picks { return p.event }
+func (p *PermuteAndFlip) Event() dp.Picks { return p.event }

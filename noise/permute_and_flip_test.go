@@ -47,7 +47,7 @@ func pickLaw(rows []int64, b float64) []float64 {
 // checkPicks tells how first picks differ from a law, or nil: Pearson's test, at a false-alarm rate of 1e-12.
 func checkPicks(s *Source, rows []int64, scale dp.Scale, law []float64) error {
 	const n = 40_000
-	p, err := s.Picker(dp.Picks{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: scale}, len(rows))
+	p, err := s.PermuteAndFlip(dp.Picks{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: scale}, len(rows))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func TestPickLoss(t *testing.T) {
 // TestPickOneByOne: k picks are of different candidates, the largest first where noise is nothing; equal ones come in any order; what does not fit is an error.
 func TestPickOneByOne(t *testing.T) {
 	ev := dp.Picks{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 10}}
-	p, err := fixed(t).Picker(ev, 4)
+	p, err := fixed(t).PermuteAndFlip(ev, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +164,10 @@ func TestPickOneByOne(t *testing.T) {
 		"too many picks":   func() error { _, err := p.Most(make([]int64, 4), 5); return err },
 		"no pick":          func() error { _, err := p.Most(make([]int64, 4), 0); return err },
 		"rows below 0":     func() error { _, err := p.Most([]int64{0, -1, 0, 0}, 1); return err },
-		"no candidates":    func() error { _, err := fixed(t).Picker(ev, 0); return err },
-		"no scale":         func() error { _, err := fixed(t).Picker(dp.Picks{Sensitivity: ev.Sensitivity}, 4); return err },
-		"zero value":       func() error { _, err := (&Picker{}).Most(nil, 1); return err },
-		"no randomness":    func() error { _, err := (&Source{}).Picker(ev, 4); return err },
+		"no candidates":    func() error { _, err := fixed(t).PermuteAndFlip(ev, 0); return err },
+		"no scale":         func() error { _, err := fixed(t).PermuteAndFlip(dp.Picks{Sensitivity: ev.Sensitivity}, 4); return err },
+		"zero value":       func() error { _, err := (&PermuteAndFlip{}).Most(nil, 1); return err },
+		"no randomness":    func() error { _, err := (&Source{}).PermuteAndFlip(ev, 4); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)

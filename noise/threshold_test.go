@@ -266,7 +266,7 @@ func TestThresholdMargin(t *testing.T) {
 	const edges = 30
 	for _, b := range []float64{1, 10, 41.3} {
 		v := atStopping(b, stopping)
-		v.margin = int64(math.Ceil(5 * b)) // measure.margin
+		v.margin = int64(math.Ceil(5 * b)) // price.margin
 		without := v
 		without.margin = 0
 		alike := func(n float64) (units []int64) {
@@ -354,20 +354,20 @@ var someScales = []float64{0.01, 0.2, 0.3, 0.8, 1, 2.5, 22.0 / 7, 10, 41.3, 400,
 // vacuous: at wide noise it is more than 0.6 %.
 func TestThresholdStopsInTime(t *testing.T) {
 	for _, b := range someScales {
-		p := mostBeyond(atStopping(b, stopping), sensitivity.Ladder)
+		p := mostBeyond(atStopping(b, stopping), sensitivity.CandidateBounds)
 		if p > 0.01 || b > 20 && p < 0.006 {
 			t.Errorf("scale %g: %.5f of draws", b, p)
 		}
 		for _, more := range []int64{1, 10, 1000} { // where noise asks for more
 			v := atStopping(b, stopping)
-			if v.threshold += more; mostBeyond(v, sensitivity.Ladder) > p {
+			if v.threshold += more; mostBeyond(v, sensitivity.CandidateBounds) > p {
 				t.Errorf("scale %g: a threshold of %d more is passed more often", b, more)
 			}
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) { // numbers as data give them: any number of units with any values
 		first := rapid.SampledFrom([]uint64{1, 16}).Draw(t, "first")
-		edges := sensitivity.Ladder(first, first*rapid.Uint64Range(1, 600).Draw(t, "last"))
+		edges := sensitivity.CandidateBounds(first, first*rapid.Uint64Range(1, 600).Draw(t, "last"))
 		values := rapid.SliceOfN(rapid.Uint64Range(1, edges[len(edges)-1]), 0, 40).Draw(t, "values")
 		largest, units := edges[0], make([]int64, len(edges))
 		times := rapid.SampledFrom([]int64{1, 1, 7, 1000}).Draw(t, "times")
@@ -405,10 +405,10 @@ func TestThresholdStopsInTimeFindsPlantedBugs(t *testing.T) {
 	bare := atStopping(10, stopping)
 	bare.bare = true
 	for name, p := range map[string]float64{
-		"a threshold x 0.8":   mostBeyond(atStopping(10, 0.8*stopping), sensitivity.Ladder),
-		"the noise x 1.2":     mostBeyond(sparse{threshold: 34, scale: 12}, sensitivity.Ladder),
+		"a threshold x 0.8":   mostBeyond(atStopping(10, 0.8*stopping), sensitivity.CandidateBounds),
+		"the noise x 1.2":     mostBeyond(sparse{threshold: 34, scale: 12}, sensitivity.CandidateBounds),
 		"steps of 4":          mostBeyond(atStopping(10, stopping), steps(4)),
-		"numbers as they are": mostBeyond(bare, sensitivity.Ladder),
+		"numbers as they are": mostBeyond(bare, sensitivity.CandidateBounds),
 	} {
 		if p <= 0.01 {
 			t.Errorf("%s: %.5f of draws, not found", name, p)

@@ -48,7 +48,7 @@ func (s *session) copyInstead(t *pgsyntax.TableName) error {
 	st, err := s.prepareMade(sel)
 	instead := "SELECT " + columns + " FROM " + t.Spelled()
 	if err == nil {
-		if of, ok := st.prepared.(interface{ OfPeople() bool }); ok && of.OfPeople() {
+		if of, ok := st.prepared.(interface{ IsForPersonRows() bool }); ok && of.IsForPersonRows() {
 			err = sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown")
 		}
 	}

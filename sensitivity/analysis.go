@@ -129,9 +129,9 @@ func (a *Analysis) Units() dp.Units {
 	return dp.Units{a.Unit}
 }
 
-// UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
+// CountsUnitsSeparately says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
 // groups are unknown, since bounds are chosen before any of them is looked at, and where it is norms that are compared. Else each unit has one partial, and those are counted.
-func (a *Analysis) UnitsApart() bool {
+func (a *Analysis) CountsUnitsSeparately() bool {
 	return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.Norm > 0
 }
 
@@ -188,8 +188,8 @@ type Measure struct {
 	Rows uint64
 	// Joined: it is of joined rows, a sum of their integers (Analysis.Joined); a number of distinct values is read with the others.
 	Joined bool
-	// Alone: a CentredSum has a choice of its own, and the centre that suits one (Twice); else it has its count's.
-	Alone bool
+	// HasOwnChoice: a CentredSum has a choice of its own, and the centre that suits one (DoubledCentre); else it has its count's.
+	HasOwnChoice bool
 	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
 	Distinct bool
 	Values   uint64
@@ -197,9 +197,9 @@ type Measure struct {
 	InRange bool
 	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
 	Product *Product
-	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.Norm: scaled partials are no whole steps); 1
+	// Subdivision is how many parts of a step the totals, Bound's edges and the noise are in (Limit.Norm: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
-	Fine uint64
+	Subdivision uint64
 	// Of a Leaves measure, which counts in steps of 1 row: the tree over its Arg's values.
 	Tree *Tree
 	// Of a Candidates measure, which counts rows too: what is picked.
@@ -211,15 +211,15 @@ type Measure struct {
 // Pair are a count and the centred sum of the same rows.
 type Pair struct{ Count, Sum Measure }
 
-// Twice is twice the centre of a CentredSum, in steps: the middle of the range, unless a choice is made for it alone.
+// DoubledCentre is twice the centre of a CentredSum, in steps: the middle of the range, unless a choice is made for it alone.
 //
-// Proof: claim: of a measure that is Alone every row counts for at most twice its own value's magnitude in half steps, |2x - Twice| <= 2|x|. So each unit's sum is at most as large as that of its
-// values where they have one sign, and is that sum where the range holds 0: with a range the bound and the noise are no larger than without. (1) Where the range holds 0, Twice is 0. (2) Else all x have the sign of
-// the end nearest to 0, and with n that end's magnitude and w that of Twice, of the same sign, 0 <= w <= 4n <= 4|x|: -2|x| <= 2|x| - w <= 2|x|. The centre is public.
-func (m *Measure) Twice() int64 {
+// Proof: claim: of a measure that has a choice of its own every row counts for at most twice its own value's magnitude in half steps, |2x - DoubledCentre| <= 2|x|. So each unit's sum is at most as large as that of its
+// values where they have one sign, and is that sum where the range holds 0: with a range the bound and the noise are no larger than without. (1) Where the range holds 0, DoubledCentre is 0. (2) Else all x have the sign of
+// the end nearest to 0, and with n that end's magnitude and w that of DoubledCentre, of the same sign, 0 <= w <= 4n <= 4|x|: -2|x| <= 2|x| - w <= 2|x|. The centre is public.
+func (m *Measure) DoubledCentre() int64 {
 	middle := m.RowLo + m.RowHi // both are within dp.MaxSensitivity
 	switch {
-	case !m.Alone:
+	case !m.HasOwnChoice:
 		return middle
 	case m.RowLo > 0: // (2)
 		return min(middle, 4*m.RowLo)
@@ -232,17 +232,17 @@ func (m *Measure) Twice() int64 {
 // MostOfRow is the largest magnitude that a row of a sum has.
 func (m *Measure) MostOfRow() uint64 {
 	if m.Kind == CentredSum {
-		return max(magnitude(2*m.RowLo-m.Twice()), magnitude(2*m.RowHi-m.Twice()))
+		return max(magnitude(2*m.RowLo-m.DoubledCentre()), magnitude(2*m.RowHi-m.DoubledCentre()))
 	}
 	return max(magnitude(m.RowLo), magnitude(m.RowHi))
 }
 
-// BoundsSum reports that an automatic bound is of what each unit's values add up to, not of its number of rows.
-func (m *Measure) BoundsSum() bool { return m.Kind == SumValues || m.Alone }
+// IsSumBounded reports that an automatic bound is of what each unit's values add up to, not of its number of rows.
+func (m *Measure) IsSumBounded() bool { return m.Kind == SumValues || m.HasOwnChoice }
 
-// leads reports that the measure's bound is chosen by its own partials.
-func (m *Measure) leads() bool {
-	return m.Bound != nil && !m.Follows && (m.Kind != CentredSum || m.Alone)
+// hasOwnBound reports that the measure's bound is chosen by its own partials.
+func (m *Measure) hasOwnBound() bool {
+	return m.Bound != nil && !m.Follows && (m.Kind != CentredSum || m.HasOwnChoice)
 }
 
 // Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
@@ -261,7 +261,7 @@ type Choice struct {
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
 	Most    uint64   // the edge that holds all that keys, public groups and declared bounds let one unit have; 0: none does, or none is known
-	Rows    *Choice  // of a sum that is Alone: the choice of its number of rows, by which and the range it ends (measure.Settled); nil: nothing ends it
+	Rows    *Choice  // of a sum that has a choice of its own: the choice of its number of rows, by which and the range it ends (price.Settled); nil: nothing ends it
 }
 
 // Name is what is measured, in words.
@@ -281,7 +281,7 @@ func (m *Measure) Name() string {
 // MeasureKind is what is measured.
 type MeasureKind string
 
-// The measures. CentredSum sums 2x - Twice in steps (so RowLo, RowHi are x's own; about the middle Lo, Hi are +-m(RowHi-RowLo)); a unit with
+// The measures. CentredSum sums 2x - DoubledCentre in steps (so RowLo, RowHi are x's own; about the middle Lo, Hi are +-m(RowHi-RowLo)); a unit with
 // k > m rows has its sum scaled by m/k toward zero.
 const (
 	CountRows   MeasureKind = "rows"
@@ -300,7 +300,7 @@ type Formula struct {
 	Sum   int // or the Leaves measure of an order statistic, or the Candidates of a pick
 	// Moments are the others of IsMoment, whose Count says how many rows all of them are of.
 	Moments *Moments
-	// Of an order statistic (OfOrder) what it asks for, a fraction that is NULL as NaN, and the array that the fractions stood in.
+	// Of an order statistic (IsOrderStatistic) what it asks for, a fraction that is NULL as NaN, and the array that the fractions stood in.
 	Quantiles []Quantile
 	Array     *sqltype.Array
 	Top       uint64 // of IsMode and IsTop: how many of the picks
@@ -309,7 +309,7 @@ type Formula struct {
 // FormulaKind is the way from measures to an aggregate.
 type FormulaKind string
 
-// The formulas of design section 7. With c the count, s the centred sum in steps, mid = Twice/2 * Grid:
+// The formulas of design section 7. With c the count, s the centred sum in steps, mid = DoubledCentre/2 * Grid:
 const (
 	IsCount       FormulaKind = "count"       // c
 	IsSum         FormulaKind = "sum"         // sum * Grid

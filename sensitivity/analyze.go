@@ -155,7 +155,7 @@ func (z *analyzer) run() error {
 		if err := z.knownGroups(); err != nil {
 			return err
 		}
-	} else if err := z.notOfPersons(); err != nil {
+	} else if err := z.refusePerUnitGroups(); err != nil {
 		return err
 	}
 	if err := z.measures(); err != nil { // (6), (9)
@@ -168,8 +168,8 @@ func (z *analyzer) run() error {
 	}
 	z.settle()
 	z.sortMeasures()
-	z.tellLost()
-	z.tellNoValues()
+	z.warnLost()
+	z.warnNoValues()
 	return z.check()
 }
 
@@ -233,7 +233,7 @@ func (z *analyzer) check() error {
 		if m.Bound == nil {
 			continue
 		}
-		if !ladder(m.Bound.Edges) {
+		if !isCandidateBounds(m.Bound.Edges) {
 			return sqlerr.New(sqlerr.Internal, "a bound is chosen among edges that do not increase")
 		}
 		if (m.Bound.By == ByFlow) != (a.Pairs != nil) || (m.Bound.By == BySmooth) != m.Joined {
@@ -243,14 +243,14 @@ func (z *analyzer) check() error {
 			return tooWide()
 		}
 	}
-	if c := a.Limit.Cap; c != nil && (!ladder(c.Edges) || c.Edges[len(c.Edges)-1] != a.Limit.PerUnit) {
+	if c := a.Limit.Cap; c != nil && (!isCandidateBounds(c.Edges) || c.Edges[len(c.Edges)-1] != a.Limit.PerUnit) {
 		return sqlerr.New(sqlerr.Internal, "the cap is chosen among numbers that do not increase to the limit")
 	}
 	return nil
 }
 
-// ladder: some edges, from 1 or more, each larger than the one before.
-func ladder(edges []uint64) bool {
+// isCandidateBounds: some edges, from 1 or more, each larger than the one before.
+func isCandidateBounds(edges []uint64) bool {
 	was := uint64(0)
 	for _, e := range edges {
 		if e <= was {

@@ -259,7 +259,7 @@ func describe(a *sensitivity.Analysis) string {
 		}
 		b.WriteByte('\n')
 		if m.Bound != nil {
-			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Bound.Index, m.Factor, m.Fine)
+			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Bound.Index, m.Factor, m.Subdivision)
 		}
 	}
 	for _, c := range a.Choices {

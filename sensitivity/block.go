@@ -120,7 +120,7 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 	case plan.InnerJoin:
 		return z.collectInner(n, in)
 	case plan.LeftJoin:
-		if touchesPrivate(n.Right) && !touchesPrivate(n.Left) { // (4)
+		if hasPrivateTable(n.Right) && !hasPrivateTable(n.Left) { // (4)
 			if !z.whole || in.parent != nil {
 				return paddedPublic(n.Pos)
 			}
@@ -180,7 +180,7 @@ func sameValues(a, b sqltype.Type) bool {
 	case a.IsInteger() && b.IsInteger(), a.IsFloat() && b.IsFloat(), isVarText(a) && isVarText(b), local(a) && local(b):
 		return true
 	}
-	return a.OID == b.OID && (oneForm(a) || a.IsNumber() || a.OID == sqltype.OIDBPChar || a.OID == sqltype.OIDName)
+	return a.OID == b.OID && (hasOneSpelling(a) || a.IsNumber() || a.OID == sqltype.OIDBPChar || a.OID == sqltype.OIDName)
 }
 
 // plainColumn sees through casts that keep different values different.

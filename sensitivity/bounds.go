@@ -32,7 +32,7 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 		if !ok {
 			d, ok = funcs.Measured(n.Value)
 		}
-		if ok && summable(d) {
+		if ok && isSummable(d) {
 			return bound{iv: &num.Interval{Lo: d, Hi: d}}
 		}
 	case *plan.Col:
@@ -123,8 +123,8 @@ func extreme(list []decimal.Decimal, dir int) *decimal.Decimal {
 	return &out
 }
 
-// summable: any number of such numerics have a sum. PostgreSQL's end at 131072 digits, so that a few of the longest overflow.
-func summable(d decimal.Decimal) bool { return d.NumDigits()+int(d.Exponent()) <= int(ManyDigits) }
+// isSummable: any number of such numerics have a sum. PostgreSQL's end at 131072 digits, so that a few of the longest overflow.
+func isSummable(d decimal.Decimal) bool { return d.NumDigits()+int(d.Exponent()) <= int(ManyDigits) }
 
 // callRange works a call out once, with declared ranges and with types: nested calls are asked for at every level above them.
 func (z *analyzer) callRange(n *plan.Call) bound {
@@ -154,15 +154,15 @@ func (z *analyzer) deriveCall(n *plan.Call) bound {
 		return bound{}
 	}
 	iv := n.Fn.Range(args, types)
-	if slices.Contains(args, nil) && !z.byType && followsType(n.Fn, args, types, iv) {
+	if slices.Contains(args, nil) && !z.byType && isFromType(n.Fn, args, types, iv) {
 		return bound{}
 	}
 	return bound{iv: iv}
 }
 
-// followsType: an interval that would shrink if an argument's type held fewer numbers says nothing but the type: a clamp there would stand where
+// isFromType: an interval that would shrink if an argument's type held fewer numbers says nothing but the type: a clamp there would stand where
 // noise drowns everything. Month numbers, signs, remainders and lengths do not shrink.
-func followsType(fn *funcs.Func, args []*num.Interval, types []sqltype.Type, iv *num.Interval) bool {
+func isFromType(fn *funcs.Func, args []*num.Interval, types []sqltype.Type, iv *num.Interval) bool {
 	if iv == nil {
 		return true
 	}
@@ -187,10 +187,10 @@ func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltyp
 	return args, types, null
 }
 
-// safe reports that the call cannot raise, overflow or be NULL of itself where clamped columns are read: sqlgen may then print
+// isSafe reports that the call cannot raise, overflow or be NULL of itself where clamped columns are read: sqlgen may then print
 // PostgreSQL's own form inside measures. What no declared range bounds, a numeric's own precision may: its NaN passes arithmetic without an error and is
 // above every clamp.
-func (z *analyzer) safe(n *plan.Call) bool {
+func (z *analyzer) isSafe(n *plan.Call) bool {
 	digits, ok := z.safeDigits(n)
 	return ok && digits <= FewDigits
 }
@@ -289,7 +289,7 @@ func (z *analyzer) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
 			z.noteSafe(d.expr, seen)
 		}
 	case *plan.Call:
-		z.safe(n)
+		z.isSafe(n)
 	}
 	for _, part := range plan.Children(x) {
 		z.noteSafe(part, seen)

@@ -100,7 +100,7 @@ func (n *normal) unitOf(u dp.Unit, col plan.ColID) string {
 				from, to := n.Defined(x.Args[k]), n.Defined(x.Args[1-k])
 				at, isCol := from.(*plan.Col)
 				next, _ := to.(*plan.Col)
-				if isCol && next != nil && at.T.OID == next.T.OID && oneForm(at.T) && isColumn(same[i], at) &&
+				if isCol && next != nil && at.T.OID == next.T.OID && hasOneSpelling(at.T) && isColumn(same[i], at) &&
 					!slices.ContainsFunc(same, func(y plan.Scalar) bool { return isColumn(y, next) }) {
 					same = append(same, next)
 				}
@@ -135,9 +135,9 @@ func limitText(a *Analysis) string {
 // measure is a measure with all that bounds it, but for where an automatic bound is chosen.
 func (n *normal) measure(m *Measure) string {
 	text := string(m.Kind) + " " + n.values(m)
-	text += fmt.Sprintf(" grid %s rounded %t row [%d, %d] partial [%d, %d] single %t fine %d", m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single, m.Fine)
-	if m.Alone {
-		text += fmt.Sprintf(" about %d", m.Twice())
+	text += fmt.Sprintf(" grid %s rounded %t row [%d, %d] partial [%d, %d] single %t fine %d", m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single, m.Subdivision)
+	if m.HasOwnChoice {
+		text += fmt.Sprintf(" about %d", m.DoubledCentre())
 	}
 	if m.Tree != nil {
 		text += " " + m.Tree.text()

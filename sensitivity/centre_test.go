@@ -12,21 +12,21 @@ func TestTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		end := rapid.OneOf(rapid.Int64Range(-20, 20), rapid.Int64Range(-1<<53, 1<<53))
 		lo, hi := end.Draw(t, "lo"), end.Draw(t, "hi")
-		m := Measure{Kind: CentredSum, Alone: true, RowLo: min(lo, hi), RowHi: max(lo, hi)}
+		m := Measure{Kind: CentredSum, HasOwnChoice: true, RowLo: min(lo, hi), RowHi: max(lo, hi)}
 		x := rapid.OneOf(rapid.Just(m.RowLo), rapid.Just(m.RowHi), rapid.Int64Range(m.RowLo, m.RowHi)).Draw(t, "x")
-		if d := magnitude(2*x - m.Twice()); d > 2*magnitude(x) || d > m.MostOfRow() {
-			t.Fatalf("[%d, %d]: %d counts for %d halves, about %d halves; a row for at most %d", m.RowLo, m.RowHi, x, d, m.Twice(), m.MostOfRow())
+		if d := magnitude(2*x - m.DoubledCentre()); d > 2*magnitude(x) || d > m.MostOfRow() {
+			t.Fatalf("[%d, %d]: %d counts for %d halves, about %d halves; a row for at most %d", m.RowLo, m.RowHi, x, d, m.DoubledCentre(), m.MostOfRow())
 		}
-		if m.Twice() < 0 && m.RowHi >= 0 || m.Twice() > 0 && m.RowLo <= 0 {
-			t.Fatalf("[%d, %d]: about %d halves", m.RowLo, m.RowHi, m.Twice())
+		if m.DoubledCentre() < 0 && m.RowHi >= 0 || m.DoubledCentre() > 0 && m.RowLo <= 0 {
+			t.Fatalf("[%d, %d]: about %d halves", m.RowLo, m.RowHi, m.DoubledCentre())
 		}
 		whole := m
-		whole.Alone = false
-		if middle := whole.Twice(); magnitude(2*x-middle) > 2*magnitude(x) {
+		whole.HasOwnChoice = false
+		if middle := whole.DoubledCentre(); magnitude(2*x-middle) > 2*magnitude(x) {
 			broken++
 		}
-		if magnitude(whole.Twice()) < magnitude(m.Twice()) {
-			t.Fatalf("[%d, %d]: about %d halves, beyond the middle", m.RowLo, m.RowHi, m.Twice())
+		if magnitude(whole.DoubledCentre()) < magnitude(m.DoubledCentre()) {
+			t.Fatalf("[%d, %d]: about %d halves, beyond the middle", m.RowLo, m.RowHi, m.DoubledCentre())
 		}
 	})
 	if broken < 10 {

@@ -22,8 +22,8 @@ const (
 	fineSeconds, fineQuotients = 2, 6
 )
 
-// Ladder lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
-func Ladder(first, last uint64) []uint64 {
+// CandidateBounds lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
+func CandidateBounds(first, last uint64) []uint64 {
 	var out []uint64
 	for t := first; t < last; t *= 2 {
 		out = append(out, t)
@@ -40,11 +40,11 @@ func Ladder(first, last uint64) []uint64 {
 // ladder is taken, the vector of group totals of min(|partial|, Factor t) with the partial's sign differs in at most
 // Limit.PerUnit groups, each by at most Factor t: Analyze's (6) and (7) with the clamp moved to Factor t, which is public once t is released. For the
 // choice, the number of units with a partial beyond t in some group differs by at most 1 for each t, all in the same direction, as a unit is
-// counted once however many groups it is in: noise.Chooser's assumption (1). One t serves both signs of a sum: adding a
+// counted once however many groups it is in: noise.BoundSelector's assumption (1). One t serves both signs of a sum: adding a
 // unit moves a total by at most the larger of two clips, so a smaller one on one side would cut and buy nothing.
 func (z *analyzer) choose(m *Measure, first, last uint64) error {
 	if m.Bound == nil {
-		m.Bound = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
+		m.Bound = &Choice{Edges: CandidateBounds(first, last)} // sortMeasures lists it
 	}
 	edges := m.fitting(m.Bound.Edges)
 	if len(edges) == 0 {
@@ -59,7 +59,7 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 func (m *Measure) atLast() {
 	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
 	m.Hi = int64(m.PerGroup) // fitting
-	if m.Kind == CentredSum && 2*m.RowLo < m.Twice() || m.Kind == SumValues && m.RowLo < 0 {
+	if m.Kind == CentredSum && 2*m.RowLo < m.DoubledCentre() || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
 	}
 }
@@ -82,9 +82,9 @@ func (m *Measure) fitting(edges []uint64) []uint64 {
 	return edges[:n]
 }
 
-// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum that is not Alone its count's, in multiples of the range.
+// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range.
 func (z *analyzer) automatic(m *Measure, row uint64) error {
-	if m.Kind == CentredSum && !m.Alone {
+	if m.Kind == CentredSum && !m.HasOwnChoice {
 		m.Factor = row
 		return z.choose(m, 1, mostRows)
 	}
@@ -153,7 +153,7 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.RowHi = 1 << (uint(t.Len())*8 - 1)
 		m.RowLo = -m.RowHi
 	}
-	if m.Kind == SumValues && z.out.Joined == nil && z.out.Pairs == nil && z.notNegative(m.Arg, g.Filter) {
+	if m.Kind == SumValues && z.out.Joined == nil && z.out.Pairs == nil && z.isNonNegative(m.Arg, g.Filter) {
 		m.RowLo = 0
 	}
 	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
@@ -231,7 +231,7 @@ const (
 )
 
 // norm gives a measure of a statement with Limit.Norm the choice of its norm, in parts of steps, or shares another's: a centred
-// sum that is not Alone is within its range times what its count is, group by group, so its norm is too.
+// sum without a choice of its own is within its range times what its count is, group by group, so its norm is too.
 //
 // Proof: claim: whatever edge C is taken, adding or removing one unit changes the vector of totals by a vector whose norm, L1 or L2 as Limit.Norm says, is at most Factor C. A unit's partials x_g, clamped
 // or not, are functions of its own rows; where their norm n is above Factor C each is replaced by x_g Factor C/r rounded toward zero, for an integer r >= n
@@ -241,13 +241,13 @@ const (
 func (z *analyzer) norm(m *Measure, shared *Choice) error {
 	most, isBounded := m.PerGroup, m.Bound == nil
 	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
-	if !m.BoundsSum() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
-		m.Fine = fineParts
+	if !m.IsSumBounded() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
+		m.Subdivision = fineParts
 	}
-	if most > mostPart/m.Fine {
+	if most > mostPart/m.Subdivision {
 		return tooWide()
 	}
-	if m.Kind == CentredSum && !m.Alone {
+	if m.Kind == CentredSum && !m.HasOwnChoice {
 		if m.Factor == 1 { // the bounds are declared
 			m.Factor = max(1, uint64(m.RowHi-m.RowLo))
 		}
@@ -266,15 +266,15 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		for times = 1; times*times < z.out.Limit.PerUnit; times++ { //nolint:revive // the least whole number from the root on
 		}
 	}
-	hi, last := bits.Mul64(most*m.Fine, times)
+	hi, last := bits.Mul64(most*m.Subdivision, times)
 	if hi != 0 || last > mostSteps {
 		last, isBounded = mostSteps, false
 	}
-	first := m.Fine
-	if m.BoundsSum() && m.Fine == 1 {
+	first := m.Subdivision
+	if m.IsSumBounded() && m.Subdivision == 1 {
 		first = fineStart
 	}
-	m.Bound = &Choice{Edges: Ladder(min(first, last), last)}
+	m.Bound = &Choice{Edges: CandidateBounds(min(first, last), last)}
 	if isBounded {
 		m.Bound.Most = last
 	}

@@ -55,7 +55,7 @@ func (b *body) grouped(s *plan.Subquery, around plan.Rel) *group {
 		}
 		free[c.ID] = true
 	}
-	if s.Kind != plan.ScalarQuery || len(free) == 0 || !touchesPrivate(s.Query) {
+	if s.Kind != plan.ScalarQuery || len(free) == 0 || !hasPrivateTable(s.Query) {
 		return nil
 	}
 	g := &group{}

@@ -18,19 +18,19 @@ import (
 // Proof: claim (2'): each row of a private derived scan is a function of the multiset of rows of one unit, in all private tables, and of public tables, and has
 // that unit's value in its unit column, so that removing a unit removes its rows and changes no other; a public one depends on no private row.
 // (a) An inner aggregate's input is a body of its own, for which (2) to (5) hold: every row has one unit. The unit's column, or what determines it, is
-// among its keys, so that a group has rows of one unit (where it is not named it is one more key); the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
+// among its keys, so that a group has rows of one unit (where it is not named it is one more key); the printed aggregates are functions of the multiset of a group's rows (sqlgen, isUnitDetermined). (b) A set
 // operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
-// rests on it but (6'): that a unit has one row where it is the only key, or the others have one value a unit (ofUnit). Rows of no unit (NULL) are dropped by the statement that reads them (5).
+// rests on it but (6'): that a unit has one row where it is the only key, or the others have one value a unit (isUnitDetermined). Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		r, err := z.publicQuery(r)
-		if err != nil || plainRel(r) {
+		if err != nil || isPlainRel(r) {
 			return r, err
 		}
 		if len(plan.Free(r)) > 0 {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "a derived table that reads the row of a query around it is not supported").At(z.out.Agg.Pos).WithHint("Put the condition into the WHERE of the subquery itself.")
 		}
-		if n, ok := r.(*plan.Join); ok && z.ofLiterals(n) { // each side's groups are known by themselves
+		if n, ok := r.(*plan.Join); ok && z.isFromLiterals(n) { // each side's groups are known by themselves
 			j := *n
 			j.Lateral = false
 			if j.Left, err = z.derive(n.Left); err != nil {
@@ -73,7 +73,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		if n.Lateral && len(plan.Free(n.Right)) > 0 {
 			return z.lateralJoin(n)
 		}
-		if queries(n.On) {
+		if hasSubquery(n.On) {
 			r, err := z.queriesOfJoin(n)
 			if err != nil {
 				return nil, err
@@ -127,8 +127,8 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	return r, nil // a scan, or what collect refuses
 }
 
-// plainRel: nothing but what a body may have anyway.
-func plainRel(r plan.Rel) bool {
+// isPlainRel: nothing but what a body may have anyway.
+func isPlainRel(r plan.Rel) bool {
 	return plan.VisitRels(r, func(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.OneRow, *plan.Filter, *plan.Project:
@@ -206,7 +206,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: -1, MaxRows: in.out.MaxRows}
 	eq := in.classesOf(in.blocks[0])
 	others := slices.DeleteFunc(slices.Clone(n.Keys), func(id plan.ColID) bool { return in.isUnit(eq, id) }) // the person's column is NULL in all rows without a person
-	byKey := in.isComputed() && in.keysDetermineUnit(others, eq, t)                                          // a row without a person is in a group of its own then
+	byKey := in.isComputed() && in.isUnitDeterminedByKeys(others, eq, t)                                     // a row without a person is in a group of its own then
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
 		if t.UnitCol < 0 && !byKey && in.isUnit(eq, id) {
@@ -219,7 +219,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
 		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
-		if !byKey && !in.keysDetermineUnit(n.Keys, eq, t) {
+		if !byKey && !in.isUnitDeterminedByKeys(n.Keys, eq, t) {
 			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
 		z.warn(in.out.Warnings...)
@@ -242,16 +242,16 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	t.Keys = [][]int{key}
 	if len(n.Keys) == 1 && t.UnitCol == 0 {
 		t.MaxRows = 1
-	} else if in.eachOfUnit(n.Keys) { // (c)
+	} else if in.hasOneValuePerUnit(n.Keys) { // (c)
 		t.MaxRows = 1
 		t.Keys = append(t.Keys, []int{t.UnitCol})
 	}
 	return scan, nil
 }
 
-// eachOfUnit reports whether each column has one value a unit, however the unit's value is spelled.
-func (z *analyzer) eachOfUnit(ids []plan.ColID) bool {
-	return oneForm(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) })
+// hasOneValuePerUnit reports whether each column has one value a unit, however the unit's value is spelled.
+func (z *analyzer) hasOneValuePerUnit(ids []plan.ColID) bool {
+	return hasOneSpelling(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.isUnitDetermined(&plan.Col{ID: id, T: z.typeOf(id)}) })
 }
 
 func aggIDs(n *plan.Aggregate) []plan.ColID {
@@ -288,7 +288,7 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, z.base(id))]
 		if c.Type == out.Type {
 			out.Visible, out.Range, out.Domain, out.Step = c.Visible, c.Range, c.Domain, c.Step
-			out.NotNull = c.NotNull && oneForm(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
+			out.NotNull = c.NotNull && hasOneSpelling(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
 		}
 	}
 	return out

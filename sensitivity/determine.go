@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// keysDetermineUnit reports whether rows that agree in the grouping columns belong to one unit. t is the table of the groups: where it is true, its MaxRows may
+// isUnitDeterminedByKeys reports whether rows that agree in the grouping columns belong to one unit. t is the table of the groups: where it is true, its MaxRows may
 // get less, and its Path is the way of the grouping columns to the unit, if they have one.
 //
 // Proof: by the functional dependencies of the database's keys and of the declared ways, in rows that have a unit. (a) A grouping column determines the column that it is, or that it is an injective function of (inverse). (b) Equal columns determine each other.
@@ -16,7 +16,7 @@ import (
 // (e) What determines the row of a table that is never padded determines the unit.
 // Only the answer's meaning rests on it, not privacy: who groups or partitions by these columns adds the unit's column (unitRows, windowRows), which splits no group where the dependencies hold.
 // Of (d), a row that has the unit's column but NULL in another column of the way has no parent: there the unit's column splits the group of NULL, which a warning says.
-func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
+func (z *analyzer) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
 	known := columns{}
 	for _, k := range keys {
 		if c := z.inverse(z.definedBy(k)); c != 0 { // (a)
@@ -181,5 +181,5 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 
 // isMissing reports whether an expression, whose inverse is a column, may be NULL in a row that has a unit.
 func (z *analyzer) isMissing(x plan.Scalar, inverse plan.ColID) bool {
-	return inverse == 0 || z.mayBeNull(x, stored) && !z.isUnit(z.classesOf(z.blocks[0]), inverse)
+	return inverse == 0 || z.canBeNull(x, stored) && !z.isUnit(z.classesOf(z.blocks[0]), inverse)
 }

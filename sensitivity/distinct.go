@@ -12,43 +12,43 @@ import (
 // distinct values, by which an automatic bound is chosen; the total that is released is had from a statement of its own (sqlgen.Distinct).
 const DistinctValues MeasureKind = "distinct values"
 
-// Apart says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
-func (m *Measure) Apart() bool {
-	return !m.Joined && (m.Leafy() || m.Kind == DistinctValues || m.Distinct)
+// NeedsOwnScan says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
+func (m *Measure) NeedsOwnScan() bool {
+	return !m.Joined && (m.IsTree() || m.Kind == DistinctValues || m.Distinct)
 }
 
-// Apart reports that some of what is measured is read apart.
-func (a *Analysis) Apart() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Apart() })
+// NeedsOwnScan reports that some of what is measured is read apart.
+func (a *Analysis) NeedsOwnScan() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.NeedsOwnScan() })
 }
 
-// Alone: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
-func (a *Analysis) Alone() bool {
-	return a.Pairs != nil || a.Apart() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
+// IsNonAdditive: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
+func (a *Analysis) IsNonAdditive() bool {
+	return a.Pairs != nil || a.NeedsOwnScan() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
 }
 
-// apart: some of the aggregates will be read apart; of those no vector is scaled.
-func (z *analyzer) apart() bool {
-	return ofOrder(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
-		return g.Distinct && (g.Fn == plan.Count && !z.ofUnits(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
+// needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
+func (z *analyzer) needsOwnScan() bool {
+	return hasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
+		return g.Distinct && (g.Fn == plan.Count && !z.isUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
 	})
 }
 
-// ofUnits: what is counted is the unit itself.
-func (z *analyzer) ofUnits(g plan.AggItem) bool {
+// isUnitCount: what is counted is the unit itself.
+func (z *analyzer) isUnitCount(g plan.AggItem) bool {
 	id := z.column(g.Arg)
 	if id == 0 {
 		return false
 	}
 	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.Person
 	id = z.base(id)
-	return id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit)
+	return id == unit || eq.same(id, unit) || z.hasAddedEquality(eq, id, unit)
 }
 
 // countDistinct counts units, or the distinct values of anything else.
 func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 	switch {
-	case z.ofUnits(g) && z.isComputed() && z.mayBeNull(g.Arg, stored): // a row without a person is not counted as one
+	case z.isUnitCount(g) && z.isComputed() && z.canBeNull(g.Arg, stored): // a row without a person is not counted as one
 		person := &plan.Is{X: g.Arg, What: "NULL", Not: true}
 		if g.Filter != nil {
 			g.Filter = &plan.Logic{Op: plan.And, Args: []plan.Scalar{g.Filter, person}}
@@ -56,9 +56,9 @@ func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 			g.Filter = person
 		}
 		return z.measure(Measure{Kind: SomeUnits}, g)
-	case z.ofUnits(g) && g.Filter != nil:
+	case z.isUnitCount(g) && g.Filter != nil:
 		return z.measure(Measure{Kind: SomeUnits}, g)
-	case z.ofUnits(g):
+	case z.isUnitCount(g):
 		return z.measure(Measure{Kind: Units}, g)
 	}
 	return z.measure(Measure{Kind: DistinctValues, Arg: g.Arg}, g)
@@ -69,7 +69,7 @@ const fewValues = 4
 
 // fewOf is how many values an expression can have in a unit's rows, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
 func (z *analyzer) fewOf(x plan.Scalar) uint64 {
-	if z.ofUnit(x) {
+	if z.isUnitDetermined(x) {
 		return 1
 	}
 	id, ok := z.onlyColumn(x)

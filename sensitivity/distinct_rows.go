@@ -65,13 +65,13 @@ type distinctSet struct {
 
 // distinctRows finds distinct private rows below filters and projections; nil where there are none, or those are of one unit.
 func (d *divider) distinctRows(r plan.Rel) *distinctSet {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		return nil
 	}
 	switch n := r.(type) {
 	case *plan.Filter:
 		s := d.distinctRows(n.Input)
-		if s == nil || queries(n.Cond) {
+		if s == nil || hasSubquery(n.Cond) {
 			return nil
 		}
 		s.rows = &plan.Filter{Input: s.rows, Cond: n.Cond}
@@ -80,7 +80,7 @@ func (d *divider) distinctRows(r plan.Rel) *distinctSet {
 		return d.distinctRows(n.Input)
 	case *plan.Project:
 		s := d.distinctRows(n.Input)
-		if s == nil || slices.ContainsFunc(n.Items, func(it plan.Item) bool { return queries(it.Expr) }) {
+		if s == nil || slices.ContainsFunc(n.Items, func(it plan.Item) bool { return hasSubquery(it.Expr) }) {
 			return nil
 		}
 		items := slices.Clone(n.Items)
@@ -177,7 +177,7 @@ func (d *divider) ofSets(n *plan.SetOp) *distinctSet {
 			return &plan.Held{Op: plan.And, Parts: []*plan.Held{l, {Op: plan.Not, Parts: []*plan.Held{r}}}}
 		}
 		sides++
-		failed = failed || !touchesPrivate(r) || d.released(r) || len(plan.Free(r)) > 0
+		failed = failed || !hasPrivateTable(r) || d.released(r) || len(plan.Free(r)) > 0
 		p := &plan.Project{Input: r}
 		var made []plan.ColID
 		for _, id := range want {
@@ -208,7 +208,7 @@ func (d *divider) ofSets(n *plan.SetOp) *distinctSet {
 		rename.Items = append(rename.Items, plan.Item{ID: id, Expr: d.col(cols[i])})
 	}
 	rename.Items = append(rename.Items, plan.Item{ID: cols[last], Expr: d.col(cols[last])})
-	if s.rows = rename; unions(held) {
+	if s.rows = rename; isUnion(held) {
 		s.side, s.held = nil, nil
 	}
 	return s
@@ -217,7 +217,7 @@ func (d *divider) ofSets(n *plan.SetOp) *distinctSet {
 // maxSides keeps a statement's text short.
 const maxSides = 16
 
-// unions: any side will do.
-func unions(h *plan.Held) bool {
-	return len(h.Parts) == 0 || h.Op == plan.Or && !slices.ContainsFunc(h.Parts, func(p *plan.Held) bool { return !unions(p) })
+// isUnion: any side will do.
+func isUnion(h *plan.Held) bool {
+	return len(h.Parts) == 0 || h.Op == plan.Or && !slices.ContainsFunc(h.Parts, func(p *plan.Held) bool { return !isUnion(p) })
 }

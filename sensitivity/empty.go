@@ -9,7 +9,7 @@ import (
 
 // WithoutRows is a statement over private rows that has none of them by its form, without its private tables; nil for any other.
 func WithoutRows(q *plan.Query) *plan.Query {
-	if !touchesPrivate(q.Root) {
+	if !hasPrivateTable(q.Root) {
 		return nil
 	}
 	return withoutRows(q)
@@ -24,17 +24,17 @@ func withoutRows(q *plan.Query) *plan.Query {
 	var rel func(r plan.Rel) (plan.Rel, error)
 	rel = func(r plan.Rel) (plan.Rel, error) {
 		switch a, ok := r.(*plan.Aggregate); {
-		case !touchesPrivate(r):
+		case !hasPrivateTable(r):
 			return r, nil
-		case empty(r):
+		case isEmpty(r):
 			return nothing(q, r.Cols()), nil
-		case ok && !overNothing(a):
+		case ok && !isOverEmptyInput(a):
 			return nil, errNotReleased
 		}
 		return plan.MapParts(r, rel, plan.InQueries(rel))
 	}
 	root, err := rel(q.Root)
-	if err != nil || touchesPrivate(root) {
+	if err != nil || hasPrivateTable(root) {
 		return nil
 	}
 	out := *q
@@ -42,8 +42,8 @@ func withoutRows(q *plan.Query) *plan.Query {
 	return &out
 }
 
-// overNothing: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
-func overNothing(a *plan.Aggregate) bool {
+// isOverEmptyInput: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
+func isOverEmptyInput(a *plan.Aggregate) bool {
 	return len(a.Errors) == 0 && !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
 }
 
@@ -56,35 +56,35 @@ func nothing(q *plan.Query, cols []plan.ColID) plan.Rel {
 	return &plan.Filter{Input: &plan.Project{Input: &plan.OneRow{}, Items: items}, Cond: &plan.Const{Value: false, T: sqltype.Bool}}
 }
 
-// empty: a relation has no rows by its form. The default claims nothing.
-func empty(r plan.Rel) bool {
+// isEmpty: a relation has no rows by its form. The default claims nothing.
+func isEmpty(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.Limit:
 		c, ok := wholeNumber(n.Count)
-		return ok && c == 0 && !n.Ties || empty(n.Input)
+		return ok && c == 0 && !n.Ties || isEmpty(n.Input)
 	case *plan.Filter:
-		return neverTrue(n.Cond) || empty(n.Input)
+		return isNeverTrue(n.Cond) || isEmpty(n.Input)
 	case *plan.Project, *plan.Sort, *plan.Distinct, *plan.DistinctOn, *plan.Window:
-		return empty(plan.Inputs(r)[0])
+		return isEmpty(plan.Inputs(r)[0])
 	case *plan.Aggregate:
-		return len(n.Keys) > 0 && n.Sets == nil && empty(n.Input)
+		return len(n.Keys) > 0 && n.Sets == nil && isEmpty(n.Input)
 	case *plan.Join:
-		return n.Kind != plan.FullJoin && empty(n.Left) || n.Kind == plan.InnerJoin && (empty(n.Right) || n.On != nil && neverTrue(n.On))
+		return n.Kind != plan.FullJoin && isEmpty(n.Left) || n.Kind == plan.InnerJoin && (isEmpty(n.Right) || n.On != nil && isNeverTrue(n.On))
 	case *plan.SetOp:
 		switch n.Op {
 		case "UNION":
-			return empty(n.Left) && empty(n.Right)
+			return isEmpty(n.Left) && isEmpty(n.Right)
 		case "INTERSECT":
-			return empty(n.Left) || empty(n.Right)
+			return isEmpty(n.Left) || isEmpty(n.Right)
 		case "EXCEPT":
-			return empty(n.Left)
+			return isEmpty(n.Left)
 		}
 	}
 	return false
 }
 
-// neverTrue: a condition of constants is false or NULL.
-func neverTrue(x plan.Scalar) bool {
+// isNeverTrue: a condition of constants is false or NULL.
+func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value != true
@@ -94,7 +94,7 @@ func neverTrue(x plan.Scalar) bool {
 	case *plan.Logic:
 		some, all := false, true
 		for _, a := range n.Args {
-			never := neverTrue(a)
+			never := isNeverTrue(a)
 			some, all = some || never, all && never
 		}
 		return n.Op == plan.And && some || n.Op == plan.Or && all

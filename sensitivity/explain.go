@@ -17,8 +17,8 @@ type Bounds struct {
 	Chosen     []uint64 // the edge that was released for each; nil: none yet
 }
 
-// told is an analysis that is explained.
-type told struct {
+// explainer is an analysis that is explained.
+type explainer struct {
 	*Analysis
 	Bounds
 }
@@ -30,7 +30,7 @@ func (l Line) String() string { return l.Key + ": " + l.Words }
 
 // Explain says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
 func Explain(analysis *Analysis, bounds Bounds) []Line {
-	a := told{analysis, bounds}
+	a := explainer{analysis, bounds}
 	if a.Class != Private {
 		return []Line{{"Public", "exact and free"}}
 	}
@@ -42,7 +42,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	if a.Pairs != nil {
 		say("Units", "%s and %s: a row belongs to one of each", a.unitName(a.Pairs.Cols[0]), a.unitName(a.Pairs.Cols[1]))
 	} else {
-		say("Unit", "%s", a.unitWords())
+		say("Unit", "%s", a.unitText())
 	}
 	if s := a.Split; s.Salt != "" && s.Rest {
 		say("Part of the units", "all but the %g that a model was trained on, by a keyed hash", s.Fraction)
@@ -87,8 +87,8 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	return lines
 }
 
-// unitWords say who is protected.
-func (a *Analysis) unitWords() string {
+// unitText says who is protected.
+func (a *Analysis) unitText() string {
 	name := a.unitName(a.Body.Person)
 	without := "no person"
 	if len(a.UnitElse) > 0 {
@@ -134,11 +134,11 @@ func (a *Analysis) sourcesWhy() string {
 	return strings.Join(why, " x ")
 }
 
-func (a told) measureLine(m Measure) string {
+func (a explainer) measureLine(m Measure) string {
 	line := a.partLine(m)
 	switch {
 	case a.Limit.Norm == 0:
-	case m.Kind == CentredSum && !m.Alone:
+	case m.Kind == CentredSum && !m.HasOwnChoice:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	default:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Bound.Index+1, a.span(m.Bound))
@@ -156,7 +156,7 @@ func halfSteps[N int64 | uint64](m Measure, n N) string {
 }
 
 // partLine says what a unit's part in one group is.
-func (a told) partLine(m Measure) string {
+func (a explainer) partLine(m Measure) string {
 	if a.Limit.Norm > 0 {
 		m.Bound = nil
 	}
@@ -206,10 +206,10 @@ func (a told) partLine(m Measure) string {
 			of = "distinct values' "
 		}
 		line = fmt.Sprintf("sum of %sdistances from the middle of [%s, %s]", of, at(m.RowLo), at(m.RowHi))
-		if m.Alone {
+		if m.HasOwnChoice {
 			line = fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
-			if m.Twice() != 0 {
-				line += fmt.Sprintf(", each less %s", halfSteps(m, m.Twice()))
+			if m.DoubledCentre() != 0 {
+				line += fmt.Sprintf(", each less %s", halfSteps(m, m.DoubledCentre()))
 			}
 		}
 		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
@@ -224,7 +224,7 @@ func (a told) partLine(m Measure) string {
 	switch {
 	case a.Pairs != nil:
 		return line + fmt.Sprintf(", as a flow in which a unit passes at most what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
-	case m.Bound != nil && m.Kind == CentredSum && !m.Alone:
+	case m.Bound != nil && m.Kind == CentredSum && !m.HasOwnChoice:
 		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	case m.Bound != nil:
 		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
@@ -243,7 +243,7 @@ func (a *Analysis) filterText(m Measure) string {
 }
 
 // span says which edges a choice is among, or which one it was.
-func (a told) span(c *Choice) string {
+func (a explainer) span(c *Choice) string {
 	if a.Chosen != nil {
 		return "it was " + a.Edge(c, a.Chosen[c.Index]).String()
 	}
@@ -257,8 +257,8 @@ func (a told) span(c *Choice) string {
 	return fmt.Sprintf("%d edges from %s to %s", n, a.Edge(c, c.Edges[0]), a.Edge(c, c.Edges[n-1]))
 }
 
-// OfTimes reports that a measure's values are made of dates, times or intervals.
-func (a *Analysis) OfTimes(m Measure) (is bool) {
+// HasTimes reports that a measure's values are made of dates, times or intervals.
+func (a *Analysis) HasTimes(m Measure) (is bool) {
 	defs := map[plan.ColID]plan.Scalar{}
 	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
 		if p, ok := r.(*plan.Project); ok {
@@ -282,7 +282,7 @@ func (a *Analysis) OfTimes(m Measure) (is bool) {
 
 // Step is what the measure's noise and clips count, in its own units: a part of its grid, or of half of it.
 func (m *Measure) Step() decimal.Decimal {
-	step := m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine)))
+	step := m.Grid.Div(decimal.NewFromUint64(max(1, m.Subdivision)))
 	if m.Kind == CentredSum {
 		step = step.Div(decimal.NewFromInt(2))
 	}

@@ -69,7 +69,7 @@ func (m *Multiplicity) before(o *Multiplicity) bool {
 // multiplicity is a public scan's, beside the scans that are determined. Most is 0 where it is not known.
 func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*Multiplicity, error) {
 	m := &Multiplicity{scan: s}
-	if z.keyDetermined(s, determined) {
+	if z.isKeyDetermined(s, determined) {
 		m.Most = 1
 		return m, nil
 	}

@@ -13,7 +13,7 @@ func privateWay(r plan.Rel) []plan.Rel {
 		out = append(out, r)
 		var next plan.Rel
 		for _, in := range plan.Inputs(r) {
-			if !touchesPrivate(in) {
+			if !hasPrivateTable(in) {
 				continue
 			}
 			if next != nil {
@@ -26,8 +26,8 @@ func privateWay(r plan.Rel) []plan.Rel {
 	return out
 }
 
-// rowsThemselves: a way (privateWay) ends at a table whose rows are chosen, ordered and computed with alone.
-func rowsThemselves(way []plan.Rel) bool {
+// returnsRawRows: a way (privateWay) ends at a table whose rows are chosen, ordered and computed with alone.
+func returnsRawRows(way []plan.Rel) bool {
 	_, table := way[len(way)-1].(*plan.Scan)
 	return table && !slices.ContainsFunc(way[:len(way)-1], func(r plan.Rel) bool {
 		switch r.(type) {
@@ -38,8 +38,8 @@ func rowsThemselves(way []plan.Rel) bool {
 	})
 }
 
-// readsTable: what is no known node reads one.
-func readsTable(r plan.Rel) bool {
+// hasTable: what is no known node reads one.
+func hasTable(r plan.Rel) bool {
 	return !plan.VisitRels(r, func(r plan.Rel) bool {
 		switch r.(type) {
 		case *plan.OneRow, *plan.Values, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.SetOp, *plan.DistinctOn, *plan.Window:

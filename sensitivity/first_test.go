@@ -32,7 +32,7 @@ func TestShowsFirst(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		if got, ok := p.ShowsFirst(); got != want && ok || ok != (want.Rows > 0) {
+		if got, ok := p.NoisyRowChoice(); got != want && ok || ok != (want.Rows > 0) {
 			t.Errorf("%s: %+v, %t", sql, got, ok)
 		}
 	}

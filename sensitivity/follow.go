@@ -46,7 +46,7 @@ func (z *analyzer) follow() error {
 		of := whole[z.scalarText(m.Arg)]
 		at := slices.IndexFunc(of, func(i int) bool {
 			o := &ms[i]
-			return o.Kind == m.Kind && o.Fine == m.Fine && o.Grid.Equal(m.Grid) && oneLadder(o.Bound.Edges, m.Bound.Edges)
+			return o.Kind == m.Kind && o.Subdivision == m.Subdivision && o.Grid.Equal(m.Grid) && isPrefix(o.Bound.Edges, m.Bound.Edges)
 		})
 		if at < 0 {
 			continue
@@ -73,8 +73,8 @@ func (z *analyzer) follow() error {
 	return nil
 }
 
-// oneLadder: the shorter one is the longer one's beginning.
-func oneLadder(a, b []uint64) bool {
+// isPrefix: the shorter one is the longer one's beginning.
+func isPrefix(a, b []uint64) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
 }

@@ -26,7 +26,7 @@ func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
 		case nil:
 			return 0, true
 		case decimal.Decimal:
-			return max(0, -trimmed(v).Exponent()), summable(v)
+			return max(0, -trimmed(v).Exponent()), isSummable(v)
 		}
 		return 0, false
 	case *plan.Col:

@@ -32,7 +32,7 @@ func (b *body) over(a *plan.Aggregate) (*plan.Aggregate, error) {
 
 func (b *body) rel(r plan.Rel) (plan.Rel, error) {
 	switch {
-	case !touchesPrivate(r):
+	case !hasPrivateTable(r):
 		return r, nil
 	case b.released(r) && len(plan.Free(r)) == 0:
 		return b.rows(r)
@@ -69,7 +69,7 @@ func (b *body) scalar(x plan.Scalar) (plan.Scalar, error) {
 				return nil, err
 			}
 		}
-		if s.Kind == plan.ScalarQuery && touchesPrivate(s.Query) && b.released(s.Query) && len(s.Free()) == 0 {
+		if s.Kind == plan.ScalarQuery && hasPrivateTable(s.Query) && b.released(s.Query) && len(s.Free()) == 0 {
 			return b.value(s)
 		}
 		var err error
@@ -96,7 +96,7 @@ func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: c.Name, Type: c.Type, Visible: true})
 		types = append(types, c.Type)
 	}
-	if key := keyOf(r); (len(key) > 0 || oneRow(r)) && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
+	if key := keyOf(r); (len(key) > 0 || hasOneRow(r)) && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
 		var places []int
 		for _, id := range key {
 			places = append(places, slices.Index(cols, id))

@@ -18,7 +18,7 @@ func (j *joining) build() (all []plan.Scalar, err error) {
 		read[c] = true
 	}
 	for _, p := range j.list {
-		if err := j.leaf(p, read); err != nil {
+		if err := j.sideOf(p, read); err != nil {
 			return nil, err
 		}
 	}
@@ -31,7 +31,7 @@ func (j *joining) build() (all []plan.Scalar, err error) {
 	for _, p := range j.list[1:] {
 		join := &plan.Join{Kind: plan.InnerJoin, Left: rel, Right: p.rel, Pos: -1}
 		left = slices.DeleteFunc(left, func(x plan.Scalar) bool {
-			own := !queries(x) && j.within(x, join.Cols())
+			own := !hasSubquery(x) && j.within(x, join.Cols())
 			if own {
 				join.On = and(join.On, x)
 			}
@@ -63,7 +63,7 @@ func (j *joining) within(x plan.Scalar, cols []plan.ColID) bool {
 // share gives each leaf the conditions that read it alone, and gives those that are left.
 func (j *joining) share() (left []plan.Scalar) {
 	for _, x := range j.blocks[0].conds {
-		if queries(x) {
+		if hasSubquery(x) {
 			left = append(left, x)
 			continue
 		}
@@ -72,10 +72,10 @@ func (j *joining) share() (left []plan.Scalar) {
 			left = append(left, x)
 			continue
 		}
-		var of *part
+		var of *joinSide
 		alone := true
 		plan.VisitCols(y, func(c *plan.Col) {
-			at := slices.IndexFunc(j.list, func(p *part) bool { return p.has(j.owner[c.ID]) })
+			at := slices.IndexFunc(j.list, func(p *joinSide) bool { return p.hasScan(j.owner[c.ID]) })
 			alone = alone && at >= 0 && (of == nil || of == j.list[at])
 			if at >= 0 {
 				of = j.list[at]
@@ -101,7 +101,7 @@ func (j *joining) expanded(x plan.Scalar) (plan.Scalar, bool) {
 	expand = func(x plan.Scalar) plan.Scalar {
 		return plan.Substitute(x, func(c *plan.Col) plan.Scalar {
 			d, defined := j.defs[c.ID]
-			if nodes++; nodes > mostExpanded || defined && queries(d.expr) {
+			if nodes++; nodes > mostExpanded || defined && hasSubquery(d.expr) {
 				ok = false
 				return c
 			}
@@ -169,8 +169,8 @@ func (j *joining) reads(left []plan.Scalar) (read map[plan.ColID]bool, items [][
 	return read, items
 }
 
-// leaf makes a leaf's relation and its table of the formula (J1), (J2), (J4).
-func (j *joining) leaf(p *part, read map[plan.ColID]bool) error {
+// sideOf makes a leaf's relation and its table of the formula (J1), (J2), (J4).
+func (j *joining) sideOf(p *joinSide, read map[plan.ColID]bool) error {
 	var rel plan.Rel
 	scans := make([]*plan.Scan, 0, len(p.scans))
 	var conds []plan.Scalar
@@ -221,7 +221,7 @@ func (j *joining) leaf(p *part, read map[plan.ColID]bool) error {
 }
 
 // sameUnit are the equalities that (3) rests on and that the leaf's own conditions do not say: the statement may say them by way of other tables.
-func (j *joining) sameUnit(p *part, conds []plan.Scalar) (out []plan.Scalar) {
+func (j *joining) sameUnit(p *joinSide, conds []plan.Scalar) (out []plan.Scalar) {
 	say := func(a, b plan.ColID) {
 		if eq := equalIn(append(slices.Clone(conds), out...)); !eq.same(a, b) {
 			x := j.equal(a, b)
@@ -262,8 +262,8 @@ func equalIn(conds []plan.Scalar) classes {
 }
 
 // unique notes the keys of a leaf (J4): a key of one scan, from which equalities of the leaf lead to a key of each other scan.
-func (p *part) unique(j *joining, scans []*plan.Scan, eq classes) {
-	p.table = &elastic.Table{Name: p.name, Rows: p.rows}
+func (p *joinSide) unique(j *joining, scans []*plan.Scan, eq classes) {
+	p.side = &elastic.Side{Name: p.name, Rows: p.rows}
 	for _, s := range scans {
 		if j.owner[s.Columns[0]] == nil { // of a hidden path: no key of the formula's
 			continue
@@ -276,7 +276,7 @@ func (p *part) unique(j *joining, scans []*plan.Scan, eq classes) {
 			for _, c := range k {
 				names = append(names, j.columnName(p, s.Columns[c]))
 			}
-			p.table.Unique = append(p.table.Unique, names)
+			p.side.Unique = append(p.side.Unique, names)
 		}
 	}
 }
@@ -307,6 +307,6 @@ func reaches(scans []*plan.Scan, from *plan.Scan, eq classes) bool {
 
 // columnOf is a column of the formula.
 func (j *joining) columnOf(id plan.ColID) elastic.Column {
-	at := slices.IndexFunc(j.list, func(p *part) bool { return p.has(j.owner[id]) })
-	return elastic.Column{Table: j.list[at].table, Name: j.columnName(j.list[at], id)}
+	at := slices.IndexFunc(j.list, func(p *joinSide) bool { return p.hasScan(j.owner[id]) })
+	return elastic.Column{Side: j.list[at].side, Name: j.columnName(j.list[at], id)}
 }

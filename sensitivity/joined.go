@@ -16,29 +16,29 @@ import (
 // Joined is of a statement whose rows are joined off the unit: one unit changes more than its own rows, as many as Formula says, or Weighted. Its Body has no UnitCol, and its measures are of rows (Measure.Single).
 type Joined struct {
 	Formula     *elastic.Formula // nil: nothing is measured, or it is Weighted
-	Frequencies []Frequent       // one for each of Formula.Frequencies
+	Frequencies []KeyFrequency   // one for each of Formula.Frequencies
 	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
 	Weighted    *Pairing         // joined rows are counted by weights; nil: each is one
 	Counted     *Pairing         // nothing is asked but how many joined rows there are, which weights would answer too, with another number; nil: more is, or they are weighted
-	Leaves      []Leaflet        // what is joined, in the order of the joins: for EXPLAIN
+	Sides       []JoinSide       // what is joined, in the order of the joins: for EXPLAIN
 }
 
-// Frequent is how often, at most, one value of the columns occurs in a leaf: in the rows of one part of the joins, capped and filtered.
-type Frequent struct {
-	Leaf    plan.Rel
+// KeyFrequency is how often, at most, one value of the columns occurs in a leaf: in the rows of one part of the joins, capped and filtered.
+type KeyFrequency struct {
+	Side    plan.Rel
 	Columns []plan.ColID
 }
 
-// Leaflet tells of a leaf: the scans of one unit's rows that are joined on the unit, or a public table.
-type Leaflet struct {
+// JoinSide tells of a leaf: the scans of one unit's rows that are joined on the unit, or a public table.
+type JoinSide struct {
 	Name string
 	Rows uint64 // of one unit, at most; 0: public
 	Why  string // where Rows comes from
 	Cut  string // how many rows with one value of a key are kept; "": all
 }
 
-// part is a leaf while a statement is analysed.
-type part struct {
+// joinSide is a leaf while a statement is analysed.
+type joinSide struct {
 	scans []*scanInfo
 	conds []plan.Scalar // the statement's that read it alone, over its scans' columns
 	unit  plan.ColID    // 0: public
@@ -48,14 +48,14 @@ type part struct {
 	rel   plan.Rel
 	name  string
 	names map[plan.ColID]string // of columns in the formula
-	table *elastic.Table
+	side  *elastic.Side
 	cuts  []*keyCap // none: all rows are kept
 }
 
-func (p *part) has(s *scanInfo) bool { return slices.Contains(p.scans, s) }
+func (p *joinSide) hasScan(s *scanInfo) bool { return slices.Contains(p.scans, s) }
 
 // called names a leaf as no other one of the list is.
-func (p *part) called(list []*part) string {
+func (p *joinSide) called(list []*joinSide) string {
 	var names []string
 	for _, s := range p.scans {
 		names = append(names, s.name())
@@ -64,14 +64,14 @@ func (p *part) called(list []*part) string {
 	if len(names) > 1 {
 		name = "(" + strings.Join(names, ", ") + ")"
 	}
-	for n := 2; slices.ContainsFunc(list, func(o *part) bool { return o.name == name }); n++ {
+	for n := 2; slices.ContainsFunc(list, func(o *joinSide) bool { return o.name == name }); n++ {
 		name = fmt.Sprintf("%s (%d)", strings.TrimSuffix(name, fmt.Sprintf(" (%d)", n-1)), n)
 	}
 	return name
 }
 
 // columnName is how the formula calls a column: with its scan's name where the leaf has several. Each column has a name of its own.
-func (j *joining) columnName(p *part, id plan.ColID) string {
+func (j *joining) columnName(p *joinSide, id plan.ColID) string {
 	if name, ok := p.names[id]; ok {
 		return name
 	}
@@ -89,7 +89,7 @@ func (j *joining) columnName(p *part, id plan.ColID) string {
 }
 
 // column is a leaf's column by its name in the formula.
-func (p *part) column(name string) plan.ColID {
+func (p *joinSide) column(name string) plan.ColID {
 	for id, n := range p.names {
 		if n == name {
 			return id
@@ -104,7 +104,7 @@ func (p *part) column(name string) plan.ColID {
 //
 //	(J0) Without an aggregate there is no formula, and nothing to be bounded: no total is read, and the groups are public (knownGroups; min_people, which would count people, is refused by joinable), so the release follows from policy and statement alone.
 //	(J1) A leaf is the scans of one component: in each of its rows all scans are of one unit (Analyze's (3), whose equalities are printed inside the leaf, whatever way the statement says them), which its unit column has; rows without one are dropped. Or it is a public scan.
-//	(J2) A unit has at most m rows in a leaf: keys of the database say that it has one, or the print keeps m (plan.Capped by the unit, in an order of these rows' own columns). So with a unit its own rows in the leaf come and go, at most m, and no other's: what elastic.Table calls Rows.
+//	(J2) A unit has at most m rows in a leaf: keys of the database say that it has one, or the print keeps m (plan.Capped by the unit, in an order of these rows' own columns). So with a unit its own rows in the leaf come and go, at most m, and no other's: what elastic.Side calls Rows.
 //	(J3) Between leaves there are inner joins alone, and each leaf after the first has a column that equals one of a leaf before it, in every row. Every row of the body is one row of each leaf, for which all equalities of the elastic tree hold; what else is asked of it (conditions, computed columns, keys) is a function of that
 //	     combination and of public tables. So a row that only one body has is one that only one tree's result has, and elastic.Rows counts those.
 //	(J4) What is called unique is so in every database: the columns hold a key of some scan, from which the leaf's own equalities lead to a key of each other scan.
@@ -125,7 +125,7 @@ func (z *analyzer) joinedBody() error {
 		}
 	}
 	j := newJoining(z)
-	if err := j.parts(); err != nil {
+	if err := j.findSides(); err != nil {
 		return err
 	}
 	if len(j.list) > mostJoined || !j.pairs() {
@@ -150,14 +150,14 @@ func (z *analyzer) joinedBody() error {
 	out := &Joined{}
 	z.out.Joined = out
 	for _, p := range j.list {
-		l := Leaflet{Name: p.name, Rows: p.rows, Why: p.why}
+		l := JoinSide{Name: p.name, Rows: p.rows, Why: p.why}
 		for i, c := range p.cuts {
 			if i > 0 {
 				l.Cut += "; "
 			}
 			l.Cut += c.String()
 		}
-		out.Leaves = append(out.Leaves, l)
+		out.Sides = append(out.Sides, l)
 	}
 	pairing, no := j.pairing(left)
 	if z.opts.Weighted {
@@ -186,8 +186,8 @@ func (j *joining) bounded(out *Joined) (err error) {
 		return manyJoined(j.out.Agg.Pos)
 	}
 	for _, q := range out.Formula.Frequencies {
-		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]
-		fr := Frequent{Leaf: p.rel}
+		p := j.list[slices.IndexFunc(j.list, func(p *joinSide) bool { return p.side == q.Side })]
+		fr := KeyFrequency{Side: p.rel}
 		for _, name := range q.Columns {
 			fr.Columns = append(fr.Columns, p.column(name))
 		}
@@ -238,7 +238,7 @@ func (z *analyzer) joinable() error {
 	var bad *plan.Subquery
 	look := func(x plan.Scalar) {
 		plan.VisitQueries(x, func(s *plan.Subquery) bool {
-			if touchesPrivate(s.Query) {
+			if hasPrivateTable(s.Query) {
 				bad = s
 			}
 			return bad == nil
@@ -265,7 +265,7 @@ type joining struct {
 	*analyzer
 	eq   classes
 	same []plan.ColID // scans' columns that others are known to equal, in the order of the scans
-	list []*part      // in the order of the joins, once it is known
+	list []*joinSide  // in the order of the joins, once it is known
 	link []equality   // of columns of two leaves, each both ways, in the order of the scans
 }
 
@@ -285,12 +285,12 @@ func newJoining(z *analyzer) *joining {
 	return j
 }
 
-// parts finds the leaves, their conditions, and how many rows of a unit each has (J1), (J2).
-func (j *joining) parts() error {
+// findSides finds the leaves, their conditions, and how many rows of a unit each has (J1), (J2).
+func (j *joining) findSides() error {
 	for _, s := range j.scans {
-		at := slices.IndexFunc(j.list, func(p *part) bool { return s.private() && p.scans[0].private() && p.scans[0].comp == s.comp })
+		at := slices.IndexFunc(j.list, func(p *joinSide) bool { return s.private() && p.scans[0].private() && p.scans[0].comp == s.comp })
 		if at < 0 {
-			j.list, at = append(j.list, &part{names: map[plan.ColID]string{}}), len(j.list)
+			j.list, at = append(j.list, &joinSide{names: map[plan.ColID]string{}}), len(j.list)
 		}
 		j.list[at].scans = append(j.list[at].scans, s)
 	}
@@ -308,18 +308,18 @@ func (j *joining) parts() error {
 }
 
 // rowsOf is how many rows of a unit a leaf keeps (J2).
-func (j *joining) rowsOf(p *part) error {
+func (j *joining) rowsOf(p *joinSide) error {
 	var why []string
 	keyed, units := true, 0
 	for _, s := range p.scans {
-		keyed = keyed && uniqueUnit(s.scan.Table) && s.path == nil
+		keyed = keyed && hasUniqueUnit(s.scan.Table) && s.path == nil
 		if s.unit != 0 {
 			p.unit = s.unit
 			units++
 		}
 		switch t := s.scan.Table; {
 		case s.determined(p.scans):
-		case uniqueUnit(t):
+		case hasUniqueUnit(t):
 			why = append(why, "one row a unit in "+t.Name)
 		case t.MaxRows > 0:
 			why = append(why, fmt.Sprintf("max_rows_per_unit %d of %s", t.MaxRows, t.Name))
@@ -351,8 +351,8 @@ func (j *joining) rowsOf(p *part) error {
 // order puts the leaves so that each has an equality with those before it (J3): public ones that are joined by a unique key as soon as they can be, which add nothing, then what comes first.
 func (j *joining) order() error {
 	rest := j.list
-	at := slices.IndexFunc(rest, func(p *part) bool { return p.unit != 0 })
-	done := []*part{rest[at]}
+	at := slices.IndexFunc(rest, func(p *joinSide) bool { return p.unit != 0 })
+	done := []*joinSide{rest[at]}
 	rest = slices.Delete(slices.Clone(rest), at, at+1)
 	for len(rest) > 0 {
 		next, unique := -1, false
@@ -376,7 +376,7 @@ func (j *joining) order() error {
 }
 
 // uniqueScan: a public scan's columns hold one of its keys.
-func (p *part) uniqueScan(columns []plan.ColID) bool {
+func (p *joinSide) uniqueScan(columns []plan.ColID) bool {
 	s := p.scans[0].scan
 	return slices.ContainsFunc(s.Table.Keys, func(k []int) bool {
 		return len(k) > 0 && !slices.ContainsFunc(k, func(c int) bool { return !slices.Contains(columns, s.Columns[c]) })
@@ -384,7 +384,7 @@ func (p *part) uniqueScan(columns []plan.ColID) bool {
 }
 
 // with are the columns of a leaf that equal columns of others (J5).
-func (j *joining) with(p *part, others []*part) (out []plan.ColID) {
+func (j *joining) with(p *joinSide, others []*joinSide) (out []plan.ColID) {
 	for _, e := range j.equalColumns(p, others) {
 		if !slices.Contains(out, e.a) {
 			out = append(out, e.a)
@@ -408,7 +408,7 @@ func (j *joining) pairs() bool {
 	of := func(c plan.ColID) kin { return kin{j.eq.find(c), keyKind(j.typeOf(c))} }
 	all, in := map[kin][]plan.ColID{}, map[kin]map[int]int{}
 	for _, c := range j.same {
-		if joinKey(j.typeOf(c)) {
+		if isJoinKeyType(j.typeOf(c)) {
 			k := of(c)
 			if all[k] = append(all[k], c); in[k] == nil {
 				in[k] = map[int]int{}
@@ -439,18 +439,18 @@ func (j *joining) pairs() bool {
 }
 
 // equalColumns are the pairs of a leaf's columns and those of others, of j.link.
-func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
+func (j *joining) equalColumns(p *joinSide, others []*joinSide) (out []equality) {
 	for _, e := range j.link {
-		if p.has(j.owner[e.a]) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[e.b]) }) {
+		if p.hasScan(j.owner[e.a]) && slices.ContainsFunc(others, func(o *joinSide) bool { return o.hasScan(j.owner[e.b]) }) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// joinKeys: values of either type that equal one value of the other are one group of GROUP BY, in both backends (J5): there is one equality of whole numbers of all widths, and one of text and varchar, which the frequencies' groups have too.
-func joinKeys(a, b sqltype.Type) bool {
-	return joinKey(a) && joinKey(b) && keyKind(a) == keyKind(b)
+// isJoinKeyPair: values of either type that equal one value of the other are one group of GROUP BY, in both backends (J5): there is one equality of whole numbers of all widths, and one of text and varchar, which the frequencies' groups have too.
+func isJoinKeyPair(a, b sqltype.Type) bool {
+	return isJoinKeyType(a) && isJoinKeyType(b) && keyKind(a) == keyKind(b)
 }
 
 // keyKind is one type for all that have one equality.
@@ -464,13 +464,13 @@ func keyKind(t sqltype.Type) sqltype.OID {
 	return t.OID
 }
 
-// joinKey: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).
-func joinKey(t sqltype.Type) bool {
-	return oneForm(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
+// isJoinKeyType: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).
+func isJoinKeyType(t sqltype.Type) bool {
+	return hasOneSpelling(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
 }
 
 // unjoined refuses leaves that no equality of columns joins, or none that may be a key.
-func (j *joining) unjoined(done, rest []*part) error {
+func (j *joining) unjoined(done, rest []*joinSide) error {
 	s, p := rest[0].scans[0], done[len(done)-1].scans[0]
 	refuse := func(format string, args ...any) *sqlerr.Error {
 		err := sqlerr.New(sqlerr.JoinOffUnit, format, args...).At(s.scan.Pos)
@@ -482,7 +482,7 @@ func (j *joining) unjoined(done, rest []*part) error {
 	for _, r := range rest {
 		for _, a := range j.same {
 			for _, b := range j.same {
-				if !joinKey(j.typeOf(a)) && r.has(j.owner[a]) && slices.ContainsFunc(done, func(o *part) bool { return o.has(j.owner[b]) }) && j.eq.same(a, b) {
+				if !isJoinKeyType(j.typeOf(a)) && r.hasScan(j.owner[a]) && slices.ContainsFunc(done, func(o *joinSide) bool { return o.hasScan(j.owner[b]) }) && j.eq.same(a, b) {
 					at := j.owner[a]
 					return refuse("nothing joins %s with the other tables but an equality of %s, and %s are no key of a join off the privacy unit: equal ones may be spelled in several ways", at.name(), at.column(slices.Index(at.scan.Columns, a)), j.typeOf(a)).
 						WithHint("Join it by = of a column of each of another type too: whole numbers, numeric, text, boolean, dates or times; or join the tables on the privacy unit.")

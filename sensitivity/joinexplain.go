@@ -6,12 +6,12 @@ import (
 )
 
 // joinedLines are Explain's of rows that are joined off the unit.
-func (a told) joinedLines() []Line {
+func (a explainer) joinedLines() []Line {
 	var lines []Line
 	say := func(key, format string, args ...any) { lines = append(lines, Line{key, fmt.Sprintf(format, args...)}) }
 	j := a.Joined
 	say("Unit", "of a row several: tables are joined off the privacy unit")
-	for i, l := range j.Leaves {
+	for i, l := range j.Sides {
 		switch {
 		case l.Rows == 0 && l.Cut != "":
 			say(fmt.Sprintf("Joined %d", i+1), "%s: public; %s", l.Name, l.Cut)
@@ -65,7 +65,7 @@ func (j *Joined) formulaLines(say func(key, format string, args ...any)) {
 }
 
 // rowLine says what one joined row adds, and what bounds them all.
-func (a told) rowLine(m Measure) string {
+func (a explainer) rowLine(m Measure) string {
 	line, _, _ := strings.Cut(a.partLine(m), "; a unit")
 	if m.Bound == nil {
 		return fmt.Sprintf("%s; one unit changes all groups together by at most %s", line, a.inGrid(m, m.PerGroup))
@@ -78,7 +78,7 @@ func (a told) rowLine(m Measure) string {
 }
 
 // inGrid is a number of a measure's steps.
-func (a told) inGrid(m Measure, n uint64) string {
+func (a explainer) inGrid(m Measure, n uint64) string {
 	if m.Kind == CentredSum {
 		return halfSteps(m, n)
 	}

@@ -31,16 +31,16 @@ const (
 	AnyOffUnit
 )
 
-// OfCap: what is chosen is how many groups of a unit count.
-func (c *Choice) OfCap() bool { return c.By == ByUnits && c.Measure < 0 }
+// IsCap: what is chosen is how many groups of a unit count.
+func (c *Choice) IsCap() bool { return c.By == ByUnits && c.Measure < 0 }
 
-// Anew: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
-func (a *Analysis) Anew() bool {
-	return a.Trees() || a.Smoothed()
+// NeedsFreshRelease: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
+func (a *Analysis) NeedsFreshRelease() bool {
+	return a.HasTrees() || a.IsSmoothed()
 }
 
-// ScaleLadder lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.
-func ScaleLadder() []uint64 { return elastic.Ladder(dp.MaxSensitivity) }
+// CandidateScales lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.
+func CandidateScales() []uint64 { return elastic.CandidateBounds(dp.MaxSensitivity) }
 
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
 func (z *analyzer) scaled() error {
@@ -52,7 +52,7 @@ func (z *analyzer) scaled() error {
 		z.steady = max(1, z.steady)
 		return nil
 	}
-	z.smooth = &Choice{By: BySmooth, Measure: -1, Edges: ScaleLadder()}
+	z.smooth = &Choice{By: BySmooth, Measure: -1, Edges: CandidateScales()}
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 func (z *analyzer) groups() error {
 	a := z.out
 	for i, k := range a.Agg.Keys {
-		a.Keys = append(a.Keys, Key{Col: k, Type: z.typeOf(k), OfUnit: z.ofUnit(&plan.Col{ID: k, T: z.typeOf(k)})})
+		a.Keys = append(a.Keys, Key{Col: k, Type: z.typeOf(k), OfUnit: z.isUnitDetermined(&plan.Col{ID: k, T: z.typeOf(k)})})
 		if err := z.addSource(i); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (z *analyzer) nullGroups() {
 		for i, k := range s.Keys {
 			null := slices.ContainsFunc(s.Tuples, func(t []sqltype.Value) bool { return t[i] == nil })
 			id := a.Keys[k].Col
-			if null || s.Complete || a.Keys[k].notNull || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
+			if null || s.Complete || a.Keys[k].notNull || s.Fixed && !s.Counts || !z.canKeyBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
 				continue
 			}
 			if d, ok := z.defs[z.base(id)]; ok && d.in.parent == nil {
@@ -73,7 +73,7 @@ func (z *analyzer) nullGroups() {
 				}
 			}
 			if of := z.owner[z.base(id)]; of != nil {
-				if allowed, _ := z.allowed(of, z.base(id)); !allowed(nil) || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) { // no row has it: a condition leaves it out
+				if allowed, _ := z.allowed(of, z.base(id)); !allowed(nil) || !z.canKeyBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) { // no row has it: a condition leaves it out
 					continue
 				}
 			}
@@ -89,12 +89,12 @@ func (z *analyzer) nullGroups() {
 // limit bounds the groups of one unit (7).
 //
 // Proof: of (7), for each case in turn. Norm: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
-// (onePerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
+// (hasOneRowPerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (isUnitDetermined), or is a Source's, whose tuples the print filters by (Counts,
 // domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
 func (z *analyzer) limit() {
 	a := z.out
-	per, bounded, still := uint64(1), true, z.still()
+	per, bounded, still := uint64(1), true, z.hasNoMeasures()
 	var names []string
 	for i := range a.Groups.Sources {
 		s := &a.Groups.Sources[i]
@@ -110,7 +110,7 @@ func (z *analyzer) limit() {
 		bounded = bounded && (k.Public || k.OfUnit)
 	}
 	switch {
-	case z.opts.Norm != NoNorm && !still && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
+	case z.opts.Norm != NoNorm && !still && !z.needsOwnScan() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
 		a.Limit = GroupLimit{PerUnit: a.Groups.Count, Norm: z.opts.Norm, Why: "no cap: a unit's whole vector is scaled to " + map[Norm]string{L1: "an L1 norm", L2: "a norm"}[z.opts.Norm] + " that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
@@ -128,7 +128,7 @@ func (z *analyzer) limit() {
 			if bounded {
 				most = min(most, per)
 			}
-			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: Ladder(1, most)}}
+			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: CandidateBounds(1, most)}}
 			if bounded && per == most {
 				a.Limit.Cap.Most = most
 			}
@@ -140,7 +140,7 @@ func (z *analyzer) limit() {
 		a.Limit.NotL2 = fmt.Sprintf("vectors of more than %d groups are not scaled", normGroups)
 		if !a.Groups.Public {
 			a.Limit.NotL2 = "the groups are not public, so a vector over all of them has no bounds"
-		} else if z.apart() {
+		} else if z.needsOwnScan() {
 			a.Limit.NotL2 = "order statistics and numbers of distinct values are of rows that are kept, not scaled"
 		}
 	}
@@ -163,8 +163,8 @@ func (z *analyzer) perUnit(s *Source) (most uint64) {
 	return most
 }
 
-// still: nothing is measured: the groups are public, and it is not asked what is in them.
-func (z *analyzer) still() bool {
+// hasNoMeasures: nothing is measured: the groups are public, and it is not asked what is in them.
+func (z *analyzer) hasNoMeasures() bool {
 	return len(z.aggs) == 0 && z.out.Groups.Public && !(z.opts.MinPeople > 0 && len(z.out.Agg.Keys) > 0)
 }
 
@@ -183,15 +183,15 @@ func (z *analyzer) publicGroups(err *sqlerr.Error) *sqlerr.Error {
 	return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
 }
 
-// ofUnit reports whether the unit determines the expression: one value a unit, whatever its rows.
+// isUnitDetermined reports whether the unit determines the expression: one value a unit, whatever its rows.
 //
 // Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
 // value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
-// it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (columnOfUnit).
-func (z *analyzer) ofUnit(x plan.Scalar) bool {
+// it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (isUnitColumn).
+func (z *analyzer) isUnitDetermined(x plan.Scalar) bool {
 	ok := true
 	for _, in := range z.kinds { // of rows of two units: each of them does
-		ok = ok && in.ofUnit(x)
+		ok = ok && in.isUnitDetermined(x)
 	}
 	if z.kinds != nil {
 		return ok
@@ -199,14 +199,14 @@ func (z *analyzer) ofUnit(x plan.Scalar) bool {
 	if id := z.column(x); id != 0 && z.base(id) == z.out.Body.Person { // the value itself, however it is spelled: keys are brought to one form
 		return true
 	}
-	z.leaves(x, func(id plan.ColID) { ok = ok && z.columnOfUnit(id, map[*scanInfo]bool{}) })
+	z.leaves(x, func(id plan.ColID) { ok = ok && z.isUnitColumn(id, map[*scanInfo]bool{}) })
 	return ok
 }
 
-// columnOfUnit: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
-func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
+// isUnitColumn: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
+func (z *analyzer) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
+	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && hasOneSpelling(z.typeOf(id)) && hasOneSpelling(z.typeOf(unit)) {
 		return true
 	}
 	s := z.owner[id]
@@ -218,11 +218,11 @@ func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 	}
 	seen[s] = true
 	defer delete(seen, s)
-	return z.keyEquals(s, func(o plan.ColID) bool { return z.owner[o] != s && z.columnOfUnit(o, seen) })
+	return z.keyEquals(s, func(o plan.ColID) bool { return z.owner[o] != s && z.isUnitColumn(o, seen) })
 }
 
-// oneForm: equal values of the type are spelled alike, so that equality of columns is equality of what is computed from them.
-func oneForm(t sqltype.Type) bool {
+// hasOneSpelling: equal values of the type are spelled alike, so that equality of columns is equality of what is computed from them.
+func hasOneSpelling(t sqltype.Type) bool {
 	switch t.OID {
 	case sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDText, sqltype.OIDVarchar,
 		sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDUUID, sqltype.OIDBytea:

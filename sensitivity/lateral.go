@@ -22,7 +22,7 @@ func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
 	}
 	j := *n
 	j.Left = left
-	if !touchesPrivate(n.Right) {
+	if !hasPrivateTable(n.Right) {
 		r, err := z.publicQuery(n.Right)
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func mostRowsOf(r plan.Rel) uint64 {
 			return uint64(max(1, v))
 		}
 	}
-	if oneRow(r) {
+	if hasOneRow(r) {
 		return 1
 	}
 	return 0

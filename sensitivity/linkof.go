@@ -52,7 +52,7 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 			continue
 		}
 		unit := in.out.Body.Person
-		if (f.attr == t.UnitCol || slices.Contains(z.alike[f.scan], f.scan.Columns[f.attr])) && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
+		if (f.attr == t.UnitCol || slices.Contains(z.alike[f.scan], f.scan.Columns[f.attr])) && (eq.same(f.id, unit) || in.hasAddedEquality(eq, f.id, unit)) {
 			return f.scan
 		}
 		for _, i := range in.privateScans() {
@@ -84,7 +84,7 @@ func (s *scanInfo) wayEqualities() (out []equality) {
 func unitsOf(r plan.Rel) (out []plan.ColID) {
 	switch n := r.(type) {
 	case *plan.Scan:
-		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 && !leadsElsewhere(n.Table) {
+		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 && !hasFallbackUnit(n.Table) {
 			out = append(out, n.Columns[u])
 		}
 	case *plan.Filter:
@@ -139,7 +139,7 @@ func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr 
 	}
 	sound := func(child *plan.Scan, p *plan.UnitPath) bool {
 		u := child.Table.UnitCol
-		return keyed(p) && (u < 0 || child.Rows != nil) || slices.Contains(p.Columns, u) && p.Parent.UnitCol >= 0
+		return hasUniqueParent(p) && (u < 0 || child.Rows != nil) || slices.Contains(p.Columns, u) && p.Parent.UnitCol >= 0
 	}
 	if p := in.Table.Path; p != nil && p.Parent == out.Table && sound(in, p) && all(p.Columns, p.ParentColumns) {
 		return true
@@ -154,7 +154,7 @@ func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr 
 // siblings: children of one parent, whose unit they have by its key.
 func siblings(a, b *plan.Table) bool {
 	p, q := a.Path, b.Path
-	return p != nil && q != nil && p.Parent == q.Parent && a.UnitCol < 0 && b.UnitCol < 0 && keyed(p) && keyed(q) && slices.Equal(p.ParentColumns, q.ParentColumns)
+	return p != nil && q != nil && p.Parent == q.Parent && a.UnitCol < 0 && b.UnitCol < 0 && hasUniqueParent(p) && hasUniqueParent(q) && slices.Equal(p.ParentColumns, q.ParentColumns)
 }
 
 // storedIn finds the scan of a relation that a column is stored in; nil where it is computed, or of a query further out.

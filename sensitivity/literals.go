@@ -18,7 +18,7 @@ type literalSource struct {
 // addLiterals takes key i, which is computed from one column of a scan of constants; false if its values are not known.
 //
 // Proof: of (8) and of what Fixed says.
-// (a) The tuples follow from the statement's constants (literalRows), from its conditions on them (keptLiterals) and from functions that have one result everywhere (sameEverywhere). No private row has a part in them.
+// (a) The tuples follow from the statement's constants (literalRows), from its conditions on them (keptLiterals) and from functions that have one result everywhere (isBackendIndependent). No private row has a part in them.
 // (b) Each row of the body has one of the scan's rows, or, where it is padded, none; so its keys are one of the tuples. keptLiterals leaves out only rows for which a condition of every row of the body is not true.
 // (c) Nothing rests on (b) where a unit's groups are counted: there the print filters rows to the tuples (sqlgen, domainFilters).
 func (z *analyzer) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar) bool {
@@ -41,7 +41,7 @@ func (z *analyzer) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar)
 	for k, row := range src.rows {
 		list[k] = row[at]
 	}
-	if err != nil || !z.sameEverywhere(x, map[plan.ColID]bool{}) || !alike(list, x, z.typeOf(id)) || z.computesFloat(x, map[plan.ColID]bool{}) && plainColumn(x) == 0 {
+	if err != nil || !z.isBackendIndependent(x, map[plan.ColID]bool{}) || !isSameOnBackends(list, x, z.typeOf(id)) || z.hasComputedFloat(x, map[plan.ColID]bool{}) && plainColumn(x) == 0 {
 		return false
 	}
 	for k, v := range list {
@@ -97,7 +97,7 @@ func (z *analyzer) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
 		out := make([][]sqltype.Value, len(in))
 		for _, it := range n.Items {
 			f, err := eval.Compile(it.Expr, cols)
-			if err != nil || plainColumn(it.Expr) == 0 && (!z.sameEverywhere(it.Expr, map[plan.ColID]bool{}) || z.computesFloat(it.Expr, map[plan.ColID]bool{})) {
+			if err != nil || plainColumn(it.Expr) == 0 && (!z.isBackendIndependent(it.Expr, map[plan.ColID]bool{}) || z.hasComputedFloat(it.Expr, map[plan.ColID]bool{})) {
 				return nil, false
 			}
 			for k, row := range in {
@@ -105,7 +105,7 @@ func (z *analyzer) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
 				if err != nil {
 					v = nil
 				}
-				if plainColumn(it.Expr) == 0 && !alike(row, it.Expr, sqltype.Text) {
+				if plainColumn(it.Expr) == 0 && !isSameOnBackends(row, it.Expr, sqltype.Text) {
 					return nil, false
 				}
 				out[k] = append(out[k], v)
@@ -130,7 +130,7 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 	nodes := 0
 	for _, c := range z.onGroups(s.in.conds) {
 		only := plan.ColID(0)
-		ok := z.sameEverywhere(c, map[plan.ColID]bool{}) && !z.computesFloat(c, map[plan.ColID]bool{})
+		ok := z.isBackendIndependent(c, map[plan.ColID]bool{}) && !z.hasComputedFloat(c, map[plan.ColID]bool{})
 		z.leaves(c, func(id plan.ColID) {
 			ok = ok && (only == 0 || only == id)
 			only = id
@@ -149,15 +149,15 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 	return slices.DeleteFunc(slices.Clone(rows), func(row []sqltype.Value) bool {
 		return slices.ContainsFunc(checks, func(c checked) bool {
 			is, err := c.f(row[c.at])
-			return alike([]sqltype.Value{row[c.at]}, c.x, z.typeOf(s.scan.Columns[c.at])) && err == nil && is != true
+			return isSameOnBackends([]sqltype.Value{row[c.at]}, c.x, z.typeOf(s.scan.Columns[c.at])) && err == nil && is != true
 		})
 	})
 }
 
-// ofLiterals: a public relation is constants, or they are joined to something.
-func (z *analyzer) ofLiterals(r plan.Rel) bool {
+// isFromLiterals: a public relation is constants, or they are joined to something.
+func (z *analyzer) isFromLiterals(r plan.Rel) bool {
 	if n, ok := r.(*plan.Join); ok {
-		return n.Kind == plan.InnerJoin && !queries(n.On) && (z.ofLiterals(n.Left) || z.ofLiterals(n.Right))
+		return n.Kind == plan.InnerJoin && !hasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
 	}
 	_, ok := z.literalRows(r)
 	return ok

@@ -12,7 +12,7 @@ import (
 //
 // Proof: no claim is made here: Divide finds the releases of the rewritten statement as of any other. It answers the same: grouped.
 func (d *divider) lookUp(r plan.Rel) (plan.Rel, error) {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		return r, nil
 	}
 	out, err := plan.MapParts(r, d.lookUp, plan.InQueries(d.lookUp))
@@ -35,11 +35,11 @@ func (d *divider) lookUp(r plan.Rel) (plan.Rel, error) {
 	return out, nil
 }
 
-// correlated: an aggregate over private rows reads the row of a query around it.
-func correlated(r plan.Rel) bool {
+// isCorrelated: an aggregate over private rows reads the row of a query around it.
+func isCorrelated(r plan.Rel) bool {
 	return !plan.VisitRels(r, func(r plan.Rel) bool {
 		a, ok := r.(*plan.Aggregate)
-		return !ok || len(plan.Free(a)) == 0 || !touchesPrivate(a)
+		return !ok || len(plan.Free(a)) == 0 || !hasPrivateTable(a)
 	})
 }
 
@@ -222,7 +222,7 @@ func comparison(x plan.Scalar, free map[plan.ColID]bool) (compared, bool) {
 	}
 	var own, around [2]bool
 	for i, a := range c.Args {
-		if queries(a) {
+		if hasSubquery(a) {
 			return compared{}, false
 		}
 		plan.VisitCols(a, func(c *plan.Col) {

@@ -2,24 +2,24 @@ package sensitivity
 
 import "github.com/dpsql/dpsql/internal/base/dp"
 
-// Loses reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
+// CanBeClipped reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
 //
 // Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, the sums over units of min(P, C) and of min(max(P - C, 0), 8C) (LostFar), P the positive part of a
 // unit's lost ones added up, change by at most C and 8C when one unit is added or removed, upwards only; and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released
 // bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds. (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0
 // (LostSides). The statement that returns them is sqlgen.Lost.
-func (a *Analysis) Loses(i int) bool {
+func (a *Analysis) CanBeClipped(i int) bool {
 	m := &a.Measures[i]
-	if a.Joined != nil || a.Pairs != nil || m.Apart() || m.Product != nil { // (1) what is left are sums of one unit's partials
+	if a.Joined != nil || a.Pairs != nil || m.NeedsOwnScan() || m.Product != nil { // (1) what is left are sums of one unit's partials
 		return false
 	}
 	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped
 }
 
-// LosesAny reports that some measure may lose mass.
-func (a *Analysis) LosesAny() bool {
+// CanAnyBeClipped reports that some measure may lose mass.
+func (a *Analysis) CanAnyBeClipped() bool {
 	for i := range a.Measures {
-		if a.Loses(i) {
+		if a.CanBeClipped(i) {
 			return true
 		}
 	}
@@ -45,7 +45,7 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 // LostFar is how many units C the far segment of what is lost has. Were it as short as 2, a few people with a hundred times the bound would look like an ordinary tail.
 const LostFar = 8
 
-// LostUnit is C of Loses' claim, (2): about half of what one unit may count for in the measure. By it the noise of what is lost is scaled: half has half the noise, and tells less of a long tail. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
+// LostUnit is C of CanBeClipped' claim, (2): about half of what one unit may count for in the measure. By it the noise of what is lost is scaled: half has half the noise, and tells less of a long tail. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
 // byRoot says that noise grows with the root of it.
 func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 	times := groups

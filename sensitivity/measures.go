@@ -23,15 +23,15 @@ func (z *analyzer) measures() error {
 			break
 		}
 		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg && !g.Distinct || ok && len(g.More) == 0 {
-			averaged[z.averageText(z.exactly(g))] = true
+			averaged[z.averageText(z.exactArgument(g))] = true
 		}
-		z.noteMoments(z.exactly(g))
+		z.noteMoments(z.exactArgument(g))
 	}
 	for _, g := range z.aggs {
 		if err := z.ctx.Err(); err != nil {
 			return err
 		}
-		g = z.exactly(g)
+		g = z.exactArgument(g)
 		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
 			g.Filter = nil
 		}
@@ -52,9 +52,9 @@ func (z *analyzer) measures() error {
 	return err
 }
 
-// exactly takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
+// exactArgument takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
 // Where values are told apart, those that one float is made of are not. Of intervals they are the lengths: PostgreSQL takes two intervals of one length for equal, and its sum has the sum of their lengths.
-func (z *analyzer) exactly(g plan.AggItem) plan.AggItem {
+func (z *analyzer) exactArgument(g plan.AggItem) plan.AggItem {
 	if g.Fn == plan.Sum || g.Fn == plan.Avg {
 		g.Arg = lengthOf(g.Arg)
 	}
@@ -190,10 +190,10 @@ func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 		return
 	}
 	m := Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}
-	if m.Alone = (z.out.MaxRows == 0 || z.out.Limit.Norm > 0) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
+	if m.HasOwnChoice = (z.out.MaxRows == 0 || z.out.Limit.Norm > 0) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.HasOwnChoice {
 		m.Bound = nil
 	}
-	if sum, err = z.measure(m, g); err == nil && m.Alone {
+	if sum, err = z.measure(m, g); err == nil && m.HasOwnChoice {
 		z.out.Measures[sum].Bound.Rows = z.out.Measures[count].Bound
 	}
 	return
@@ -219,14 +219,14 @@ func (z *analyzer) noteMoments(g plan.AggItem) {
 
 // countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
 func (z *analyzer) countValues(g plan.AggItem) (int, error) {
-	if !z.mayBeNull(g.Arg, inRange) {
+	if !z.canBeNull(g.Arg, inRange) {
 		return z.measure(Measure{Kind: CountRows}, g)
 	}
 	return z.measure(Measure{Kind: CountValues, Arg: g.Arg}, g)
 }
 
-// addedEqual: equal to the unit by an equality that the analysis added between scans that are never padded.
-func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
+// hasAddedEquality: equal to the unit by an equality that the analysis added between scans that are never padded.
+func (z *analyzer) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
 	for _, e := range z.added {
 		x, y := z.owner[e.a], z.owner[e.b]
 		if x == nil || y == nil || x.nullable() || y.nullable() { // nil: of a hidden path
@@ -253,7 +253,7 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 		return at, nil
 	}
 	z.clampColumns(m.Arg)
-	m.Single, m.Fine = z.single, 1
+	m.Single, m.Subdivision = z.single, 1
 	shared := m.Bound
 	if z.out.Limit.Norm > 0 {
 		m.Bound = nil
@@ -280,7 +280,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	if z.out.Pairs != nil {
 		return z.pairBound(m, g)
 	}
-	if m.OwnExtreme() { // (10) of orderStatistic: a unit counts once in a group
+	if m.IsOwnExtreme() { // (10) of orderStatistic: a unit counts once in a group
 		m.Hi, m.PerGroup = 1, 1
 		return nil
 	}
@@ -312,7 +312,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
 	if m.Kind == CentredSum { // about the middle each row is within +-(RowHi - RowLo)
 		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity
-		if lo = 0; 2*m.RowLo < m.Twice() {
+		if lo = 0; 2*m.RowLo < m.DoubledCentre() {
 			lo = -hi
 		}
 	}

@@ -90,8 +90,8 @@ func wayUp(s *scanInfo) (unit string, tables []string, ok bool) {
 	return "", nil, false
 }
 
-// words are the hint's beginning; "": the analyst does not see what is missing.
-func (m *missing) words() string {
+// text is the hint's beginning; "": the analyst does not see what is missing.
+func (m *missing) text() string {
 	conds := strings.Join(m.conds, " AND ")
 	switch {
 	case m.unsaid || conds == "":
@@ -112,7 +112,7 @@ func (m *missing) refusal() error {
 		owner = "; or the owner can allow joins off the unit: query: {joins: any}"
 	}
 	m.z.lacks = m
-	if words := m.words(); words != "" {
+	if words := m.text(); words != "" {
 		return m.first.WithHint("%s%s.", words, owner)
 	}
 	return m.first.WithHint("Join them along their declared foreign keys, through the tables that lead to the privacy unit%s.", owner)
@@ -143,7 +143,7 @@ func lacking(err error, kinds []*missing) error {
 		all.lack(m.tables, m.conds)
 	}
 	e, ok := err.(*sqlerr.Error)
-	words := all.words()
+	words := all.text()
 	if !ok || words == "" {
 		return err
 	}

@@ -122,7 +122,7 @@ func (z *analyzer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, err
 // besides are two arguments where both have a value: NULL where the other one is.
 func (z *analyzer) besides(x, y plan.Scalar) (bothX, bothY plan.Scalar) {
 	where := func(v, other plan.Scalar) plan.Scalar {
-		if !z.mayBeNull(other, inRange) || z.scalarText(v) == z.scalarText(other) {
+		if !z.canBeNull(other, inRange) || z.scalarText(v) == z.scalarText(other) {
 			return v
 		}
 		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{X: other, What: "NULL", Not: true}, Result: v}}, T: v.Type()}
@@ -195,9 +195,9 @@ func (p *Product) step(cut uint) decimal.Decimal {
 // Up is half of 2^Cut, which makes truncation round to the nearest.
 func (p *Product) Up() int64 { return p.up }
 
-// Worth is what the sum of centred products is made of: per step of the measure's total, and per row. Rows of a product's total that is M among c rows have the sum
+// UnitValue is what the sum of centred products is made of: per step of the measure's total, and per row. Rows of a product's total that is M among c rows have the sum
 // perStep*M + perRow*c of (x - middle of x)(y - middle of y).
-func (m *Measure) Worth() (perStep, perRow *big.Rat) {
+func (m *Measure) UnitValue() (perStep, perRow *big.Rat) {
 	p := m.Product
 	perStep = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
 	perRow = new(big.Rat).Mul(perStep, new(big.Rat).SetInt64(m.RowHi))
@@ -221,7 +221,7 @@ func (z *analyzer) argText(m *Measure) string {
 		return "distinct " + text
 	case m.InRange:
 		return "in range " + text
-	case m.OwnExtreme():
+	case m.IsOwnExtreme():
 		return string(m.Tree.Own) + " of " + text
 	}
 	if m.Product == nil {
@@ -232,7 +232,7 @@ func (z *analyzer) argText(m *Measure) string {
 }
 
 // productLine says what a second moment's rows are.
-func (a told) productLine(m Measure) string {
+func (a explainer) productLine(m Measure) string {
 	at := func(m Measure) string {
 		return fmt.Sprintf("[%s, %s]", m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi)))
 	}

@@ -24,8 +24,8 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 	return n.Cols
 }
 
-// ChoosesRows reports an answer whose rows, or values in them, are chosen by released numbers: by a condition that reads some, as of HAVING, FILTER or CASE, as the first in their order, or as their least or largest. A rank or a label that is computed from some chooses nothing.
-func (p *Program) ChoosesRows() bool {
+// HasNoisyRowChoice reports an answer whose rows, or values in them, are chosen by released numbers: by a condition that reads some, as of HAVING, FILTER or CASE, as the first in their order, or as their least or largest. A rank or a label that is computed from some chooses nothing.
+func (p *Program) HasNoisyRowChoice() bool {
 	cols := p.Noisy(p.Answer)
 	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
 	values := p.values(cols)
@@ -65,7 +65,7 @@ func (p *Program) ChoosesRows() bool {
 				return false
 			}
 		}
-		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, cols, values) })
+		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return hasNoisyValueChoice(x, cols, values) })
 	})
 }
 
@@ -112,8 +112,8 @@ func isNullifs(w plan.When) bool {
 	return ok && c.Value == nil && is && eq.Fn.Name == "="
 }
 
-// choosesValue reports a CASE that chooses among noisy columns by noisy columns. One over nothing but ends of intervals belongs to an interval itself, as plan.Bind writes that of a quotient.
-func choosesValue(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
+// hasNoisyValueChoice reports a CASE that chooses among noisy columns by noisy columns. One over nothing but ends of intervals belongs to an interval itself, as plan.Bind writes that of a quotient.
+func hasNoisyValueChoice(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
 	if c, ok := x.(*plan.Case); ok {
 		reads := func(cols map[plan.ColID]bool) (when, then bool) {
 			then = c.Else != nil && plan.ReadsAny(c.Else, cols)
@@ -130,7 +130,7 @@ func choosesValue(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, noisy, values) })
+	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return hasNoisyValueChoice(y, noisy, values) })
 }
 
 // First are the rows that an answer shows of its one release: those that are first by an aggregate.
@@ -140,8 +140,8 @@ type First struct {
 	Desc bool
 }
 
-// ShowsFirst is how noisy numbers choose an answer's rows, where that is ORDER BY an aggregate LIMIT n and nothing else.
-func (p *Program) ShowsFirst() (f First, ok bool) {
+// NoisyRowChoice is how noisy numbers choose an answer's rows, where that is ORDER BY an aggregate LIMIT n and nothing else.
+func (p *Program) NoisyRowChoice() (f First, ok bool) {
 	if len(p.Stages) != 1 || len(p.Answer.Leaves) != 1 || len(p.Answer.Leaves[0].Parts) != 1 {
 		return f, false
 	}
@@ -150,7 +150,7 @@ func (p *Program) ShowsFirst() (f First, ok bool) {
 	var by plan.ColID
 	limited, sorted := false, false
 	for r := p.Answer.Root; r != leaf.At; {
-		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || choosesValue(x, cols, values) }) {
+		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || hasNoisyValueChoice(x, cols, values) }) {
 			return f, false
 		}
 		switch n := r.(type) {

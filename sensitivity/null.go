@@ -15,41 +15,41 @@ const (
 	inRange reading = true
 )
 
-// mayBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
-func (z *analyzer) mayBeNull(x plan.Scalar, r reading) bool {
+// canBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
+func (z *analyzer) canBeNull(x plan.Scalar, r reading) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value == nil
 	case *plan.Col:
-		return z.columnMayBeNull(n.ID, r)
+		return z.canColumnBeNull(n.ID, r)
 	case *plan.Call:
-		return n.Fn.MayBeNull && (r == stored || !z.safe(n)) || z.anyNull(n.Args, r)
+		return n.Fn.MayBeNull && (r == stored || !z.isSafe(n)) || z.canAnyBeNull(n.Args, r)
 	case *plan.Logic:
-		return z.anyNull(n.Args, r)
+		return z.canAnyBeNull(n.Args, r)
 	case *plan.Is:
 		return false
 	case *plan.In:
-		return z.mayBeNull(n.X, r) || z.anyNull(n.List, r)
+		return z.canBeNull(n.X, r) || z.canAnyBeNull(n.List, r)
 	case *plan.Case:
-		if n.Else == nil || z.mayBeNull(n.Else, r) {
+		if n.Else == nil || z.canBeNull(n.Else, r) {
 			return true
 		}
 		for _, w := range n.Whens {
-			if z.mayBeNull(w.Result, r) {
+			if z.canBeNull(w.Result, r) {
 				return true
 			}
 		}
 		return false
 	case *plan.Coalesce:
 		for _, a := range n.Args {
-			if !z.mayBeNull(a, r) {
+			if !z.canBeNull(a, r) {
 				return false
 			}
 		}
 		return true
 	case *plan.MinMax: // NULL where all are
 		for _, a := range n.Args {
-			if !z.mayBeNull(a, r) {
+			if !z.canBeNull(a, r) {
 				return false
 			}
 		}
@@ -60,17 +60,17 @@ func (z *analyzer) mayBeNull(x plan.Scalar, r reading) bool {
 	return true
 }
 
-func (z *analyzer) anyNull(list []plan.Scalar, r reading) bool {
+func (z *analyzer) canAnyBeNull(list []plan.Scalar, r reading) bool {
 	for _, x := range list {
-		if z.mayBeNull(x, r) {
+		if z.canBeNull(x, r) {
 			return true
 		}
 	}
 	return false
 }
 
-// columnMayBeNull is worked out once a column and reading: definitions may name one another many times over.
-func (z *analyzer) columnMayBeNull(id plan.ColID, r reading) bool {
+// canColumnBeNull is worked out once a column and reading: definitions may name one another many times over.
+func (z *analyzer) canColumnBeNull(id plan.ColID, r reading) bool {
 	key := readColumn{id, r}
 	if known, ok := z.nulls[key]; ok {
 		return known
@@ -112,7 +112,7 @@ func (z *analyzer) isNullable(id plan.ColID, r reading) bool {
 		return false
 	}
 	if d, ok := z.defs[id]; ok {
-		return d.in.parent != nil || z.mayBeNull(d.expr, r)
+		return d.in.parent != nil || z.canBeNull(d.expr, r)
 	}
 	s := z.owner[id]
 	if s == nil || s.nullable() {

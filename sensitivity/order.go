@@ -43,7 +43,7 @@ func (z *analyzer) sortMeasures() {
 		z.smooth.Index = 0
 	}
 	for i, m := range a.Measures {
-		if m.leads() && m.Bound.By != BySmooth {
+		if m.hasOwnBound() && m.Bound.By != BySmooth {
 			m.Bound.Measure, m.Bound.Index = i, len(a.Choices)
 			a.Choices = append(a.Choices, m.Bound)
 		}

@@ -14,7 +14,7 @@ import (
 // nothing but that equality is asked, a unit has one row.
 func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 	refused := sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is supported between rows of the same person").At(n.Pos)
-	if !touchesPrivate(n.Left) || !touchesPrivate(n.Right) {
+	if !hasPrivateTable(n.Left) || !hasPrivateTable(n.Right) {
 		return nil, refused.WithHint("Use a join that keeps the private side: a public row that is kept for want of private ones would tell of them.")
 	}
 	l, err := z.inside(n.Left)
@@ -34,7 +34,7 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 	linked := slices.ContainsFunc(eqs, func(e equality) bool {
 		return l.isUnit(leq, e.a) && r.isUnit(req, e.b) || l.isUnit(leq, e.b) && r.isUnit(req, e.a)
 	})
-	if !linked || l.out.Unit != r.out.Unit || z.typeOf(lu) != z.typeOf(ru) || queries(n.On) {
+	if !linked || l.out.Unit != r.out.Unit || z.typeOf(lu) != z.typeOf(ru) || hasSubquery(n.On) {
 		return nil, refused.WithHint("Join them on the privacy unit: on equality of its columns.")
 	}
 	unit := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))

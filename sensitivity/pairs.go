@@ -35,8 +35,8 @@ func kindsOf(r plan.Rel) (units dp.Units, clean bool) {
 	return units, clean
 }
 
-// TwoKinds says that a relation reads private rows of units of several kinds.
-func TwoKinds(r plan.Rel) bool {
+// HasSeveralUnitKinds says that a relation reads private rows of units of several kinds.
+func HasSeveralUnitKinds(r plan.Rel) bool {
 	units, clean := kindsOf(r)
 	return len(units) > 1 && clean
 }
@@ -156,14 +156,14 @@ func asTables(r plan.Rel, as func(*plan.Table) *plan.Table) plan.Rel {
 
 // pairRel refuses what may not stand below the aggregate (a).
 func (z *analyzer) pairRel(r plan.Rel) error {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		return nil
 	}
 	for _, x := range plan.Scalars(r) {
 		at := -1
 		if x != nil {
 			plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if touchesPrivate(s.Query) {
+				if hasPrivateTable(s.Query) {
 					at = s.Pos
 				}
 				return at < 0
@@ -185,7 +185,7 @@ func (z *analyzer) pairRel(r plan.Rel) error {
 		return z.pairRel(n.Input)
 	case *plan.Join:
 		switch {
-		case n.Kind != plan.InnerJoin && touchesPrivate(n.Right), n.Kind == plan.FullJoin:
+		case n.Kind != plan.InnerJoin && hasPrivateTable(n.Right), n.Kind == plan.FullJoin:
 			return twoUnits("an outer join with private rows on the padded side", n.Pos).
 				WithHint("Use an inner join: whether a row is padded would depend on units of the other kind.")
 		case n.Lateral && len(plan.Free(n.Right)) > 0:
@@ -237,7 +237,7 @@ func (z *analyzer) pairGroups() error {
 		var names []string
 		for i := range a.Groups.Sources {
 			s := &a.Groups.Sources[i]
-			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.ofUnit(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
+			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.isUnitDetermined(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
 				s.Counts = true
 				per = mul(per, uint64(max(1, len(s.Tuples))))
 				names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
@@ -284,7 +284,7 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	for first < row/capParts {
 		first *= 2
 	}
-	m.Bound = &Choice{By: ByFlow, Edges: CapLadder(first, last)}
+	m.Bound = &Choice{By: ByFlow, Edges: CandidateCaps(first, last)}
 	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
 		return tooWide().At(g.Pos)
 	}
@@ -296,8 +296,8 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 // capParts is of how many parts of a row's largest value a sum's first cap is one, about.
 const capParts = 1 << 8
 
-// CapLadder lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
-func CapLadder(first, last uint64) (out []uint64) {
+// CandidateCaps lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
+func CandidateCaps(first, last uint64) (out []uint64) {
 	for octave := uint64(1); octave <= last; octave *= 2 {
 		for part := uint64(4); part < 8; part++ {
 			if t := part * octave / 4; part*octave%4 == 0 && t >= first && t <= last {
@@ -316,7 +316,7 @@ func (a *Analysis) checkPairs() error {
 			bad = true
 			break
 		}
-		bad = bad || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
+		bad = bad || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Subdivision != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
 	}
 	if bad || len(a.Choices) != len(a.Measures) {
 		return sqlerr.New(sqlerr.Internal, "rows of two units are not bounded")

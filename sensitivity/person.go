@@ -7,9 +7,9 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// notOfPersons refuses an answer with a row for each person: the groups are not public, and their keys are the unit or determine it (isUnit, keysDetermineUnit). Noise hides
+// refusePerUnitGroups refuses an answer with a row for each person: the groups are not public, and their keys are the unit or determine it (isUnit, isUnitDeterminedByKeys). Noise hides
 // groups of one person, so none of use would be left; the shape is that of rows of private tables.
-func (z *analyzer) notOfPersons() error {
+func (z *analyzer) refusePerUnitGroups() error {
 	a := z.out
 	if a.Groups.Public || len(a.Agg.Keys) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func (z *analyzer) notOfPersons() error {
 				return true
 			}
 		}
-		return z.keysDetermineUnit(keys, eq, &plan.Table{})
+		return z.isUnitDeterminedByKeys(keys, eq, &plan.Table{})
 	}
 	if !one(a.Agg.Keys...) {
 		return nil

@@ -18,8 +18,8 @@ const (
 	IsTop  FormulaKind = "most frequent values" // an array, the most frequent one first
 )
 
-// OfPick reports that it is computed from what was picked.
-func (f Formula) OfPick() bool { return f.Kind == IsMode || f.Kind == IsTop }
+// IsPick reports that it is computed from what was picked.
+func (f Formula) IsPick() bool { return f.Kind == IsMode || f.Kind == IsTop }
 
 // Pick is among which values the most frequent ones are picked, and how many of them, one after the other.
 type Pick struct {
@@ -38,7 +38,7 @@ const mostTop = 100
 // mostFrequent gives MODE and dp_top_k their picks.
 //
 // Proof: claim: without one unit the numbers of rows of the candidates in a group do not rise, and each falls by at most PerGroup = m, in at most Limit.PerUnit groups: the print keeps at most m of the unit's rows
-// in a group (sqlgen.TreeLeaves). So in each group Most picks are made of numbers that one unit changes so: noise.Picker's assumption, and dp.Picks of Most PerUnit. The candidates follow from the policy, public
+// in a group (sqlgen.TreeLeaves). So in each group Most picks are made of numbers that one unit changes so: noise.PermuteAndFlip's assumption, and dp.Picks of Most PerUnit. The candidates follow from the policy, public
 // tables and the statement, as public groups do (8); rows with other values are not counted.
 func (z *analyzer) mostFrequent(g plan.AggItem, f *Formula) error {
 	x, k := g.Arg, uint64(1)

@@ -12,12 +12,12 @@ import (
 // Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group, WHERE extract(hour FROM t) < 6 GROUP BY extract(hour FROM t) has 6.
 //
 // Proof: (8) holds as before. (1) A condition that counts here is true in every row of the body in which its table's row is present (block.conds), so no row has a tuple for which it is not true, and a group that is left out is
-// empty whatever the private rows are. (2) It reads keys of public sources (keyConditions), or columns of the public table row whose columns the keys are, and no parameter (sameEverywhere); it is computed from the policy, the statement's literals and public tables
+// empty whatever the private rows are. (2) It reads keys of public sources (keyConditions), or columns of the public table row whose columns the keys are, and no parameter (isBackendIndependent); it is computed from the policy, the statement's literals and public tables
 // alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
 // that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
-// tellNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
-func (z *analyzer) tellNoValues() {
+// warnNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
+func (z *analyzer) warnNoValues() {
 	a := z.out
 	note := func(name string) {
 		if name != "" && !slices.Contains(a.NoValues, name) {
@@ -29,7 +29,7 @@ func (z *analyzer) tellNoValues() {
 			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.scan.Rows != nil {
 				continue
 			}
-			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && !(allowed(nil) && z.columnMayBeNull(s.scan.Columns[i], stored)) {
+			if allowed, nodes := z.allowed(s, s.scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= mostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && !(allowed(nil) && z.canColumnBeNull(s.scan.Columns[i], stored)) {
 				note(a.visibleName(s.scan.Columns[i]))
 			}
 		}
@@ -118,7 +118,7 @@ type condition struct {
 
 // implied is the part of a condition that reads these columns alone, and is true where the condition is; nil for none. (2)
 func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scalar {
-	ok := z.sameEverywhere(x, map[plan.ColID]bool{})
+	ok := z.isBackendIndependent(x, map[plan.ColID]bool{})
 	z.leaves(x, func(id plan.ColID) { ok = ok && known(id) })
 	if ok {
 		return x
@@ -172,7 +172,7 @@ func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) boo
 		if err != nil {
 			continue
 		}
-		types, compares := make([]sqltype.Type, len(c.cols)), comparesOnly(x)
+		types, compares := make([]sqltype.Type, len(c.cols)), isComparisonOnly(x)
 		for i, id := range c.cols {
 			types[i] = z.typeOf(id)
 		}
@@ -182,7 +182,7 @@ func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) boo
 				if t.OID == sqltype.OIDBPChar && compares { // by = and <>, blanks at the end mean nothing anywhere
 					t = sqltype.Text
 				}
-				if !alike(row[i:i+1], x, t) {
+				if !isSameOnBackends(row[i:i+1], x, t) {
 					return true
 				}
 			}
@@ -194,8 +194,8 @@ func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) boo
 	return out
 }
 
-// comparesOnly: columns and constants are compared by = and <>, and nothing else is done with them.
-func comparesOnly(x plan.Scalar) bool {
+// isComparisonOnly: columns and constants are compared by = and <>, and nothing else is done with them.
+func isComparisonOnly(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Col, *plan.Const:
 		return true
@@ -207,7 +207,7 @@ func comparesOnly(x plan.Scalar) bool {
 	default:
 		return false
 	}
-	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !comparesOnly(y) })
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isComparisonOnly(y) })
 }
 
 // keep says which tuples of some columns conditions leave; all where they would be computed too often.
@@ -264,7 +264,7 @@ const mostPairs = 1 << 16
 // keyConditions are the statement's conditions in which a column that is nothing else stands for each key, and those columns, by key.
 //
 // Proof: (1) every row of the body has them (blocks[0], onGroups). (2) A part of a condition that is a key's expression, or its column, has the key's value in every row, since both are computed of the same row and parameters. It need not be
-// evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (ofValue).
+// evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (isValueOnly).
 func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 	a := z.out
 	type grouping struct { // size 0: of a column
@@ -319,8 +319,8 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		x = inKeys(x)
 		ok := true
 		z.leaves(x, func(id plan.ColID) {
-			if i := slices.Index(cols, id); i >= 0 && (whole[id] || !oneForm(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar) { // conditionsOver knows char
-				ok = ok && ofValue(x)
+			if i := slices.Index(cols, id); i >= 0 && (whole[id] || !hasOneSpelling(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar) { // conditionsOver knows char
+				ok = ok && isValueOnly(x)
 			}
 		})
 		if ok {
@@ -350,8 +350,8 @@ func wholeField(x plan.Scalar) *plan.Call {
 // valueNames are functions and operators whose results depend on what their arguments equal, not on how these are spelled.
 var valueNames = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*"}
 
-// ofValue: an expression depends on what its columns equal, not on how many decimals they have.
-func ofValue(x plan.Scalar) bool {
+// isValueOnly: an expression depends on what its columns equal, not on how many decimals they have.
+func isValueOnly(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Call:
 		if !slices.Contains(valueNames, n.Fn.Name) && !(n.Fn.Kind == funcs.Cast && n.T.IsNumber()) {
@@ -361,7 +361,7 @@ func ofValue(x plan.Scalar) bool {
 	default:
 		return false
 	}
-	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !ofValue(y) })
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isValueOnly(y) })
 }
 
 // pruneSources leaves out of each source the tuples for which a condition on its keys is not true, and makes one source of those whose keys a condition compares.

@@ -10,8 +10,8 @@ import (
 
 // Subqueries are prepared in conditions and projections (analyzer.subqueries); those of aggregates and joins are moved there.
 
-// queries: there is a subquery in the expression.
-func queries(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
+// hasSubquery: there is a subquery in the expression.
+func hasSubquery(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
 
 func (z *analyzer) newColumn(name string, t sqltype.Type) plan.ColID {
 	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: name, Type: t})
@@ -45,7 +45,7 @@ func (c *computed) over(r plan.Rel) plan.Rel {
 func (z *analyzer) pulled(n *plan.Aggregate) *plan.Aggregate {
 	c := &computed{z: z}
 	pull := func(x plan.Scalar) plan.Scalar {
-		if !queries(x) {
+		if !hasSubquery(x) {
 			return x
 		}
 		return c.column(x)
@@ -76,13 +76,13 @@ func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 	left := &computed{z: z}
 	for _, x := range plan.Conjuncts(n.On) {
 		switch {
-		case !queries(x):
+		case !hasSubquery(x):
 			plain = append(plain, x)
 		case n.Kind == plan.InnerJoin:
 			moved = append(moved, x)
-		case n.Kind == plan.LeftJoin && readsNone(x, n.Left.Cols()):
+		case n.Kind == plan.LeftJoin && isIndependentOf(x, n.Left.Cols()):
 			j.Right = &plan.Filter{Input: j.Right, Cond: x}
-		case n.Kind == plan.LeftJoin && readsNone(x, n.Right.Cols()):
+		case n.Kind == plan.LeftJoin && isIndependentOf(x, n.Right.Cols()):
 			plain = append(plain, left.column(x))
 		default:
 			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery about both sides of an outer join is not supported").At(plan.FirstQuery(x).Pos).
@@ -97,8 +97,8 @@ func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 	return &plan.Filter{Input: &j, Cond: plan.AllOf(moved)}, nil
 }
 
-// readsNone: an expression and its subqueries read none of the columns.
-func readsNone(x plan.Scalar, cols []plan.ColID) bool {
+// isIndependentOf: an expression and its subqueries read none of the columns.
+func isIndependentOf(x plan.Scalar, cols []plan.ColID) bool {
 	none := true
 	plan.VisitCols(x, func(c *plan.Col) { none = none && !slices.Contains(cols, c.ID) })
 	return none

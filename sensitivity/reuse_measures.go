@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (Kin.From). Where they are too wide there are none.
+// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (ReuseCandidate.From). Where they are too wide there are none.
 func (z *analyzer) paired(sum int, g plan.AggItem) {
 	own, at := z.out.Measures, z.places
 	if z.out.Limit.Norm > 0 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
@@ -22,7 +22,7 @@ func (z *analyzer) paired(sum int, g plan.AggItem) {
 }
 
 // measuresFrom finds the measures and the choices of their bounds: each measure's own, or of a sum the pair that says it.
-func (k *Kin) measuresFrom(s *Shape, out *Made) bool {
+func (k *ReuseCandidate) measuresFrom(s *Shape, out *Made) bool {
 	pairs := false
 	for i := range k.a.Measures {
 		at, ok := k.said(s, &k.a.Measures[i])
@@ -57,8 +57,8 @@ func (k *Kin) measuresFrom(s *Shape, out *Made) bool {
 	return choose(k.a.Limit.Cap, s.Cap) && !slices.Contains(out.Choices, -1)
 }
 
-// said is where a release has a measure, or the count and the centred sum of its pair, which have one bound unless the sum is Alone.
-func (k *Kin) said(s *Shape, m *Measure) ([]int, bool) {
+// said is where a release has a measure, or the count and the centred sum of its pair, which have one bound unless the sum has a choice of its own.
+func (k *ReuseCandidate) said(s *Shape, m *Measure) ([]int, bool) {
 	at := func(m *Measure) int {
 		text := short(k.n.measure(m))
 		return slices.IndexFunc(s.Measures, func(o ShapeMeasure) bool { return o.Text == text })
@@ -70,14 +70,14 @@ func (k *Kin) said(s *Shape, m *Measure) ([]int, bool) {
 		return nil, false
 	}
 	count, sum := at(&m.Pair.Count), at(&m.Pair.Sum)
-	return []int{count, sum}, count >= 0 && sum >= 0 && (m.Pair.Sum.Alone || s.Measures[count].Choice == s.Measures[sum].Choice)
+	return []int{count, sum}, count >= 0 && sum >= 0 && (m.Pair.Sum.HasOwnChoice || s.Measures[count].Choice == s.Measures[sum].Choice)
 }
 
 // fromPairs is the analysis with the measures of the release, in their order there: those that share a release here still share it.
 //
 // Proof: claim: it is the analysis of the same aggregates with each sum that is replaced computed as Analyze has it beside an average of the same values (IsSumFromPair). The pair is the one that pair gives for the sum's own
 // values and rows, and the release has measures of its texts, as for any measure (From). Nothing is measured by it: what it is finished from is released, with the noise and the bounds that were run.
-func (k *Kin) fromPairs(s *Shape, out *Made) bool {
+func (k *ReuseCandidate) fromPairs(s *Shape, out *Made) bool {
 	a := *k.a
 	out.Analysis, a.Measures, a.Choices, a.Formulas = &a, nil, nil, slices.Clone(a.Formulas)
 	is := map[int]*Measure{} // of the release
@@ -101,7 +101,7 @@ func (k *Kin) fromPairs(s *Shape, out *Made) bool {
 				c = &Choice{Index: len(a.Choices), Measure: -1, Edges: m.Bound.Edges}
 				choices[there], a.Choices, out.Choices = c, append(a.Choices, c), append(out.Choices, there)
 			}
-			if m.leads() {
+			if m.hasOwnBound() {
 				c.Measure = i
 			}
 			m.Bound = c
@@ -110,7 +110,7 @@ func (k *Kin) fromPairs(s *Shape, out *Made) bool {
 		a.Measures = append(a.Measures, m)
 	}
 	for _, c := range a.Choices {
-		if c.OfCap() { // it would be told of what is not here
+		if c.IsCap() { // it would be told of what is not here
 			return false
 		}
 	}
@@ -125,7 +125,7 @@ func (k *Kin) fromPairs(s *Shape, out *Made) bool {
 }
 
 // formulas brings an analysis' formulas to the measures of a release.
-func (k *Kin) formulas(s *Shape, out *Made) bool {
+func (k *ReuseCandidate) formulas(s *Shape, out *Made) bool {
 	a := out.Analysis
 	to := func(i int) (at []int) {
 		of, _ := k.said(s, &k.a.Measures[i])

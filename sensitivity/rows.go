@@ -11,7 +11,7 @@ import (
 )
 
 // countRows finds how many rows of one unit count (design section 5): MaxRows is where the clamp stands, so it is a matter of
-// accuracy, not of (6), but for single, which leaves the clamp to the row (onePerUnit).
+// accuracy, not of (6), but for single, which leaves the clamp to the row (hasOneRowPerUnit).
 //
 // Claim, where each table's rows of one unit are at most its max_rows_per_unit: a unit has at most MaxRows rows in the body. By induction over
 // the blocks: rows of linked scans are at most the product of the free ones' bounds, since a scan that another of
@@ -42,7 +42,7 @@ func (z *analyzer) countRows() error {
 		if unmatched {
 			z.out.MaxWhy += ", and rows of the left side without a match"
 		}
-		z.single = z.onePerUnit()
+		z.single = z.hasOneRowPerUnit()
 	}
 	clip := z.opts.MaxRows
 	if known && (clip == 0 || clip > total) {
@@ -66,7 +66,7 @@ func (z *analyzer) rowsWhy(set []*scanInfo) string {
 	for _, s := range set {
 		switch t := s.scan.Table; {
 		case s.determined(set):
-		case uniqueUnit(t):
+		case hasUniqueUnit(t):
 			why = append(why, "one row a unit in "+t.Name)
 		case z.mostOf(s) > 0:
 			why = append(why, fmt.Sprintf("row_number at most %d in %s", z.mostOf(s), t.Name))
@@ -89,7 +89,7 @@ func (z *analyzer) product(set []*scanInfo, from int) uint64 {
 			m = n
 		}
 		switch {
-		case uniqueUnit(s.scan.Table):
+		case hasUniqueUnit(s.scan.Table):
 			m = 1
 		case m == 0:
 			z.noRows = s
@@ -128,15 +128,15 @@ func (z *analyzer) fixPublic() {
 			if s.private() || s.fixed {
 				continue
 			}
-			if s.scan.Rows != nil && atMostOne(s.scan.Rows) || z.keyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
+			if s.scan.Rows != nil && hasAtMostOneRow(s.scan.Rows) || z.isKeyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
 				s.fixed, changed = true, true
 			}
 		}
 	}
 }
 
-// keyDetermined reports whether all columns of one of the scan's keys equal columns of scans that are ok.
-func (z *analyzer) keyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
+// isKeyDetermined reports whether all columns of one of the scan's keys equal columns of scans that are ok.
+func (z *analyzer) isKeyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
 	return z.keyEquals(s, func(id plan.ColID) bool {
 		o := z.owner[id]
 		return o != nil && o != s && ok(o)
@@ -166,12 +166,12 @@ func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool)
 	return false
 }
 
-// onePerUnit reports whether keys alone say that a unit has at most one row in the body.
+// hasOneRowPerUnit reports whether keys alone say that a unit has at most one row in the body.
 //
-// Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (uniqueUnit, no path), and all are
+// Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (hasUniqueUnit, no path), and all are
 // linked to one unit (3), so one unit has at most one row in each of them, and one combination of these rows; every public scan is fixed (fixPublic), so
 // that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
-func (z *analyzer) onePerUnit() bool {
+func (z *analyzer) hasOneRowPerUnit() bool {
 	for _, s := range z.scans {
 		if s.private() && (!z.unique(s) || s.path != nil) || !s.private() && !s.fixed {
 			return false

@@ -28,13 +28,13 @@ import (
 //	     have the unit's value beside the person's column.
 //	(U5) Rows of two children that have one parent's key have one unit where that parent is there. Where rows may lead to none and be units of their own, a subquery of a sibling's
 //	     rows joins the parent (toParent).
-//	(U6) No more is claimed of a unit by a column than of a person: that it has one row is said only of tables whose unit column is never NULL (uniqueUnit), and of partitions that have the unit's
-//	     value (U4). What has one value a person is NULL in its rows, or read of rows of persons alone (ofUnit).
+//	(U6) No more is claimed of a unit by a column than of a person: that it has one row is said only of tables whose unit column is never NULL (hasUniqueUnit), and of partitions that have the unit's
+//	     value (U4). What has one value a person is NULL in its rows, or read of rows of persons alone (isUnitDetermined).
 
 // hasOwnRows: rows of the table that lead to no person may be of a unit all the same: of their own, or of one that another column names.
-func (z *analyzer) hasOwnRows(t *plan.Table) bool { return leadsElsewhere(t) && !z.personsOnly }
+func (z *analyzer) hasOwnRows(t *plan.Table) bool { return hasFallbackUnit(t) && !z.personsOnly }
 
-func leadsElsewhere(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) > 0 }
+func hasFallbackUnit(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) > 0 }
 
 // isComputed: the unit of the body's rows is not a stored column.
 func (z *analyzer) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
@@ -199,9 +199,9 @@ func (z *analyzer) taggedUnit() plan.ColID {
 
 // The texts that units' values are. They have no evaluation in the proxy: units' values do not reach it.
 var (
-	personUnit = &funcs.Func{Name: "person's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellPerson, Exact: spellPerson}
-	columnUnit = &funcs.Func{Name: "column's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellColumn, Exact: spellColumn}
-	rowUnit    = &funcs.Func{Name: "row's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellRow, Exact: spellRow}
+	personUnit = &funcs.Func{Name: "person's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellPerson, RaisingForm: spellPerson}
+	columnUnit = &funcs.Func{Name: "column's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellColumn, RaisingForm: spellColumn}
+	rowUnit    = &funcs.Func{Name: "row's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellRow, RaisingForm: spellRow}
 )
 
 func spellPerson(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
@@ -275,7 +275,7 @@ func (z *analyzer) splitValue(unit plan.ColID) plan.Scalar {
 	return &plan.Call{Fn: untagged, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{c}}
 }
 
-var untagged = &funcs.Func{Name: "unit's text", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellUntagged, Exact: spellUntagged}
+var untagged = &funcs.Func{Name: "unit's text", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellUntagged, RaisingForm: spellUntagged}
 
 func spellUntagged(d funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
 	if d == funcs.DuckDB {
@@ -317,7 +317,7 @@ func (z *analyzer) noteLost(s *scanInfo) {
 			}
 			elsewhere := len(scan.Table.OwnKey) > 0 || slices.ContainsFunc(scan.Table.UnitElse, func(c int) bool { return !mayBeNull(c) })
 			if id := scan.Columns[c]; mayBeNull(c) && (z.personsOnly || !elsewhere) {
-				z.lost[id] = z.lost[id] || !z.personsOnly || !leadsElsewhere(scan.Table)
+				z.lost[id] = z.lost[id] || !z.personsOnly || !hasFallbackUnit(scan.Table)
 			}
 		}
 	}
@@ -331,8 +331,8 @@ func (z *analyzer) noteLostKey(id plan.ColID) {
 	}
 }
 
-// tellLost names what was noted.
-func (z *analyzer) tellLost() {
+// warnLost names what was noted.
+func (z *analyzer) warnLost() {
 	a := z.out
 	if a.Body != nil && z.isComputed() {
 		for _, c := range a.Query.Columns {

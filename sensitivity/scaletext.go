@@ -12,19 +12,19 @@ import (
 // ScaleText says what the released bound of joined rows is of: the formula, and of what leaves its frequencies are. Statements of one text have about the same bound at the same price, whatever they measure, group by, or ask of whole joined rows: a leaf's cap may keep other rows of a person, which
 // no text tells. false: nothing is chosen. Parameters are written by their values. It is for guesses: equal texts prove nothing.
 func (a *Analysis) ScaleText(args []sqltype.Value) (string, bool) {
-	if !a.Smoothed() {
+	if !a.IsSmoothed() {
 		return "", false
 	}
 	names := make([]string, len(a.Joined.Frequencies))
 	for i, q := range a.Joined.Frequencies {
-		names[i] = leafText(q, args)
+		names[i] = sideText(q, args)
 	}
 	return a.Joined.Formula.Text(names), true
 }
 
-// leafText is of which columns of which leaf a frequency is.
-func leafText(q Frequent, args []sqltype.Value) string {
-	n, rel, capped := plan.NewNormal(args), q.Leaf, ""
+// sideText is of which columns of which leaf a frequency is.
+func sideText(q KeyFrequency, args []sqltype.Value) string {
+	n, rel, capped := plan.NewNormal(args), q.Side, ""
 	for {
 		c, ok := rel.(*plan.Capped)
 		if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// countNobodys puts in place of counts of public rows that private ones keep or leave out what may be released: the number of keys of public rows that have a private match, and
+// rewriteSemiJoinCounts puts in place of counts of public rows that private ones keep or leave out what may be released: the number of keys of public rows that have a private match, and
 // public counts less that number (design section 4, rows without an owner). EXISTS, IN, INTERSECT keep; NOT EXISTS, NOT IN, LEFT JOIN ... IS NULL, EXCEPT leave out. What it does not know stays, and is
 // refused where the rows are looked at.
 //
@@ -18,11 +18,11 @@ import (
 // with public rows of which a row has one at most: by a key of theirs, so that its own key tells joined rows apart too). Joined with the private rows that meet the condition, matched rows come once for each such row and others not at all; key is one of the rows (by a constraint, or since DISTINCT made it) and never NULL. So the
 // number of matched rows is that of distinct keys in the join, an aggregate as analysts may write it themselves, which is analysed and bounded as those are (distinct: capped by person, then told apart). The
 // public count depends on no private row; the difference is post-processing.
-func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
-	if !touchesPrivate(r) {
+func (d *divider) rewriteSemiJoinCounts(r plan.Rel) (plan.Rel, error) {
+	if !hasPrivateTable(r) {
 		return r, nil
 	}
-	r, err := plan.MapParts(r, d.countNobodys, plan.InQueries(d.countNobodys))
+	r, err := plan.MapParts(r, d.rewriteSemiJoinCounts, plan.InQueries(d.rewriteSemiJoinCounts))
 	a, ok := r.(*plan.Aggregate)
 	if err != nil || !ok || a.Sets != nil || len(a.Groupings) > 0 || len(a.Aggs) == 0 || len(plan.Free(a)) > 0 { // by Free it reads the row of a query around it
 		return r, err
@@ -86,14 +86,14 @@ func (d *divider) split(r plan.Rel) (*split, error) {
 
 // splitJoin: other public rows are joined to some that private ones decide over, one at most to each, which stay told apart by their key.
 func (d *divider) splitJoin(n *plan.Join) (*split, error) {
-	if n.Kind != plan.InnerJoin || n.Lateral || queries(n.On) || touchesPrivate(n.Left) == touchesPrivate(n.Right) {
+	if n.Kind != plan.InnerJoin || n.Lateral || hasSubquery(n.On) || hasPrivateTable(n.Left) == hasPrivateTable(n.Right) {
 		return nil, nil
 	}
 	all, matched, in, other := *n, *n, n.Left, n.Right
-	if touchesPrivate(n.Right) {
+	if hasPrivateTable(n.Right) {
 		in, other = other, in
 	}
-	if !onePartner(n.On, in, other) {
+	if !hasOnePartner(n.On, in, other) {
 		return nil, nil
 	}
 	s, err := d.split(in)
@@ -109,8 +109,8 @@ func (d *divider) splitJoin(n *plan.Join) (*split, error) {
 	return s, nil
 }
 
-// onePartner: a join condition gives a row at most one of the other relation, whose key it compares with columns of the row.
-func onePartner(on plan.Scalar, of, other plan.Rel) bool {
+// hasOnePartner: a join condition gives a row at most one of the other relation, whose key it compares with columns of the row.
+func hasOnePartner(on plan.Scalar, of, other plan.Rel) bool {
 	key, cols, eqs := uniqueIn(other), of.Cols(), equalities(on)
 	return len(key) > 0 && !slices.ContainsFunc(key, func(id plan.ColID) bool {
 		return !slices.ContainsFunc(eqs, func(e equality) bool {
@@ -126,7 +126,7 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	for _, c := range plan.Conjuncts(n.Cond) {
 		private := false
 		plan.VisitQueries(c, func(s *plan.Subquery) bool {
-			private = private || touchesPrivate(s.Query) && !d.released(s.Query)
+			private = private || hasPrivateTable(s.Query) && !d.released(s.Query)
 			return true
 		})
 		switch {
@@ -141,10 +141,10 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	var s *split
 	var err error
 	switch j, isJoin := n.Input.(*plan.Join); {
-	case asks != nil && !touchesPrivate(n.Input):
+	case asks != nil && !hasPrivateTable(n.Input):
 		return d.splitCondition(filtered(n.Input, rest), asks)
 	case asks != nil:
-	case isJoin && j.Kind == plan.LeftJoin && touchesPrivate(j.Right) && !touchesPrivate(j.Left):
+	case isJoin && j.Kind == plan.LeftJoin && hasPrivateTable(j.Right) && !hasPrivateTable(j.Left):
 		return d.splitPadded(j, rest), nil
 	default:
 		s, err = d.split(n.Input)
@@ -183,7 +183,7 @@ func (d *divider) splitCondition(in plan.Rel, x plan.Scalar) (*split, error) {
 		rows = q.Query
 		notNull, left := plan.NotNull(rows), plan.NotNull(in)
 		for _, it := range q.Left {
-			if queries(it.Expr) {
+			if hasSubquery(it.Expr) {
 				return nil, nil
 			}
 			if less && !plan.NeverNull(it.Expr, left) {
@@ -205,7 +205,7 @@ func (d *divider) splitCondition(in plan.Rel, x plan.Scalar) (*split, error) {
 		return nil, nil
 	}
 	rows, conds = peeled(rows, conds)
-	if len(plan.Free(rows)) > 0 || !touchesPrivate(rows) {
+	if len(plan.Free(rows)) > 0 || !hasPrivateTable(rows) {
 		return nil, nil
 	}
 	return &split{all: in, matched: matches(in, rows, conds), key: key, less: less}, nil
@@ -246,7 +246,7 @@ func peeled(r plan.Rel, conds []plan.Scalar) (plan.Rel, []plan.Scalar) {
 func matches(in, rows plan.Rel, conds []plan.Scalar) plan.Rel {
 	var on, asks []plan.Scalar
 	for _, c := range conds {
-		if queries(c) {
+		if hasSubquery(c) {
 			asks = append(asks, c)
 		} else {
 			on = append(on, c)
@@ -272,7 +272,7 @@ func (d *divider) splitPadded(j *plan.Join, conds []plan.Scalar) *split {
 	}
 	left := filtered(j.Left, rest)
 	key := d.keyOfPublic(left)
-	if len(rest) == len(conds) || key == nil || queries(j.On) || j.Lateral || len(plan.Free(left)) > 0 {
+	if len(rest) == len(conds) || key == nil || hasSubquery(j.On) || j.Lateral || len(plan.Free(left)) > 0 {
 		return nil
 	}
 	return &split{all: left, matched: matches(left, j.Right, plan.Conjuncts(j.On)), key: key, less: true}
@@ -281,10 +281,10 @@ func (d *divider) splitPadded(j *plan.Join, conds []plan.Scalar) *split {
 // splitSets: distinct public rows in, or not in, private ones.
 func (d *divider) splitSets(n *plan.SetOp) (*split, error) {
 	left, right, lc, rc := n.Left, n.Right, n.LeftCols, n.RightCols
-	if n.Op == "INTERSECT" && touchesPrivate(left) {
+	if n.Op == "INTERSECT" && hasPrivateTable(left) {
 		left, right, lc, rc = right, left, rc, lc
 	}
-	if n.All || n.Op == "UNION" || touchesPrivate(left) || !touchesPrivate(right) {
+	if n.All || n.Op == "UNION" || hasPrivateTable(left) || !hasPrivateTable(right) {
 		return nil, nil
 	}
 	of := func(r plan.Rel, cols []plan.ColID, as []plan.ColID) *plan.Project {
@@ -313,7 +313,7 @@ func (d *divider) splitSets(n *plan.SetOp) (*split, error) {
 // keyOfPublic is a column in which no two rows of a public relation agree, and none has NULL; nil where nothing says so.
 func (d *divider) keyOfPublic(r plan.Rel) []plan.ColID {
 	key := uniqueIn(r)
-	if len(key) != 1 || !oneForm(d.q.Columns[key[0]].Type) || !plan.NotNull(r)[key[0]] {
+	if len(key) != 1 || !hasOneSpelling(d.q.Columns[key[0]].Type) || !plan.NotNull(r)[key[0]] {
 		return nil
 	}
 	return key
@@ -340,9 +340,9 @@ func uniqueIn(r plan.Rel) []plan.ColID {
 	case *plan.Join:
 		switch {
 		case n.Kind != plan.InnerJoin && n.Kind != plan.LeftJoin || n.Lateral:
-		case onePartner(n.On, n.Left, n.Right):
+		case hasOnePartner(n.On, n.Left, n.Right):
 			return uniqueIn(n.Left)
-		case n.Kind == plan.InnerJoin && onePartner(n.On, n.Right, n.Left):
+		case n.Kind == plan.InnerJoin && hasOnePartner(n.On, n.Right, n.Left):
 			return uniqueIn(n.Right)
 		}
 	case *plan.Distinct:

@@ -19,7 +19,7 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 	var sides [2]*analyzer
 	var at [2]int
 	for i, side := range []plan.Rel{n.Left, n.Right} {
-		if !touchesPrivate(side) {
+		if !hasPrivateTable(side) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Aggregate the private rows alone: in place of EXCEPT or INTERSECT use WHERE x <> 1 or x = 1, in place of UNION add to the answer, as in count(*) + 1.")
 		}
 		in, err := z.inside(side)
@@ -61,13 +61,13 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	out.Left, out.Right = l.out.Body.Rel, r.out.Body.Rel
 	for i, id := range out.Columns {
-		if t := z.typeOf(id); !all && !oneForm(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
+		if t := z.typeOf(id); !all && !hasOneSpelling(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
 		}
 		c := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}
 		x, y := l.definedBy(out.LeftCols[i]), r.definedBy(out.RightCols[i])
 		if i != t.UnitCol {
-			c.NotNull = !l.mayBeNull(x, stored) && !r.mayBeNull(y, stored)
+			c.NotNull = !l.canBeNull(x, stored) && !r.canBeNull(y, stored)
 			c.Range = spanOf(l.declared(x)).hullOrNone(spanOf(r.declared(y)))
 		}
 		if c.Type.OID == sqltype.OIDNumeric {

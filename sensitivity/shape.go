@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// touchesPrivate reports whether any table below is private, also in a subquery of an expression. What is no known node counts as private.
-func touchesPrivate(r plan.Rel) bool {
+// hasPrivateTable reports whether any table below is private, also in a subquery of an expression. What is no known node counts as private.
+func hasPrivateTable(r plan.Rel) bool {
 	return !plan.VisitRels(r, func(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.Scan:
@@ -27,7 +27,7 @@ func touchesPrivate(r plan.Rel) bool {
 func (d *divider) rawRows(at *plan.Scan) error {
 	var inner *plan.Subquery
 	rows := func(r plan.Rel) bool { // that are private too
-		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return touchesPrivate(in) && !d.released(in) })
+		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return hasPrivateTable(in) && !d.released(in) })
 	}
 	var reaches func(r plan.Rel) bool
 	reaches = func(r plan.Rel) bool {
@@ -51,7 +51,7 @@ func (d *divider) rawRows(at *plan.Scan) error {
 		return noAggregate(d.q, privateWay(d.q.Root))
 	}
 	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
-		return ofNobody(inner.Pos)
+		return ownerlessRowsError(inner.Pos)
 	}
 	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
 		WithHint("Let it give an aggregate, such as count(*).")

@@ -56,10 +56,10 @@ func (z *analyzer) addSource(i int) error {
 	case c.Domain != nil:
 		if z.opts.Public != nil {
 			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr),
-				Complete: c.Domain.OrNull || !z.mayBeNull(&plan.Col{ID: id, T: t}, stored)}, c.Domain.OrNull || s.nullable())
+				Complete: c.Domain.OrNull || !z.canBeNull(&plan.Col{ID: id, T: t}, stored)}, c.Domain.OrNull || s.nullable())
 		}
 	case t.OID == sqltype.OIDBool:
-		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.keyMayBeNull(&plan.Col{ID: id, T: t}))
+		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.canKeyBeNull(&plan.Col{ID: id, T: t}))
 	default:
 		return z.addDerived(i, &plan.Col{ID: id, T: t})
 	}
@@ -69,7 +69,7 @@ func (z *analyzer) addSource(i int) error {
 var booleans = [][]sqltype.Value{{false}, {true}}
 
 func (z *analyzer) append(s Source, null bool) {
-	if null && s.Table == nil && !slices.ContainsFunc(s.Tuples, allNull) {
+	if null && s.Table == nil && !slices.ContainsFunc(s.Tuples, isAllNull) {
 		s.Tuples = append(slices.Clone(s.Tuples), make([]sqltype.Value, len(s.Keys)))
 	}
 	if null && s.Table != nil {
@@ -78,7 +78,7 @@ func (z *analyzer) append(s Source, null bool) {
 	z.out.Groups.Sources = append(z.out.Groups.Sources, s)
 }
 
-func allNull(t []sqltype.Value) bool {
+func isAllNull(t []sqltype.Value) bool {
 	return !slices.ContainsFunc(t, func(v sqltype.Value) bool { return v != nil })
 }
 
@@ -101,16 +101,16 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 		if v != nil {
 			t[0] = literal(v, z.out.Keys[i].Type)
 		}
-		if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return sameTuple(o, t) }) {
+		if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return isSameTuple(o, t) }) {
 			src.Tuples = append(src.Tuples, t)
 		}
 	}
 	id := s.scan.Columns[attr]
-	src.Complete = slices.ContainsFunc(src.Tuples, allNull) || !z.mayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
+	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !z.canBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
 	z.append(src, s.nullable())
 }
 
-func sameTuple(a, b []sqltype.Value) bool {
+func isSameTuple(a, b []sqltype.Value) bool {
 	for i := range a {
 		if (a[i] == nil) != (b[i] == nil) || a[i] != nil && sqltype.Compare(a[i], b[i]) != 0 {
 			return false
@@ -135,7 +135,7 @@ func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
 
 // publicEqual finds a column of a public scan that equals the private one in every row.
 func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
-	if !oneForm(t) {
+	if !hasOneSpelling(t) {
 		return nil, 0
 	}
 	eq := z.classesOf(z.blocks[0])
@@ -157,12 +157,12 @@ func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) b
 	vals, why, ok := z.results(x, t)
 	if ok {
 		if !padded {
-			vals = z.reached(x, vals, t)
+			vals = z.reachableResults(x, vals, t)
 		}
 		src := Source{Keys: []int{i}, Fixed: true, Why: why}
 		for _, v := range vals {
 			tuple := []sqltype.Value{v}
-			if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return sameTuple(o, tuple) }) {
+			if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return isSameTuple(o, tuple) }) {
 				src.Tuples = append(src.Tuples, tuple)
 			}
 		}
@@ -205,7 +205,7 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 	if t.OID != sqltype.OIDBool {
 		return nil, "", false
 	}
-	if z.keyMayBeNull(x) {
+	if z.canKeyBeNull(x) {
 		return []sqltype.Value{false, true, nil}, "true and false", true
 	}
 	return []sqltype.Value{false, true}, "true and false", true
@@ -213,7 +213,7 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 
 // constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
 func constantCall(n *plan.Call) (sqltype.Value, bool) {
-	if !oneResult(n) || len(n.Args) == 0 {
+	if !isSameInBackends(n) || len(n.Args) == 0 {
 		return nil, false
 	}
 	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))

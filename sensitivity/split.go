@@ -40,8 +40,8 @@ func (z *analyzer) split() {
 
 // The two parts. They have no evaluation in the proxy: units' values do not reach it.
 var (
-	inSplit      = &funcs.Func{Name: "in split", Kind: funcs.Function, Result: sqltype.OIDBool, Spell: spellSplit("<"), Exact: spellSplit("<")}
-	outsideSplit = &funcs.Func{Name: "outside split", Kind: funcs.Function, Result: sqltype.OIDBool, Spell: spellSplit(">="), Exact: spellSplit(">=")}
+	inSplit      = &funcs.Func{Name: "in split", Kind: funcs.Function, Result: sqltype.OIDBool, TotalForm: spellSplit("<"), RaisingForm: spellSplit("<")}
+	outsideSplit = &funcs.Func{Name: "outside split", Kind: funcs.Function, Result: sqltype.OIDBool, TotalForm: spellSplit(">="), RaisingForm: spellSplit(">=")}
 )
 
 // spellSplit compares the digits of a hash of salt and value with those of the fraction.

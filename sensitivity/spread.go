@@ -7,8 +7,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Smoothed: what one unit changes of joined rows is chosen by a smooth bound that is measured.
-func (a *Analysis) Smoothed() bool {
+// IsSmoothed: what one unit changes of joined rows is chosen by a smooth bound that is measured.
+func (a *Analysis) IsSmoothed() bool {
 	return a.Joined != nil && len(a.Choices) > 0 && a.Choices[0].By == BySmooth
 }
 
@@ -25,7 +25,7 @@ func (a *Analysis) Spread(ctx context.Context, population uint64, public plan.Pu
 			out = append(out, often)
 			continue
 		}
-		over, rows := bits.Mul64(population, a.Joined.Formula.Frequencies[i].Table.Rows)
+		over, rows := bits.Mul64(population, a.Joined.Formula.Frequencies[i].Side.Rows)
 		if over > 0 || rows == 0 {
 			return nil, false, nil
 		}

@@ -74,7 +74,7 @@ const maxOperators = 1000
 // 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
 func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) {
 	p := &Program{Class: Public, Query: q, Answer: Computed{Root: q.Root}}
-	if !touchesPrivate(q.Root) {
+	if !hasPrivateTable(q.Root) {
 		return p, nil
 	}
 	if none := withoutRows(q); none != nil {
@@ -88,18 +88,18 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	own := *q
 	own.Columns = slices.Clone(q.Columns)
 	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
-	root, err := d.countNobodys(q.Root)
+	root, err := d.rewriteSemiJoinCounts(q.Root)
 	if err != nil {
 		return nil, err
 	}
 	if !d.rewrote {
 		root = q.Root
 	}
-	if own.Root = root; !touchesPrivate(root) { // one row was counted
+	if own.Root = root; !hasPrivateTable(root) { // one row was counted
 		p.Class, p.Query, p.Answer.Root = Public, &own, root
 		return p, nil
 	}
-	if correlated(root) {
+	if isCorrelated(root) {
 		d.rewrote = true
 		if own.Root, err = d.lookUp(root); err != nil {
 			return nil, err
@@ -182,7 +182,7 @@ type divider struct {
 
 // above goes through what is computed down to what is released.
 func (d *divider) above(r plan.Rel, c *Computed) error {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		return d.public(r, c)
 	}
 	switch n := r.(type) {
@@ -197,7 +197,7 @@ func (d *divider) above(r plan.Rel, c *Computed) error {
 			return d.leaf(n, &plan.Aggregate{Input: n.Input, Keys: n.Input.Cols(), Pos: d.q.Pos}, c)
 		}
 	}
-	if !finishable(r) {
+	if !canFinish(r) {
 		return sqlerr.New(sqlerr.Internal, "a %T stands above the aggregate", r)
 	}
 	return d.inside(r, func(r plan.Rel) error { return d.above(r, c) })
@@ -223,8 +223,8 @@ func (d *divider) inside(r plan.Rel, f func(plan.Rel) error) error {
 	return nil
 }
 
-// finishable are the nodes that may stand above releases.
-func finishable(r plan.Rel) bool {
+// canFinish are the nodes that may stand above releases.
+func canFinish(r plan.Rel) bool {
 	switch r.(type) {
 	case *plan.OneRow, *plan.Values, *plan.Filter, *plan.Project, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Aggregate, *plan.Join, *plan.SetOp:
 		return true
@@ -235,7 +235,7 @@ func finishable(r plan.Rel) bool {
 // public notes the largest relations of public tables that read no row around them; what reads no table is computed where it stands.
 func (d *divider) public(r plan.Rel, c *Computed) error {
 	switch {
-	case !readsTable(r):
+	case !hasTable(r):
 		return nil
 	case len(plan.Free(r)) == 0:
 		if !slices.ContainsFunc(c.Leaves, func(l Leaf) bool { return l.At == r }) {
@@ -248,14 +248,14 @@ func (d *divider) public(r plan.Rel, c *Computed) error {
 
 // released: every private row below passes an aggregate whose groups may have rows of many units.
 func (d *divider) released(r plan.Rel) bool {
-	if !touchesPrivate(r) {
+	if !hasPrivateTable(r) {
 		return true
 	}
 	was, known := d.passed[r]
 	if known {
 		return was
 	}
-	out := finishable(r)
+	out := canFinish(r)
 	if a, ok := r.(*plan.Aggregate); ok && !d.released(a.Input) {
 		out = len(plan.Free(a)) == 0 && d.ofMany(a)
 	} else {
@@ -279,7 +279,7 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 	if err != nil {
 		return false
 	}
-	if a = r; TwoKinds(a.Input) { // whatever it is grouped by: of a kind it has many
+	if a = r; HasSeveralUnitKinds(a.Input) { // whatever it is grouped by: of a kind it has many
 		return true
 	}
 	z := newAnalyzer(d.ctx, d.q, a, d.opts)
@@ -290,7 +290,7 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 
 // leaf makes an aggregate, which a node is or stands for, a release, or one for each of its grouping sets.
 func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
-	if way := privateWay(d.q.Root); len(plan.Free(n)) > 0 && rowsThemselves(way) {
+	if way := privateWay(d.q.Root); len(plan.Free(n)) > 0 && returnsRawRows(way) {
 		return noAggregate(d.q, way)
 	}
 	if len(plan.Free(n)) > 0 {

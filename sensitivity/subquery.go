@@ -37,8 +37,8 @@ func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scal
 			}
 		}
 		var err error
-		if !touchesPrivate(s.Query) {
-			if out.Query, err = z.publicQuery(s.Query); s.Kind == plan.ScalarQuery && !atMostOne(s.Query) {
+		if !hasPrivateTable(s.Query) {
+			if out.Query, err = z.publicQuery(s.Query); s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
 				out.Query = z.onlyRow(out.Query)
 			}
 		} else {
@@ -93,7 +93,7 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 		}
 		for _, x := range plan.Scalars(n) {
 			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !atMostOne(s.Query) {
+				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
 					refused = moreRows(s)
 				}
 				return refused == nil
@@ -106,33 +106,33 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 	return r, refused
 }
 
-// oneRow: an aggregate without groups, or an expression without FROM.
-func oneRow(r plan.Rel) bool {
+// hasOneRow: an aggregate without groups, or an expression without FROM.
+func hasOneRow(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.OneRow:
 		return true
 	case *plan.Aggregate:
 		return len(n.Keys) == 0 && n.Sets == nil
 	case *plan.Project:
-		return oneRow(n.Input)
+		return hasOneRow(n.Input)
 	case *plan.Filter:
-		return oneRow(n.Input)
+		return hasOneRow(n.Input)
 	case *plan.Sort:
-		return oneRow(n.Input)
+		return hasOneRow(n.Input)
 	}
 	return false
 }
 
-// atMostOne: so is LIMIT 1.
-func atMostOne(r plan.Rel) bool {
+// hasAtMostOneRow: so is LIMIT 1.
+func hasAtMostOneRow(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.Limit:
 		v, ok := wholeNumber(n.Count)
-		return ok && v <= 1 && !n.Ties || atMostOne(n.Input)
+		return ok && v <= 1 && !n.Ties || hasAtMostOneRow(n.Input)
 	case *plan.Project:
-		return atMostOne(n.Input)
+		return hasAtMostOneRow(n.Input)
 	}
-	return oneRow(r)
+	return hasOneRow(r)
 }
 
 // ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
@@ -151,7 +151,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	case plan.ScalarQuery:
 		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
 			rows, above, err = z.limited(s.Query)
-			if !atMostOne(s.Query) {
+			if !hasAtMostOneRow(s.Query) {
 				first := above
 				above = func(r plan.Rel) plan.Rel { return z.onlyRow(first(r)) }
 			}
@@ -188,8 +188,8 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	}
 	z.take(in)
 	link := z.linkOf(in, s, of, condition)
-	if link == nil && !slices.ContainsFunc(in.around, touchesPrivate) {
-		return nil, nil, ofNobody(s.Pos)
+	if link == nil && !slices.ContainsFunc(in.around, hasPrivateTable) {
+		return nil, nil, ownerlessRowsError(s.Pos)
 	}
 	if link == nil && len(s.Free()) == 0 && len(s.Left) == 0 {
 		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
@@ -214,15 +214,15 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	return in, link, nil
 }
 
-// ofNobody: which public rows there are would follow from private ones.
-func ofNobody(pos int) error {
+// ownerlessRowsError: which public rows there are would follow from private ones.
+func ownerlessRowsError(pos int) error {
 	return sqlerr.New(sqlerr.PrivateShape, "public rows that private ones keep or leave out belong to nobody: which there are would tell of persons").At(pos).
 		WithHint("Count them, by count(*) of rows with a key, as in (SELECT count(*) FROM t WHERE x = 1) > 0; or join the private rows and group by columns of the public table: groups are answered with noise.")
 }
 
 // aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.
 func (z *analyzer) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.Rel, error) {
-	if !oneRow(s.Query) {
+	if !hasOneRow(s.Query) {
 		return nil, nil, nil
 	}
 	for rows := s.Query; rows != nil; rows = finishingInput(rows) {

@@ -26,12 +26,12 @@ const (
 	IsContinuous FormulaKind = "continuous quantile" // between two of them: percentile_cont, median
 )
 
-// OfOrder reports that it is computed from a tree of counts instead of the group's integers.
-func (f Formula) OfOrder() bool { return f.Kind == IsDiscrete || f.Kind == IsContinuous }
+// IsOrderStatistic reports that it is computed from a tree of counts instead of the group's integers.
+func (f Formula) IsOrderStatistic() bool { return f.Kind == IsDiscrete || f.Kind == IsContinuous }
 
 // IsEnd reports that it is the least or the greatest value.
 func (f Formula) IsEnd() bool {
-	return f.OfOrder() && len(f.Quantiles) == 1 && (f.Quantiles[0].Fraction == 0 || f.Quantiles[0].Fraction == 1)
+	return f.IsOrderStatistic() && len(f.Quantiles) == 1 && (f.Quantiles[0].Fraction == 0 || f.Quantiles[0].Fraction == 1)
 }
 
 // IsGreatest reports the greatest value.
@@ -83,19 +83,19 @@ func (m *Measure) Vectors() uint64 {
 	return 1
 }
 
-// OwnExtreme reports that it counts units by their own least or greatest value.
-func (m *Measure) OwnExtreme() bool { return m.Tree != nil && m.Tree.Own != OwnAll }
+// IsOwnExtreme reports that it counts units by their own least or greatest value.
+func (m *Measure) IsOwnExtreme() bool { return m.Tree != nil && m.Tree.Own != OwnAll }
 
-// Leafy reports that the measure is released from a scan of its own (sqlgen.TreeLeaves).
-func (m *Measure) Leafy() bool { return m.Tree != nil || m.Pick != nil }
+// IsTree reports that the measure is released from a scan of its own (sqlgen.TreeLeaves).
+func (m *Measure) IsTree() bool { return m.Tree != nil || m.Pick != nil }
 
-// Trees reports that some of what is measured are trees or picks.
-func (a *Analysis) Trees() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Leafy() })
+// HasTrees reports that some of what is measured are trees or picks.
+func (a *Analysis) HasTrees() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.IsTree() })
 }
 
-// ofOrder: some of the aggregates are read off trees, or picked.
-func ofOrder(agg *plan.Aggregate) bool {
+// hasOrderStatistics: some of the aggregates are read off trees, or picked.
+func hasOrderStatistics(agg *plan.Aggregate) bool {
 	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
 		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, g.Fn)
 	})
@@ -320,7 +320,7 @@ func (t *Tree) line() string {
 	return line
 }
 
-// Picks reports that some of what is measured are picks.
-func (a *Analysis) Picks() bool {
+// HasPicks reports that some of what is measured are picks.
+func (a *Analysis) HasPicks() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Pick != nil })
 }

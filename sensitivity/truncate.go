@@ -49,7 +49,7 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 		return err
 	}
 	for _, p := range j.list {
-		asked := p.asked(f)
+		asked := p.frequencyColumns(f)
 		if len(asked) == 0 {
 			continue
 		}
@@ -65,10 +65,10 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 	return nil
 }
 
-// asked are the columns of each of the leaf's frequencies that the formula asks for, those of few columns first: what does for them does for more.
-func (p *part) asked(f *elastic.Formula) (asked [][]plan.ColID) {
+// frequencyColumns are the columns of each of the leaf's frequencies that the formula asks for, those of few columns first: what does for them does for more.
+func (p *joinSide) frequencyColumns(f *elastic.Formula) (asked [][]plan.ColID) {
 	for _, q := range f.Frequencies {
-		if q.Table != p.table {
+		if q.Side != p.side {
 			continue
 		}
 		var ids []plan.ColID
@@ -82,12 +82,12 @@ func (p *part) asked(f *elastic.Formula) (asked [][]plan.ColID) {
 }
 
 // keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for. Of a public table what is not declared is read.
-func (p *part) keyCaps(j *joining, asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID, err error) {
+func (p *joinSide) keyCaps(j *joining, asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID, err error) {
 	if c := p.keyCap(asked); c != nil {
 		return []*keyCap{c}, nil, nil
 	}
 	for _, ids := range asked {
-		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.does(ids) }) {
+		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.isBoundFor(ids) }) {
 			continue
 		}
 		c := p.keyCap([][]plan.ColID{ids})
@@ -103,7 +103,7 @@ func (p *part) keyCaps(j *joining, asked [][]plan.ColID) (out []*keyCap, missing
 }
 
 // readable is who reads how often values of the leaf occur, a public table; nil: it is none, or nobody does.
-func (p *part) readable(j *joining) plan.FrequencyReader {
+func (p *joinSide) readable(j *joining) plan.FrequencyReader {
 	reader, ok := j.opts.Public.(plan.FrequencyReader)
 	if s := p.scans[0].scan; !ok || p.unit != 0 || s.Rows != nil || !s.Table.Public {
 		return nil
@@ -112,7 +112,7 @@ func (p *part) readable(j *joining) plan.FrequencyReader {
 }
 
 // mostOften is a cap at what a public table itself has, as it is read; nil: nobody reads it. It reads nothing private: a public table's rows are the same whoever is in the data.
-func (p *part) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
+func (p *joinSide) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
 	reader := p.readable(j)
 	if reader == nil {
 		return nil, nil
@@ -129,20 +129,20 @@ func (p *part) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
 	return c, err
 }
 
-// does: a frequency of these columns is no larger than the cap.
-func (c *keyCap) does(ids []plan.ColID) bool {
+// isBoundFor: a frequency of these columns is no larger than the cap.
+func (c *keyCap) isBoundFor(ids []plan.ColID) bool {
 	return !slices.ContainsFunc(c.by, func(id plan.ColID) bool { return !slices.Contains(ids, id) })
 }
 
 // keyCap is the least cap that does for each of these frequencies; nil: there is none.
-func (p *part) keyCap(asked [][]plan.ColID) (least *keyCap) {
+func (p *joinSide) keyCap(asked [][]plan.ColID) (least *keyCap) {
 	for _, s := range p.scans {
 		for _, m := range s.scan.Table.MaxFrequency {
 			c := &keyCap{MaxFrequency: m, table: s.scan.Table}
 			for _, i := range m.Columns {
 				c.by = append(c.by, s.scan.Columns[i])
 			}
-			all := !slices.ContainsFunc(asked, func(ids []plan.ColID) bool { return !c.does(ids) })
+			all := !slices.ContainsFunc(asked, func(ids []plan.ColID) bool { return !c.isBoundFor(ids) })
 			if all && (least == nil || c.Most < least.Most) {
 				least = c
 			}
@@ -152,7 +152,7 @@ func (p *part) keyCap(asked [][]plan.ColID) (least *keyCap) {
 }
 
 // cutBy puts the caps above the leaf.
-func (p *part) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool) {
+func (p *joinSide) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool) {
 	n := &plan.Capped{Input: p.rel, By: caps[0].by, Most: caps[0].Most, Pos: p.scans[0].scan.Pos}
 	for _, c := range caps[1:] {
 		n.Also = append(n.Also, plan.CapKey{By: c.by, Most: c.Most})
@@ -180,13 +180,13 @@ func (p *part) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool
 		for _, id := range c.by {
 			enforced.Columns = append(enforced.Columns, j.columnName(p, id))
 		}
-		p.table.Caps = append(p.table.Caps, enforced)
+		p.side.Caps = append(p.side.Caps, enforced)
 	}
 	p.rel, p.cuts = n, caps
 }
 
 // declarable is what of max_frequency would cap a frequency of these columns: of a table, those that are its own; "": nothing would.
-func (p *part) declarable(ids []plan.ColID) (table string, own []plan.ColID, key string) {
+func (p *joinSide) declarable(ids []plan.ColID) (table string, own []plan.ColID, key string) {
 	var best []string
 	for _, s := range p.scans {
 		var names []string
@@ -214,8 +214,8 @@ func (j *joining) lacks(f *elastic.Formula) (words string, ok bool) {
 			continue
 		}
 		var named []*keyCap
-		for _, ids := range p.asked(f) {
-			if p.keyCap([][]plan.ColID{ids}) != nil || slices.ContainsFunc(named, func(c *keyCap) bool { return c.does(ids) }) {
+		for _, ids := range p.frequencyColumns(f) {
+			if p.keyCap([][]plan.ColID{ids}) != nil || slices.ContainsFunc(named, func(c *keyCap) bool { return c.isBoundFor(ids) }) {
 				continue
 			}
 			table, own, key := p.declarable(ids)
@@ -238,7 +238,7 @@ func (j *joining) lacks(f *elastic.Formula) (words string, ok bool) {
 }
 
 // undeclared refuses truncation where a frequency is not declared.
-func (j *joining) undeclared(p *part, f *elastic.Formula) error {
+func (j *joining) undeclared(p *joinSide, f *elastic.Formula) error {
 	err := sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of what it is joined by is not declared", p.name).At(p.scans[0].scan.Pos)
 	what, ok := j.lacks(f)
 	switch {
@@ -266,9 +266,9 @@ func (j *joining) withoutDelta(f *elastic.Formula) error {
 
 // formula is the bound on joined rows that one unit changes.
 func (j *joining) formula() (*elastic.Formula, error) {
-	root := &elastic.Node{Table: j.list[0].table}
+	root := &elastic.Node{Side: j.list[0].side}
 	for i, p := range j.list[1:] {
-		n := &elastic.Node{Left: root, Right: &elastic.Node{Table: p.table}}
+		n := &elastic.Node{Left: root, Right: &elastic.Node{Side: p.side}}
 		for _, e := range j.equalColumns(p, j.list[:i+1]) {
 			n.On = append(n.On, elastic.Pair{Left: j.columnOf(e.b), Right: j.columnOf(e.a)})
 		}

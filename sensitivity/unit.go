@@ -79,7 +79,7 @@ func (z *analyzer) linkBlock(b *block) error {
 	}
 	for _, s := range here {
 		for _, p := range all {
-			if p != s && z.linkedAlongPath(eq, s, p) { // several are one row
+			if p != s && z.isLinkedAlongPath(eq, s, p) { // several are one row
 				z.join(s, p)
 				p.children = append(p.children, s)
 				if s.parent == nil {
@@ -96,7 +96,7 @@ func (z *analyzer) linkBlock(b *block) error {
 			case s.unit != 0 && p.unit != 0 && eq.same(s.unit, p.unit): // on the unit
 				z.join(s, p)
 				z.chainToUnitTable(s, p)
-			case s.in != p.in && z.linkedAlongPath(eq, p, s): // a padded parent
+			case s.in != p.in && z.isLinkedAlongPath(eq, p, s): // a padded parent
 				z.join(s, p)
 				s.children = append(s.children, p)
 				z.addUnitEquality(s, p)
@@ -138,15 +138,15 @@ func (z *analyzer) join(a, b *scanInfo) {
 	}
 }
 
-// linkedAlongPath reports whether the statement joins child to parent on all columns of the declared path but the unit's own,
+// isLinkedAlongPath reports whether the statement joins child to parent on all columns of the declared path but the unit's own,
 // of which there must be one at least: a path that is the unit's column alone is a join on the unit.
-func (z *analyzer) linkedAlongPath(eq classes, child, parent *scanInfo) bool {
+func (z *analyzer) isLinkedAlongPath(eq classes, child, parent *scanInfo) bool {
 	path := child.scan.Table.Path
 	if path == nil || path.Parent != parent.scan.Table || len(path.Columns) != len(path.ParentColumns) {
 		return false
 	}
 	linked := false
-	if child.own() == 0 && !keyed(path) {
+	if child.own() == 0 && !hasUniqueParent(path) {
 		return false
 	}
 	for i, c := range path.Columns {
@@ -166,7 +166,7 @@ func (z *analyzer) linkedAlongPath(eq classes, child, parent *scanInfo) bool {
 func (z *analyzer) chainToUnitTable(s, p *scanInfo) {
 	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
 		child, parent := pair[0], pair[1]
-		if child.parent == nil && uniqueUnit(parent.scan.Table) && !uniqueUnit(child.scan.Table) && !parent.nullableFrom(child) {
+		if child.parent == nil && hasUniqueUnit(parent.scan.Table) && !hasUniqueUnit(child.scan.Table) && !parent.nullableFrom(child) {
 			child.parent, parent.children = parent, append(parent.children, child)
 			return
 		}
@@ -177,8 +177,8 @@ func (s *scanInfo) nullableFrom(child *scanInfo) bool {
 	return s.in != child.in && !isAround(s.in, child.in)
 }
 
-// uniqueUnit reports whether the table has one row a unit: its unit column is a key and never NULL.
-func uniqueUnit(t *plan.Table) bool {
+// hasUniqueUnit reports whether the table has one row a unit: its unit column is a key and never NULL.
+func hasUniqueUnit(t *plan.Table) bool {
 	if t.Public || t.UnitCol < 0 || !t.Columns[t.UnitCol].NotNull {
 		return false
 	}
@@ -196,14 +196,14 @@ func (z *analyzer) addUnitEquality(a, b *scanInfo) {
 	if isAround(a.in, b.in) {
 		inner = b.in
 	}
-	if a.own() != 0 && b.own() != 0 && !z.saysEqual(a.own(), b.own(), inner) {
+	if a.own() != 0 && b.own() != 0 && !z.hasStatedEquality(a.own(), b.own(), inner) {
 		z.added = append(z.added, &equality{a: a.own(), b: b.own()})
 	}
 }
 
-// saysEqual reports whether the statement itself has the equality where it holds for every row in which the block is present: in
+// hasStatedEquality reports whether the statement itself has the equality where it holds for every row in which the block is present: in
 // the block, in its left join's ON or around it. The ON of another left join only decides that one's padding (3).
-func (z *analyzer) saysEqual(a, b plan.ColID, in *block) bool {
+func (z *analyzer) hasStatedEquality(a, b plan.ColID, in *block) bool {
 	for _, e := range z.holdsIn(in) {
 		x, y := z.base(e.a), z.base(e.b)
 		if x == a && y == b || x == b && y == a {
@@ -247,7 +247,7 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 		if path == nil || path.Parent == nil || len(path.Columns) == 0 || len(path.Columns) != len(path.ParentColumns) || seen > maxPath {
 			return sqlerr.New(sqlerr.PrivateShape, "table %s has no way to the privacy unit", s.scan.Table.Name).At(s.scan.Pos)
 		}
-		if !keyed(path) {
+		if !hasUniqueParent(path) {
 			return sqlerr.New(sqlerr.PrivateShape, "table %s reaches the privacy unit through columns of %s that the database does not keep unique", at.Table.Name, path.Parent.Name).
 				At(s.scan.Pos).WithHint("The owner can add a unique constraint there, or the unit's column to %s.", at.Table.Name)
 		}
@@ -269,8 +269,8 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 	return nil
 }
 
-// keyed reports whether the path's parent columns hold a key, so that a child row has one parent and with it one unit (3).
-func keyed(path *plan.UnitPath) bool {
+// hasUniqueParent reports whether the path's parent columns hold a key, so that a child row has one parent and with it one unit (3).
+func hasUniqueParent(path *plan.UnitPath) bool {
 	return slices.ContainsFunc(path.Parent.Keys, func(k []int) bool {
 		return len(k) > 0 && !slices.ContainsFunc(k, func(c int) bool { return !slices.Contains(path.ParentColumns, c) })
 	})
@@ -299,7 +299,7 @@ func equalScalars(a, b plan.Scalar) plan.Scalar {
 }
 
 // unitEquality is the "=" of keys of the same type, which needs no total form in any backend.
-var unitEquality = &funcs.Func{Name: "=", Kind: funcs.Operator, Result: sqltype.OIDBool, Spell: spellEqual, Exact: spellEqual}
+var unitEquality = &funcs.Func{Name: "=", Kind: funcs.Operator, Result: sqltype.OIDBool, TotalForm: spellEqual, RaisingForm: spellEqual}
 
 func spellEqual(_ funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
 	return args[0] + " = " + args[1]

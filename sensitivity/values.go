@@ -38,7 +38,7 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 	if err != nil { // no Go evaluation: the groups are unknown
 		return nil //nolint:nilerr // no mistake
 	}
-	if allowed, _ := z.allowed(s, id); z.columnMayBeNull(id, stored) && allowed(nil) && !slices.Contains(base, nil) {
+	if allowed, _ := z.allowed(s, id); z.canColumnBeNull(id, stored) && allowed(nil) && !slices.Contains(base, nil) {
 		if y, err := f(nil); err == nil && y != nil { // NULL is no listed value, but the statement makes one of it
 			base = append(base, nil)
 		}
@@ -50,7 +50,7 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 			return err
 		}
 		y, err := f(v)
-		if sqlerr.ID(err) == sqlerr.NumericRange.ID && z.computesFloat(x, map[plan.ColID]bool{}) { // NULL on PostgreSQL, infinite on DuckDB
+		if sqlerr.ID(err) == sqlerr.NumericRange.ID && z.hasComputedFloat(x, map[plan.ColID]bool{}) { // NULL on PostgreSQL, infinite on DuckDB
 			return nil
 		}
 		if err != nil { // the total form is NULL where PostgreSQL raises
@@ -98,14 +98,14 @@ func (z *analyzer) addWhole(i int, x plan.Scalar) {
 		}
 		src.Tuples = append(src.Tuples, []sqltype.Value{literal(key, t)})
 	}
-	z.append(src, z.keyMayBeNull(x))
+	z.append(src, z.canKeyBeNull(x))
 }
 
-// keyMayBeNull reports whether a grouping expression can be NULL in a row that the statement counts. Rows in which ofFewResults gives NULL of something that is not, as of the month of an infinite time, are in no group.
+// canKeyBeNull reports whether a grouping expression can be NULL in a row that the statement counts. Rows in which ofFewResults gives NULL of something that is not, as of the month of an infinite time, are in no group.
 //
-// Proof: (8) does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns mayBeNull says the rest.
-func (z *analyzer) keyMayBeNull(x plan.Scalar) bool {
-	if !z.mayBeNull(x, stored) {
+// Proof: (8) does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns canBeNull says the rest.
+func (z *analyzer) canKeyBeNull(x plan.Scalar) bool {
+	if !z.canBeNull(x, stored) {
 		return false
 	}
 	known := z.nulls
@@ -123,9 +123,9 @@ func (z *analyzer) keyMayBeNull(x plan.Scalar) bool {
 		y = z.behind(c.Args[0])
 	}
 	if c, ok := y.(*plan.Call); ok && slices.Contains(ofFewResults, c.Fn.Name) && !z.isPadded(x) {
-		return z.anyNull(c.Args, stored)
+		return z.canAnyBeNull(c.Args, stored)
 	}
-	return z.mayBeNull(x, stored) // (2)
+	return z.canBeNull(x, stored) // (2)
 }
 
 // isPadded reports an expression over a computed column that an outer join may make NULL.
@@ -157,26 +157,26 @@ func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
 		ok = ok && s != nil && s.private() && (only == 0 || only == id)
 		only = id
 	})
-	return only, ok && only != 0 && z.sameEverywhere(x, map[plan.ColID]bool{})
+	return only, ok && only != 0 && z.isBackendIndependent(x, map[plan.ColID]bool{})
 }
 
-// sameEverywhere: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
-func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool {
+// isBackendIndependent: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
+func (z *analyzer) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	switch n := x.(type) {
 	case *plan.Param:
 		return false
 	case *plan.Col:
 		if d, ok := z.defs[n.ID]; ok && !seen[n.ID] {
 			seen[n.ID] = true
-			return z.sameEverywhere(d.expr, seen)
+			return z.isBackendIndependent(d.expr, seen)
 		}
 	case *plan.Call:
-		if !oneResult(n) {
+		if !isSameInBackends(n) {
 			return false
 		}
 	}
 	for _, part := range plan.Children(x) {
-		if !z.sameEverywhere(part, seen) {
+		if !z.isBackendIndependent(part, seen) {
 			return false
 		}
 	}
@@ -186,30 +186,30 @@ func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool 
 // ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
 var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}
 
-// oneResult: a call gives the same here and in the backends.
-func oneResult(n *plan.Call) bool {
+// isSameInBackends: a call gives the same here and in the backends.
+func isSameInBackends(n *plan.Call) bool {
 	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
 }
 
-// computesFloat: a part of an expression is a float that is computed.
-func (z *analyzer) computesFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
+// hasComputedFloat: a part of an expression is a float that is computed.
+func (z *analyzer) hasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	c, isCol := x.(*plan.Col)
 	if !isCol {
-		return x.Type().IsFloat() || slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return z.computesFloat(y, seen) })
+		return x.Type().IsFloat() || slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return z.hasComputedFloat(y, seen) })
 	}
 	d, ok := z.defs[c.ID]
 	if !ok || seen[c.ID] {
 		return false
 	}
 	seen[c.ID] = true
-	return z.computesFloat(d.expr, seen)
+	return z.hasComputedFloat(d.expr, seen)
 }
 
-// reached leaves out of the results of a key's form those that no row has which meets the conditions, by the public values of the one column that it is computed from.
+// reachableResults leaves out of the results of a key's form those that no row has which meets the conditions, by the public values of the one column that it is computed from.
 //
 // Proof: (8) as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
 // policy does not list. So a row of a result that is left out has a value which is not listed; it is dropped.
-func (z *analyzer) reached(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
+func (z *analyzer) reachableResults(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
 	id, ok := z.onlyColumn(x)
 	if !ok {
 		return results
@@ -220,7 +220,7 @@ func (z *analyzer) reached(x plan.Scalar, results []sqltype.Value, t sqltype.Typ
 	if err != nil || !ok {
 		return results
 	}
-	if allowed, _ := z.allowed(s, id); z.columnMayBeNull(id, stored) && allowed(nil) {
+	if allowed, _ := z.allowed(s, id); z.canColumnBeNull(id, stored) && allowed(nil) {
 		kept = append(kept, nil) // also where the policy does not list it
 	}
 	free := *s
@@ -259,7 +259,7 @@ func (z *analyzer) reached(x plan.Scalar, results []sqltype.Value, t sqltype.Typ
 func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sqltype.Value, why string, ok bool) {
 	attr := slices.Index(s.scan.Columns, id)
 	c := s.scan.Table.Columns[attr]
-	name, null := z.tableColumn(s, attr), z.columnMayBeNull(id, stored)
+	name, null := z.tableColumn(s, attr), z.canColumnBeNull(id, stored)
 	list, inWhere := z.listed(s, id)
 	step := int64(0) // of each step one point stands for all
 	switch {
@@ -290,7 +290,7 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 	if null {
 		out = append(out, nil)
 	}
-	if !alike(out, x, c.Type) {
+	if !isSameOnBackends(out, x, c.Type) {
 		return nil, "", false
 	}
 	allowed, nodes := z.allowedIn(s, id, step)
@@ -303,8 +303,8 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !allowed(v) }), why, true
 }
 
-// alike: backends change the case of letters beyond ASCII, and order them, each in its own way.
-func alike(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
+// isSameOnBackends: backends change the case of letters beyond ASCII, and order them, each in its own way.
+func isSameOnBackends(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
 	if _, plain := x.(*plan.Col); plain || !t.IsString() {
 		return true
 	}
@@ -319,7 +319,7 @@ func alike(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
 
 // steppedValues are the whole numbers, days or steps of time of a column between ends that policy and WHERE give.
 func (z *analyzer) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar) (out []sqltype.Value, ok bool) {
-	if !discrete(c.Type) {
+	if !isDiscrete(c.Type) {
 		return nil, false
 	}
 	in := spanOf(c.Range).meet(z.narrowed(id))
@@ -451,7 +451,7 @@ func (z *analyzer) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sq
 			list = around
 		}
 		for _, c := range list {
-			if v != nil && (!c.any || !alike([]sqltype.Value{v}, c.cond, t)) {
+			if v != nil && (!c.any || !isSameOnBackends([]sqltype.Value{v}, c.cond, t)) {
 				continue
 			}
 			if is, err := c.f(v); err == nil && is != true {

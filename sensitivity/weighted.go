@@ -55,10 +55,10 @@ func (j *joining) pairing(left []plan.Scalar) (*Pairing, error) {
 			return nil, refuse(agg.Pos, "a condition on both tables that is no equality of their columns")
 		}
 		a, b := list[0].a, list[0].b
-		if j.list[1].has(j.owner[a]) {
+		if j.list[1].hasScan(j.owner[a]) {
 			a, b = b, a
 		}
-		if !j.list[0].has(j.owner[a]) || !j.list[1].has(j.owner[b]) || !joinKeys(j.typeOf(a), j.typeOf(b)) {
+		if !j.list[0].hasScan(j.owner[a]) || !j.list[1].hasScan(j.owner[b]) || !isJoinKeyPair(j.typeOf(a), j.typeOf(b)) {
 			return nil, refuse(agg.Pos, "a condition on both tables that is no equality of their columns")
 		}
 		w.Keys[0], w.Keys[1] = append(w.Keys[0], a), append(w.Keys[1], b)
@@ -87,12 +87,12 @@ func (z *analyzer) boundWeighted(m *Measure) error {
 	if m.PerGroup = most; over > 0 || most > dp.MaxSensitivity {
 		return tooWide().At(z.out.Agg.Pos)
 	}
-	m.Kind, m.Grid, m.Factor, m.Single, m.Joined, m.Fine, m.Hi = WeightedRows, decimal.NewFromInt(1), 1, true, true, WeightParts, int64(most) //nolint:gosec // within it
+	m.Kind, m.Grid, m.Factor, m.Single, m.Joined, m.Subdivision, m.Hi = WeightedRows, decimal.NewFromInt(1), 1, true, true, WeightParts, int64(most) //nolint:gosec // within it
 	return nil
 }
 
 // weightedLines are Explain's.
-func (a told) weightedLines(say func(key, format string, args ...any)) {
+func (a explainer) weightedLines(say func(key, format string, args ...any)) {
 	say("Bounding", "weighted: of a value that a rows of one table have and b of the other the answer counts a b / (a + b), in place of a b; it is not the number of joined rows")
 	say("Groups", "one")
 	m := a.Measures[slices.IndexFunc(a.Measures, func(m Measure) bool { return m.Kind == WeightedRows })]

@@ -133,7 +133,7 @@ func (z *analyzer) compared(op string, x, constant plan.Scalar, id plan.ColID) (
 	if !unit.IsZero() { // from a timestamp to days
 		lo, hi = v.Div(unit).Ceil(), v.Div(unit).Floor()
 	}
-	if one := decimal.NewFromInt(1); discrete(col.T) {
+	if one := decimal.NewFromInt(1); isDiscrete(col.T) {
 		switch {
 		case op == "<" && hi.Mul(nonZero(unit)).Equal(v):
 			hi = hi.Ceil().Sub(one)
@@ -187,8 +187,8 @@ func (z *analyzer) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
 	return nil, decimal.Zero
 }
 
-// discrete types have whole values only, in measured's units.
-func discrete(t sqltype.Type) bool {
+// isDiscrete reports types that have whole values only, in measured's units.
+func isDiscrete(t sqltype.Type) bool {
 	return t.IsInteger() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp
 }
 

@@ -16,7 +16,7 @@ import (
 // windowRows is a relation with window functions within each unit's rows, as a table with the same rows.
 //
 // Proof: claim (2'): the input is a body of its own, for which (2) to (5) hold, and each partition has rows of one unit: among its columns is the unit's, which is added where
-// they determine it (keysDetermineUnit). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
+// they determine it (isUnitDeterminedByKeys). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
 // that agree in all that is read of them (sqlgen, unitWindow). So each row is a function of one unit's rows, with that unit's value in UnitCol.
 func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 	for _, x := range plan.Scalars(n) {
@@ -53,7 +53,7 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 			}
 		}
 		if !ofUnit {
-			if !in.keysDetermineUnit(keys, eq, &plan.Table{UnitCol: -1}) {
+			if !in.isUnitDeterminedByKeys(keys, eq, &plan.Table{UnitCol: -1}) {
 				return nil, &notOfUnit{unitName(n.Input), it.Pos}
 			}
 			z.warn(in.out.Warnings...)
@@ -95,7 +95,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 // isUnit: the column has the unit's value in every row of the body.
 func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
 	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.Person
-	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
+	return b != 0 && (b == unit || eq.same(b, unit) || z.hasAddedEquality(eq, b, unit))
 }
 
 // noteAlike notes which of a derived table's columns have the unit's value in every row, beside the one that is taken for it: conditions that its body
@@ -133,7 +133,7 @@ func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
 			step := decimal.New(1, -scale)
 			out.Step = &step
 		}
-		out.NotNull = ownRow(it) && !z.mayBeNull(it.Args[0], stored)
+		out.NotNull = ownRow(it) && !z.canBeNull(it.Args[0], stored)
 		out.Domain = z.domainOf(it)
 	default:
 		a := plan.AggItem{ID: it.ID, Fn: it.Fn, Type: it.Type}
@@ -265,5 +265,5 @@ func (z *analyzer) mostOf(s *scanInfo) uint64 {
 
 // unique reports that a unit has one row of the scan at most: by a key, or by a condition on a row_number.
 func (z *analyzer) unique(s *scanInfo) bool {
-	return uniqueUnit(s.scan.Table) || z.mostOf(s) == 1
+	return hasUniqueUnit(s.scan.Table) || z.mostOf(s) == 1
 }

@@ -20,7 +20,7 @@ func answered(ctx context.Context, l Ledger, r Reservation, made string, run fun
 			return string(s.Payload), false, nil
 		}
 		id, err := l.Reserve(ctx, r)
-		var by *AskedError
+		var by *InFlightError
 		if errors.As(err, &by) {
 			if err := l.Await(ctx, by.Reservation); err != nil {
 				return "", false, err
@@ -133,7 +133,7 @@ func TestWhoDoesNotWait(t *testing.T) {
 	eachStore(t, own, func(t *testing.T, a, b Ledger) {
 		r := once(t, a, 1)
 		id := must(a.Reserve(ctx, r))(t)
-		var by *AskedError
+		var by *InFlightError
 		if _, err := b.Reserve(ctx, r); !errors.As(err, &by) || by.Reservation != id {
 			t.Errorf("the same: %v", err)
 		}

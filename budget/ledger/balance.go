@@ -30,8 +30,8 @@ func (a Account) StatementsLeft(charge dp.Loss) int64 {
 	return a.Rooms.StatementsLeft(a.Spent, charge)
 }
 
-// admits says whether one more charge fits.
-func (a Account) admits(charge dp.Loss) bool { return !a.Ended && a.Rooms.Admits(a.Spent, charge) }
+// canAdmit says whether one more charge fits.
+func (a Account) canAdmit(charge dp.Loss) bool { return !a.Ended && a.Rooms.CanAdmit(a.Spent, charge) }
 
 // Balance is what an analyst may see: the own account, those of the own roles and the data set's in the window of now, and the lifetime.
 type Balance struct {
@@ -84,9 +84,9 @@ func (b Balance) PureEnded() (some, all bool) {
 	return some, all
 }
 
-// Admits says whether one more charge fits in all accounts.
-func (b Balance) Admits(charge dp.Loss) bool {
-	return !slices.ContainsFunc(b.accounts(), func(a scoped) bool { return !a.admits(charge) })
+// CanAdmit says whether one more charge fits in all accounts.
+func (b Balance) CanAdmit(charge dp.Loss) bool {
+	return !slices.ContainsFunc(b.accounts(), func(a scoped) bool { return !a.canAdmit(charge) })
 }
 
 // Denied says that a budget does not hold a charge, and what it still holds. Nothing was written.
@@ -228,7 +228,7 @@ func (s *state) admit(d *dataset, stages []Reservation, at time.Time) (*Denied, 
 func (b *Balance) short(charge dp.Loss) (short *scoped) {
 	least := math.Inf(1)
 	for _, a := range b.accounts() {
-		if room := part(a.Rooms.Left(a.Spent), b.Filter); !a.admits(charge) && room < least {
+		if room := part(a.Rooms.Left(a.Spent), b.Filter); !a.canAdmit(charge) && room < least {
 			least, short = room, &a
 		}
 	}

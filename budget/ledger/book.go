@@ -252,11 +252,11 @@ func (h *Head) accepts(asked Head) error {
 	case h.People != asked.People:
 		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
 	case h.Window != asked.Window:
-		return fmt.Errorf("%w: its window is %s, not %s. A promise that was made stays: restore the policy's budget.per", ErrMismatch, windowWords(h.Window), windowWords(asked.Window))
+		return fmt.Errorf("%w: its window is %s, not %s. A promise that was made stays: restore the policy's budget.per", ErrMismatch, windowText(h.Window), windowText(asked.Window))
 	case !sameLifetime(h.Lifetime, asked.Lifetime):
 		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s (a longer one is made with dpsql budget raise)",
 			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
-	case !h.Filter.SamePromise(asked.Filter):
+	case !h.Filter.IsSamePromise(asked.Filter):
 		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
 			"restore the policy's budget (a larger one is made with dpsql budget raise)", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
 			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
@@ -350,13 +350,13 @@ func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, err
 	return err == nil && l.best(key, analyst, l.time()) == nil, err
 }
 
-// answers says whether a release may answer an analyst. Under mu.
-func (l *book) answers(ref *storedRef, analyst string, now time.Time) bool {
-	return l.live(ref, now) && (l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst)
+// canAnswer says whether a release may answer an analyst. Under mu.
+func (l *book) canAnswer(ref *storedRef, analyst string, now time.Time) bool {
+	return l.isLive(ref, now) && (l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst)
 }
 
-// live says whether a release may still answer. Under mu.
-func (l *book) live(ref *storedRef, now time.Time) bool {
+// isLive says whether a release may still answer. Under mu.
+func (l *book) isLive(ref *storedRef, now time.Time) bool {
 	expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
 	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch && !l.lost[ref.seq] &&
 		(ref.sealed == "" || ref.sealed == l.cache.Key.name())
@@ -377,7 +377,7 @@ func (l *book) Releases(analyst string) ([]Stored, error) {
 	for key, refs := range l.state.stored {
 		for i := range refs {
 			ref := &refs[i]
-			if ref.analyst != analyst || !l.live(ref, now) {
+			if ref.analyst != analyst || !l.isLive(ref, now) {
 				continue
 			}
 			expires := ref.expires

@@ -259,7 +259,7 @@ func (s *state) holds(r *Record) error {
 		return fmt.Errorf("its sums are not those of the records before it")
 	}
 	refs, _ := s.recently(r.Time)
-	if _, stored := segmentOf(refs); (stored == nil) != (c.Stored == nil) || stored != nil && !stored.is(*c.Stored) {
+	if _, stored := segmentOf(refs); (stored == nil) != (c.Stored == nil) || stored != nil && !stored.isSame(*c.Stored) {
 		return fmt.Errorf("its stored releases are not those of the records before it")
 	}
 	return nil

@@ -37,11 +37,11 @@ func (l *book) Freeze(ctx context.Context, analyst, by string) error {
 	}})
 }
 
-// Unmarked reports whether no mark lay beside the ledger when it was opened: whether it is the newest is then its owner's word alone, which the record of the opening keeps.
-func (l *book) Unmarked() bool { return l.unmarked }
+// IsUnmarked reports whether no mark lay beside the ledger when it was opened: whether it is the newest is then its owner's word alone, which the record of the opening keeps.
+func (l *book) IsUnmarked() bool { return l.unmarked }
 
-// Began reports whether this opening wrote the first record.
-func (l *book) Began() bool { return l.began }
+// IsNew reports whether this opening wrote the first record.
+func (l *book) IsNew() bool { return l.began }
 
 // SetHead goes on under another policy text.
 func (l *book) SetHead(ctx context.Context, asked Head) error {

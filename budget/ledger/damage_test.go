@@ -143,8 +143,8 @@ func testMissingMark(t *testing.T) {
 				last = r.Opening
 			}
 		}
-		if last.Unmarked != l.Unmarked() {
-			t.Errorf("the record says %v, the ledger %v", last.Unmarked, l.Unmarked())
+		if last.Unmarked != l.IsUnmarked() {
+			t.Errorf("the record says %v, the ledger %v", last.Unmarked, l.IsUnmarked())
 		}
 		return last.Unmarked
 	}

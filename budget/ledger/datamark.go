@@ -68,8 +68,8 @@ func readDataMark(path string) (o dataOwner, err error) {
 	return o, nil
 }
 
-// Elsewhere is the error of a data mark that names another place than the policy's ledger; nil where it agrees, or its place is a file that is no longer there.
-func (m DataMark) Elsewhere(at Place) error {
+// CheckPlace is the error of a data mark that names another place than the policy's ledger; nil where it agrees, or its place is a file that is no longer there.
+func (m DataMark) CheckPlace(at Place) error {
 	o, err := readDataMark(m.Path)
 	if err != nil || o.place == "" || o.place == at.String() {
 		return err

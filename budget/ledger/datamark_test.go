@@ -39,7 +39,7 @@ func testDataMarks(t *testing.T) {
 		if !errors.Is(err, ErrOtherLedger) || !strings.Contains(err.Error(), placeOf(a).String()) || !strings.Contains(err.Error(), opt.Data[0].Path) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if err := opt.Data[0].Elsewhere(placeOf(path)); !errors.Is(err, ErrOtherLedger) {
+		if err := opt.Data[0].CheckPlace(placeOf(path)); !errors.Is(err, ErrOtherLedger) {
 			t.Errorf("check of %s: %v", what, err)
 		}
 	}
@@ -49,7 +49,7 @@ func testDataMarks(t *testing.T) {
 	if string(was) != string(kept(t, b)) {
 		t.Error("the other ledger was written to")
 	}
-	if err := opt.Data[0].Elsewhere(placeOf(a)); err != nil {
+	if err := opt.Data[0].CheckPlace(placeOf(a)); err != nil {
 		t.Error(err)
 	}
 
@@ -124,7 +124,7 @@ func TestDataMarksOfCutMoves(t *testing.T) {
 				}
 			}
 			must(Move(ctx, placeOf(from), placeOf(to), by))(t)
-			if err := opt.Data[0].Elsewhere(placeOf(to)); err != nil {
+			if err := opt.Data[0].CheckPlace(placeOf(to)); err != nil {
 				t.Errorf("%v, %s: %v", kinds, at, err)
 			}
 			if err := open(t, to, demoHead(t), opt).Close(); err != nil {
@@ -151,7 +151,7 @@ func TestDataMarkFiles(t *testing.T) {
 		}
 	}
 	path += ".renamed"
-	if err := opt.Data[0].Elsewhere(Place{SQLite: path}); err != nil {
+	if err := opt.Data[0].CheckPlace(Place{SQLite: path}); err != nil {
 		t.Error(err)
 	}
 	if err := open(t, path, demoHead(t), opt).Close(); err != nil {

@@ -20,7 +20,7 @@ var ErrOrder = errors.New("ledger: losses were taken at another order than that 
 
 // fitted is a data set as the first charge of a window finds it, if the window of that moment is not charged yet: under this filter, of the same promise. In a charged window it is what it is.
 func (d *dataset) fitted(f *budget.Filter, at time.Time) *dataset {
-	if _, _, w := d.at(at); w.Charged || f == nil || !f.SamePromise(d.head.Filter) || *f == *d.head.Filter {
+	if _, _, w := d.at(at); w.Charged || f == nil || !f.IsSamePromise(d.head.Filter) || *f == *d.head.Filter {
 		return d
 	}
 	as, head := *d, *d.head
@@ -38,7 +38,7 @@ func (s *state) checkFit(r *Record) error {
 		return fmt.Errorf("a filter of data set %q, which was not opened", r.Fit.Dataset)
 	case r.Fit.Filter == nil:
 		return errors.New("a window without a filter")
-	case !r.Fit.Filter.SamePromise(d.head.Filter):
+	case !r.Fit.Filter.IsSamePromise(d.head.Filter):
 		return fmt.Errorf("a window's filter of another promise, epsilon %g and delta %g", r.Fit.Filter.Epsilon, r.Fit.Filter.Delta)
 	}
 	if _, _, w := d.at(r.Time); w.Charged {
@@ -69,7 +69,7 @@ func (s *state) addFit(f *Fit) {
 
 // fits is the filter that the policy asks for a window which begins now. Under mu, of a ledger that serves.
 func (l *book) fits() *budget.Filter {
-	if l.raising != nil && !l.served.Filter.SamePromise(l.serving.head.Filter) {
+	if l.raising != nil && !l.served.Filter.IsSamePromise(l.serving.head.Filter) {
 		return l.raising.Filter
 	}
 	return l.served.Filter

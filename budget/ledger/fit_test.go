@@ -42,7 +42,7 @@ func held(t testing.TB, l *book, price float64) int64 {
 	if *b.Filter != *l.Filter() || b.Dataset.Rooms.Renyi != b.Filter.RenyiRoom {
 		t.Errorf("the balance is of %+v, the window's filter is %+v", b.Filter, l.Filter())
 	}
-	return b.StatementsLeft(dp.Loss{Pure: price, Renyi: b.Filter.Price(price)})
+	return b.StatementsLeft(dp.Loss{Pure: price, Renyi: b.Filter.RenyiLimit(price)})
 }
 
 // A window keeps the order that the policy asked for at its first charge; the next one has that of the policy then, over restarts from checkpoints, and so has one whose budget was raised.

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// AskedError refuses a charge that may not be needed: the same is being asked, under a reservation of whichever process, or was released since the caller
+// InFlightError refuses a charge that may not be needed: the same is being asked, under a reservation of whichever process, or was released since the caller
 // looked. Nothing was written. Who waits for that reservation to be closed (Await) and looks again finds its release, or pays for one.
-type AskedError struct {
+type InFlightError struct {
 	Reservation int64
 }
 
 // Error names the reservation.
-func (e *AskedError) Error() string {
+func (e *InFlightError) Error() string {
 	return fmt.Sprintf("ledger: the same is asked by reservation %d", e.Reservation)
 }
 
-// asked is the reservation that makes this one needless so far; nil: none. Under mu.
+// inFlight is the reservation that makes this one needless so far; nil: none. Under mu.
 //
 // Proof: claim: of those who ask the same at once, whatever process they ask, one is charged and the others are given its release, or are charged themselves if there is none. Reservations are decided in one
 // order, each by a state with all earlier ones (ReserveAll): of two, the later one finds the earlier outstanding, or its release, or that it ended without one. It waits only for one that could answer it:
 // of this data set and epoch, at a price that is enough, under a cache that keeps releases and gives them to it: so who asks again and again at a small price keeps nobody who asks at a larger one from a question. Nobody who has a reservation waits for another, so none wait for each other; a reservation is closed when its
 // statement ends, or when its owner's lease does. What is charged is never less than what is run: who is refused here has not read anything.
-func (l *book) asked(r Reservation, at time.Time) *AskedError {
+func (l *book) inFlight(r Reservation, at time.Time) *InFlightError {
 	if !r.Once || l.cache.TTL <= 0 {
 		return nil
 	}
 	if best := l.best(r.Statement, r.Analyst, at); best != nil && best.reservation != r.Known && best.price >= r.Enough {
-		return &AskedError{best.reservation}
+		return &InFlightError{best.reservation}
 	}
 	for id, c := range l.state.outstanding {
 		if c.Statement == r.Statement && c.Price >= r.Enough && c.of == l.serving && c.epoch == l.epoch && (l.cache.Scope == ScopeDataset || c.Analyst == r.Analyst) {
-			return &AskedError{id}
+			return &InFlightError{id}
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ type Ledger interface {
 	// Filter is that of the window of now. Its order is fixed at the window's first charge, by the policy that is served then. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
-	// all of them, or none. ErrOrder says that the losses are of another order than the paying window's, an *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen and ErrStopped that the analyst is stopped, ErrPromise that the
+	// all of them, or none. ErrOrder says that the losses are of another order than the paying window's, an *InFlightError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen and ErrStopped that the analyst is stopped, ErrPromise that the
 	// ledger's promise is no longer the one that is served; then nothing was written. A context that ends does not stop a write begun.
 	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
 	// Reserve is ReserveAll of one.
@@ -32,7 +32,7 @@ type Ledger interface {
 	Fail(ctx context.Context, id int64, class string) error
 	// Abandon closes reservations without a release, for a client that left: the charges stay.
 	Abandon(ctx context.Context, ids []int64) error
-	// Await returns when a reservation is closed in whatever way: what an *AskedError of ReserveAll names.
+	// Await returns when a reservation is closed in whatever way: what an *InFlightError of ReserveAll names.
 	Await(ctx context.Context, id int64) error
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen). Its spool is open, and the caller's to close.
@@ -58,12 +58,12 @@ type Ledger interface {
 	// that freeze, and pardons the analyst's resource failures ("": everybody's). by says who did it. Both do nothing where nothing would change.
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
-	// Unmarked reports whether no mark lay beside the ledger when it was opened.
-	Unmarked() bool
-	// Began reports whether its opening wrote the first record: nothing is spent in it.
-	Began() bool
-	// Stopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.
-	Stopped(analyst string) bool
+	// IsUnmarked reports whether no mark lay beside the ledger when it was opened.
+	IsUnmarked() bool
+	// IsNew reports whether its opening wrote the first record: nothing is spent in it.
+	IsNew() bool
+	// IsStopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.
+	IsStopped(analyst string) bool
 	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
 	Grant(ctx context.Context, g Grant) error
 	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was. Where it is the one that is served, it is served under it.
@@ -80,7 +80,7 @@ type Ledger interface {
 	// SetTextKeys changes Options.TextKeys.
 	SetTextKeys(keys []*Key)
 	// Statements lists a data set's charges with their texts, for its owner: a page of them, and After of the next one; 0: there is none.
-	Statements(ctx context.Context, dataset string, f AskedFilter) ([]Asked, int64, error)
+	Statements(ctx context.Context, dataset string, f StatementFilter) ([]StatementCharge, int64, error)
 	// Records reads all records from the first, for owners and tests.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record; a *BrokenRelease a stored release, where all records are whole.
@@ -151,11 +151,11 @@ type Reservation struct {
 
 // Release is what a commit stores: bytes that only the engine reads, under the key of everything that determines them.
 type Release struct {
-	Key     Hash
-	Payload []byte
-	Family  Hash   // of releases from which other questions may be computed; zero: none
-	Spool   *Spool // of a release of many groups what the payload has not; else nil
-	Apart   bool   // what was released is kept elsewhere: the record is all that is written
+	Key      Hash
+	Payload  []byte
+	Family   Hash   // of releases from which other questions may be computed; zero: none
+	Spool    *Spool // of a release of many groups what the payload has not; else nil
+	External bool   // what was released is kept elsewhere: the record is all that is written
 }
 
 // MaxRelease limits a stored release, in bytes.

@@ -110,13 +110,13 @@ func TestNewFileBesideAnOlderMark(t *testing.T) {
 	opt.Mark = before
 	there := filepath.Join(dir, "there.ledger")
 	l := open(t, there, demoHead(t), dayCache())
-	if !l.Began() {
+	if !l.IsNew() {
 		t.Error("a new one was not begun")
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if l = open(t, there, demoHead(t), opt); l.Began() {
+	if l = open(t, there, demoHead(t), opt); l.IsNew() {
 		t.Error("one that is there was begun")
 	}
 	_, err := OpenSQLite(ctx, filepath.Join(dir, "new.ledger"), demoHead(t), opt)

@@ -162,7 +162,7 @@ func (m *model) admits(t *rapid.T, r Reservation) (scope, role string) {
 	least, f := math.Inf(1), m.filter()
 	for _, a := range list {
 		left := a.rooms.Left(a.spent)
-		if has := min(max(left.Pure/f.PureRoom, left.Renyi/f.RenyiRoom), left.Delta/f.DeltaRoom); !a.rooms.Admits(a.spent, r.Loss) && has < least {
+		if has := min(max(left.Pure/f.PureRoom, left.Renyi/f.RenyiRoom), left.Delta/f.DeltaRoom); !a.rooms.CanAdmit(a.spent, r.Loss) && has < least {
 			least, scope, role = has, a.scope, a.role
 		}
 	}

@@ -156,7 +156,7 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 		return out, fmt.Errorf("%s: %w", to, err)
 	}
 	if there != nil {
-		already := old.state.moved != nil && there.arrived(old.state.moved.ID, old.state.seq+1)
+		already := old.state.moved != nil && there.hasArrived(old.state.moved.ID, old.state.seq+1)
 		out.Already, out.Records = already, there.state.seq
 		if err := there.Close(); err != nil {
 			return out, err
@@ -375,8 +375,8 @@ func (l *book) depart(ctx context.Context, c *copying) error {
 	return nil
 }
 
-// arrived says whether a ledger went on after a departure, with the record of that number.
-func (l *book) arrived(id string, seq int64) bool {
+// hasArrived says whether a ledger went on after a departure, with the record of that number.
+func (l *book) hasArrived(id string, seq int64) bool {
 	for one, err := range l.store.span(seq-1, seq) {
 		if err != nil {
 			return false

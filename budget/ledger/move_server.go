@@ -83,7 +83,7 @@ func newServerLanding(at Server) (landing, error) {
 
 func (d *serverLanding) there(ctx context.Context) (*book, error) {
 	exists, err := d.exists(ctx)
-	if err != nil || !exists || d.empty() {
+	if err != nil || !exists || d.isEmpty() {
 		return nil, err
 	}
 	l, err := openServerToMove(ctx, d.at)
@@ -140,7 +140,7 @@ func (d *serverLanding) unused(ctx context.Context) error {
 	if err := d.conn.QueryRow(ctx, "SELECT seq FROM "+d.schema+".head FOR UPDATE").Scan(&seq); err != nil {
 		return err
 	}
-	if seq != 0 || !d.empty() {
+	if seq != 0 || !d.isEmpty() {
 		return errors.New("ledger: another ledger was begun there")
 	}
 	return nil

@@ -41,14 +41,14 @@ func TestPiles(t *testing.T) {
 						var want int64
 						price := 0.0
 						for i := range s.stored[Hash{7}] {
-							if ref := &s.stored[Hash{7}][i]; l.answers(ref, who, now) && ref.price >= price {
+							if ref := &s.stored[Hash{7}][i]; l.canAnswer(ref, who, now) && ref.price >= price {
 								want, price = ref.seq, ref.price
 							}
 						}
 						if got := l.best(Hash{7}, who, now); (got == nil) != (want == 0) || got != nil && got.seq != want {
 							t.Errorf("%s, %s at %s: %v answers, not %d", scope, who, now, got, want)
 						}
-						if kin := l.kin([]Hash{{9}}, who, now); len(kin) > 1 || len(kin) == 1 && kin[0].seq != want || l.noKin([]Hash{{9}}, who, now) != (want == 0) {
+						if kin := l.familyReleases([]Hash{{9}}, who, now); len(kin) > 1 || len(kin) == 1 && kin[0].seq != want || l.hasNoFamily([]Hash{{9}}, who, now) != (want == 0) {
 							t.Errorf("%s, %s at %s: related are %v, not %d", scope, who, now, kin, want)
 						}
 					}

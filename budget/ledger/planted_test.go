@@ -21,7 +21,7 @@ func TestCheapQuestionsKeepNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		id = must(b.Reserve(ctx, dear))(t)
-		var by *AskedError
+		var by *InFlightError
 		if _, err := a.Reserve(ctx, dear); !errors.As(err, &by) || by.Reservation != id {
 			t.Errorf("one that is enough: %v", err)
 		}
@@ -40,7 +40,7 @@ func TestAnotherEpochDoesNotWait(t *testing.T) {
 	for _, l := range []*Postgres{a, b, other} {
 		must(l.Reserve(ctx, once(t, l, 1)))(t)
 	}
-	if _, err := b.Reserve(ctx, once(t, b, 1)); !errors.As(err, new(*AskedError)) {
+	if _, err := b.Reserve(ctx, once(t, b, 1)); !errors.As(err, new(*InFlightError)) {
 		t.Errorf("the same epoch: %v", err)
 	}
 }

@@ -153,7 +153,7 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 	if err != nil {
 		return err
 	}
-	if !there || l.empty() {
+	if !there || l.isEmpty() {
 		err = l.ofData(l.data, Hash{})
 	}
 	if err == nil && !there {
@@ -230,15 +230,15 @@ func (l *Postgres) loadAll() error {
 	if err = l.load(w, l.path); !missing(err) {
 		return err
 	}
-	if l.empty() {
+	if l.isEmpty() {
 		l.unmarked = false // a new one has none
 		return w.passed(l.path, 0)
 	}
 	return l.load(w, l.path) // another process may have written the first since
 }
 
-// empty says whether head and records agree that nothing was written.
-func (s *server) empty() bool {
+// isEmpty says whether head and records agree that nothing was written.
+func (s *server) isEmpty() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
 	defer cancel()
 	var none bool

@@ -102,7 +102,7 @@ func (s *state) checkPromise(r *Record) error {
 		return fmt.Errorf("a lifetime where none was promised on purpose")
 	case p.Lifetime != nil && !(p.Lifetime.Epsilon >= d.head.Lifetime.Epsilon && p.Lifetime.Epsilon <= maxLifetime):
 		return fmt.Errorf("a lifetime of epsilon %g, where %g is promised: a promise can be made larger only", p.Lifetime.Epsilon, d.head.Lifetime.Epsilon)
-	case p.Filter.SamePromise(d.head.Filter) && (p.Lifetime == nil || sameLifetime(p.Lifetime, d.head.Lifetime)):
+	case p.Filter.IsSamePromise(d.head.Filter) && (p.Lifetime == nil || sameLifetime(p.Lifetime, d.head.Lifetime)):
 		return fmt.Errorf("the promise is that already")
 	}
 	if err := errors.Join(p.Filter.Validate(), p.Filter.Above(d.head.Filter)); err != nil {

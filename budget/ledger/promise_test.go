@@ -157,7 +157,7 @@ func TestRaiseKeepsTheOrder(t *testing.T) {
 	if b := must(l.balance("ann", 1))(t); f.Order != order || b.Dataset.Spent != spent || b.Dataset.Rooms.Pure != 30 || b.Dataset.Rooms.Delta != 1e-6 || f.RenyiRoom <= demoHead(t).Filter.RenyiRoom {
 		t.Errorf("%+v %+v", b, f)
 	}
-	if !f.Admits(dp.Loss{}, spent) {
+	if !f.CanAdmit(dp.Loss{}, spent) {
 		t.Error("the larger promise does not admit what the smaller one did")
 	}
 	must(l.Reserve(ctx, gaussian(t, f, "ann", 1, 0.5)))(t)

@@ -17,7 +17,7 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	}
 	l.mu.Lock()
 	err = errors.Join(ctx.Err(), l.ready())
-	none := l.noKin(families, analyst, l.time())
+	none := l.hasNoFamily(families, analyst, l.time())
 	l.mu.Unlock()
 	if none || err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 			return nil, err
 		}
 		found = nil // a cut connection decides anew
-		kin := l.kin(families, analyst, at)
+		kin := l.familyReleases(families, analyst, at)
 		for i := range kin[:min(most, len(kin))] {
 			found = append(found, l.take(kin[i].key, &kin[i].storedRef))
 		}
@@ -52,8 +52,8 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	return out, nil
 }
 
-// ofKin gives the releases of families that may answer, of each key the best, but for those whose groups lie in spools. Under mu.
-func (l *book) ofKin(families []Hash, analyst string, now time.Time) iter.Seq[keyedRef] {
+// eachOfFamily gives the releases of families that may answer, of each key the best, but for those whose groups lie in spools. Under mu.
+func (l *book) eachOfFamily(families []Hash, analyst string, now time.Time) iter.Seq[keyedRef] {
 	return func(yield func(keyedRef) bool) {
 		for _, f := range families {
 			for _, key := range l.state.related[f] {
@@ -66,17 +66,17 @@ func (l *book) ofKin(families []Hash, analyst string, now time.Time) iter.Seq[ke
 	}
 }
 
-// noKin: there are none. Under mu.
-func (l *book) noKin(families []Hash, analyst string, now time.Time) bool {
-	for range l.ofKin(families, analyst, now) {
+// hasNoFamily: there are none. Under mu.
+func (l *book) hasNoFamily(families []Hash, analyst string, now time.Time) bool {
+	for range l.eachOfFamily(families, analyst, now) {
 		return false
 	}
 	return true
 }
 
-// kin are all of them, the dearest first, of one price the latest. Under mu.
-func (l *book) kin(families []Hash, analyst string, now time.Time) []keyedRef {
-	out := slices.Collect(l.ofKin(families, analyst, now))
+// familyReleases are all of them, the dearest first, of one price the latest. Under mu.
+func (l *book) familyReleases(families []Hash, analyst string, now time.Time) []keyedRef {
+	out := slices.Collect(l.eachOfFamily(families, analyst, now))
 	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(b.seq, a.seq)) })
 	return out
 }

@@ -33,7 +33,7 @@ type keyedRef struct {
 	storedRef
 }
 
-func (s Segment) is(t Segment) bool {
+func (s Segment) isSame(t Segment) bool {
 	return s.Hash == t.Hash && s.Bytes == t.Bytes && s.Until.Equal(t.Until)
 }
 

@@ -144,7 +144,7 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 }
 
 func (l *SQLite) open(head Head, connect connector) error {
-	if info, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 && logged(l.path) {
+	if info, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 && hasLog(l.path) {
 		if err := l.markAllows(); err != nil {
 			return err
 		}
@@ -189,15 +189,15 @@ func (l *file) connect(connect connector, mayBeNew bool) (isNew bool, err error)
 	return isNew, err
 }
 
-// logged says whether something lies in the file's write-ahead log.
-func logged(path string) bool {
+// hasLog says whether something lies in the file's write-ahead log.
+func hasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
 // attach takes the file and tells a new one from a ledger. It writes nothing.
 func (l *file) attach(connect connector, mayBeNew bool) (isNew bool, err error) {
-	log := logged(l.path)
+	log := hasLog(l.path)
 	if l.db, err = connect(l.path); err != nil {
 		return false, inUse(err)
 	}

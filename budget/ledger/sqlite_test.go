@@ -104,7 +104,7 @@ func testInfinitePureLossEndsThePureSide(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})
 	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
 	big := count(t, l.Filter(), "ann", 1, 18) // fits the pure side of a fresh ledger, not the Renyi side
-	if !l.Filter().Admits(dp.Loss{}, big.Loss) {
+	if !l.Filter().CanAdmit(dp.Loss{}, big.Loss) {
 		t.Fatal("the test's statement does not fit a fresh ledger")
 	}
 	var denied *Denied

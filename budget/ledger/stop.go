@@ -77,8 +77,8 @@ func without[V any](m map[string]V, analyst string) map[string]V {
 	return m
 }
 
-// pardonable says whether a pardon would forget something.
-func (s *state) pardonable(analyst string, at time.Time) bool {
+// canPardon says whether a pardon would forget something.
+func (s *state) canPardon(analyst string, at time.Time) bool {
 	if _, stopped := s.stopped[analyst]; stopped || analyst == "" && len(s.stopped) > 0 {
 		return true
 	}
@@ -120,8 +120,8 @@ func (s *state) stops() []StoppedAnalyst {
 	return slices.SortedFunc(maps.Values(s.stopped), func(a, b StoppedAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
 }
 
-// Stopped reports whether the analyst had too many resource failures, as far as this process has heard.
-func (l *book) Stopped(analyst string) bool {
+// IsStopped reports whether the analyst had too many resource failures, as far as this process has heard.
+func (l *book) IsStopped(analyst string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.checkStopped(analyst) != nil
@@ -133,7 +133,7 @@ func (l *book) Unfreeze(ctx context.Context, analyst, by string) error {
 		if _, frozen := l.state.frozen[analyst]; frozen {
 			out = append(out, &Record{Freeze: &Freeze{Analyst: analyst, By: by}})
 		}
-		if l.state.pardonable(analyst, at) {
+		if l.state.canPardon(analyst, at) {
 			out = append(out, &Record{Pardon: &Pardon{Analyst: analyst, By: by}})
 		}
 		return out, nil

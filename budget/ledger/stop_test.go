@@ -65,7 +65,7 @@ func (s *modelStops) same(l *opened) error {
 		return err
 	}
 	for _, who := range []string{"ann", "bob", "guest"} {
-		if l.Stopped(who) != s.stopped[who] || slices.ContainsFunc(a.Stopped, func(one StoppedAnalyst) bool { return one.Analyst == who }) != s.stopped[who] {
+		if l.IsStopped(who) != s.stopped[who] || slices.ContainsFunc(a.Stopped, func(one StoppedAnalyst) bool { return one.Analyst == who }) != s.stopped[who] {
 			return fmt.Errorf("the model says that %s is stopped: %v, the store %v", who, s.stopped[who], a.Stopped)
 		}
 	}
@@ -84,8 +84,8 @@ func fail(t testing.TB, l *opened, analyst, class string) {
 func stopped(t testing.TB, l *opened, analyst string) bool {
 	t.Helper()
 	id, err := l.Reserve(ctx, count(t, l.Filter(), analyst, 1, 0.001))
-	if errors.Is(err, ErrStopped) != l.Stopped(analyst) || err != nil && !errors.Is(err, ErrStopped) {
-		t.Errorf("%s: %v, but stopped %v", analyst, err, l.Stopped(analyst))
+	if errors.Is(err, ErrStopped) != l.IsStopped(analyst) || err != nil && !errors.Is(err, ErrStopped) {
+		t.Errorf("%s: %v, but stopped %v", analyst, err, l.IsStopped(analyst))
 	}
 	if err == nil {
 		if err := l.Abandon(ctx, []int64{id}); err != nil {
@@ -158,7 +158,7 @@ func testStops(t *testing.T) {
 	for range MaxFailures {
 		fail(t, l, "bob", FailResource)
 	}
-	if err := errors.Join(l.Freeze(ctx, "bob", "owner"), l.Unfreeze(ctx, "", "owner")); err != nil || l.Stopped("bob") || !l.Frozen("bob") {
+	if err := errors.Join(l.Freeze(ctx, "bob", "owner"), l.Unfreeze(ctx, "", "owner")); err != nil || l.IsStopped("bob") || !l.Frozen("bob") {
 		t.Errorf("everybody's pardon, and nobody's freeze: %v", err)
 	}
 	if err := l.Verify(ctx); err != nil {
@@ -255,7 +255,7 @@ func TestVersion4IsReadOn(t *testing.T) {
 		t.Error("not stopped")
 	}
 	l = reopen(t, l, path, head, frequent(h.options()))
-	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) || !l.Stopped("ann") || l.Verify(ctx) != nil {
-		t.Errorf("format %s, stopped %v, %v", got, l.Stopped("ann"), l.Verify(ctx))
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) || !l.IsStopped("ann") || l.Verify(ctx) != nil {
+		t.Errorf("format %s, stopped %v, %v", got, l.IsStopped("ann"), l.Verify(ctx))
 	}
 }

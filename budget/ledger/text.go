@@ -102,8 +102,8 @@ func (l *book) SetTextKeys(keys []*Key) {
 	l.texts = keys
 }
 
-// Asked is a charge as the owner may see it, with what was asked.
-type Asked struct {
+// StatementCharge is a charge as the owner may see it, with what was asked.
+type StatementCharge struct {
 	Seq       int64     `json:"charge"` // its record's number: the audit log's reservation
 	At        time.Time `json:"time"`
 	Analyst   string    `json:"analyst"`
@@ -113,29 +113,29 @@ type Asked struct {
 	Unread    string    `json:"unread,omitempty"` // why there is no text
 }
 
-// AskedFilter says which charges are listed.
-type AskedFilter struct {
+// StatementFilter says which charges are listed.
+type StatementFilter struct {
 	Analyst     string `json:"analyst,omitempty"`     // "": all
 	Fingerprint string `json:"fingerprint,omitempty"` // how the fingerprint begins, in lower case
 	After       int64  `json:"after,omitempty"`       // those of later records
 }
 
-// askedBytes is about how much one page of a list holds.
-const askedBytes = 4 << 20
+// statementsBytes is about how much one page of a list holds.
+const statementsBytes = 4 << 20
 
 // Statements lists a data set's charges with their texts, for its owner: a page of them. next is After of the next page; 0: there is none.
-func (l *book) Statements(ctx context.Context, dataset string, f AskedFilter) (list []Asked, next int64, err error) {
+func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter) (list []StatementCharge, next int64, err error) {
 	l.mu.Lock()
 	keys := l.texts
 	l.mu.Unlock()
 	bytes, more := 0, true
-	for after := f.After; more && bytes < askedBytes; after += ownChunk {
-		if more, err = l.someAsked(ctx, after, func(r *ownRecord, seq int64) {
+	for after := f.After; more && bytes < statementsBytes; after += ownChunk {
+		if more, err = l.someStatements(ctx, after, func(r *ownRecord, seq int64) {
 			c := r.Reserve
 			if c == nil || c.Dataset != dataset || f.Analyst != "" && c.Analyst != f.Analyst || !strings.HasPrefix(hex.EncodeToString(c.Statement[:]), f.Fingerprint) {
 				return
 			}
-			a := Asked{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
+			a := StatementCharge{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
 			var err error
 			if a.Text, err = c.Asked.open(keys, dataset, c.Analyst, c.Statement); err != nil {
 				a.Unread = err.Error()
@@ -154,8 +154,8 @@ func (l *book) Statements(ctx context.Context, dataset string, f AskedFilter) (l
 	return list, next, nil
 }
 
-// someAsked reads a chunk of records and says whether there are more. Statements that wait get their turn between chunks.
-func (l *book) someAsked(ctx context.Context, after int64, use func(r *ownRecord, seq int64)) (more bool, err error) {
+// someStatements reads a chunk of records and says whether there are more. Statements that wait get their turn between chunks.
+func (l *book) someStatements(ctx context.Context, after int64, use func(r *ownRecord, seq int64)) (more bool, err error) {
 	unlock, err := l.reading(ctx)
 	if err != nil {
 		return false, err

@@ -50,7 +50,7 @@ func testTexts(t *testing.T) {
 		t.Error(err)
 	}
 	l = reopen(t, l, path, demoHead(t), opt)
-	all := func(f AskedFilter) (out []string) {
+	all := func(f StatementFilter) (out []string) {
 		t.Helper()
 		for {
 			list, next, err := l.Statements(ctx, "demo", f)
@@ -65,20 +65,20 @@ func testTexts(t *testing.T) {
 			}
 		}
 	}
-	if got := all(AskedFilter{}); len(got) != 11 || got[2] != "ann: no text was stored" {
+	if got := all(StatementFilter{}); len(got) != 11 || got[2] != "ann: no text was stored" {
 		t.Errorf("%.60q", got)
 	}
-	if got := all(AskedFilter{Fingerprint: "ab0"}); !slices.Equal(got, []string{"ann: select count(*) from ann_s", "bob: select count(*) from bob_s"}) {
+	if got := all(StatementFilter{Fingerprint: "ab0"}); !slices.Equal(got, []string{"ann: select count(*) from ann_s", "bob: select count(*) from bob_s"}) {
 		t.Errorf("%q", got)
 	}
-	if got := all(AskedFilter{Analyst: "bob", Fingerprint: "ab"}); len(got) != 1 {
+	if got := all(StatementFilter{Analyst: "bob", Fingerprint: "ab"}); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 	l.SetTextKeys([]*Key{testKey(t, 2)}) // wrong
 	if got := texts("bob"); got[0] != "" {
 		t.Errorf("another key opens %q", got)
 	}
-	if got := all(AskedFilter{Analyst: "bob"}); !strings.Contains(got[0], "the text needs the key "+testKey(t, 1).Name()) {
+	if got := all(StatementFilter{Analyst: "bob"}); !strings.Contains(got[0], "the text needs the key "+testKey(t, 1).Name()) {
 		t.Errorf("%q", got)
 	}
 	l.SetTextKeys([]*Key{testKey(t, 2), testKey(t, 1)}) // newer, and the one before

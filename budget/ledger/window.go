@@ -19,8 +19,8 @@ var windows = []string{"", WindowDay, WindowWeek, WindowMonth, WindowQuarter, Wi
 
 func knownWindow(per string) bool { return slices.Contains(windows, per) }
 
-// windowWords is for people.
-func windowWords(per string) string {
+// windowText is for people.
+func windowText(per string) string {
 	if per == "" {
 		return "none (for ever)"
 	}

@@ -52,7 +52,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 			return nil, err
 		}
 		for _, r := range stages {
-			if by := l.asked(r, at); by != nil {
+			if by := l.inFlight(r, at); by != nil {
 				return nil, by
 			}
 		}
@@ -122,7 +122,7 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 	l.mu.Lock()
 	ttl, key := l.cache.TTL, l.cache.Key
 	l.mu.Unlock()
-	if r.Apart {
+	if r.External {
 		ttl = 0
 	}
 	text, err := key.seal(r.Key, id, r.Payload)

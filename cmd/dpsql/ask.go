@@ -224,7 +224,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 			return nil, err
 		}
 		opened = append(opened, audit.Close)
-		opt.Watch = audit
+		opt.Observer = audit
 	}
 	e, err := engine.Open(ctx, opt)
 	if err != nil {

@@ -21,7 +21,7 @@ func otherLedger(ctx context.Context, b backend.Backend, p *policy.Policy) (foun
 		return nil, err
 	}
 	for _, m := range marks {
-		if err := m.Elsewhere(placeOf(p)); errors.Is(err, ledger.ErrOtherLedger) {
+		if err := m.CheckPlace(placeOf(p)); errors.Is(err, ledger.ErrOtherLedger) {
 			return err, nil
 		} else if err != nil {
 			return nil, err

@@ -106,7 +106,7 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 		return err
 	}
 	if opt.Unit == "" && opt.Merge == nil {
-		for _, l := range owner.Doubts(rels, kind) {
+		for _, l := range owner.CandidateWarnings(rels, kind) {
 			_, _ = fmt.Fprintln(i.err, "warning: "+l)
 		}
 	}

@@ -27,7 +27,7 @@ type ownersLedger interface {
 	History(ctx context.Context) ([]ledger.Spent, error)
 	Verify(ctx context.Context) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
-	Statements(ctx context.Context, f ledger.AskedFilter) (owner.AskedPage, error)
+	Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error)
 	Close() error
 }
 
@@ -154,7 +154,7 @@ func budgetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "budget", Short: "Show what was spent and what is left"}
 	var config, plotTo string
 	var asJSON, statements bool
-	var asked ledger.AskedFilter
+	var asked ledger.StatementFilter
 	show := &cobra.Command{
 		Use:   "show [--json] [--plot out.svg | --statements] --config policy.yaml",
 		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
@@ -166,7 +166,7 @@ against the limit; it reads the whole ledger, for which a running server's state
 first digits) those of one analyst or question; --json writes one JSON object a line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !statements && asked != (ledger.AskedFilter{}) {
+			if !statements && asked != (ledger.StatementFilter{}) {
 				return errors.New("--analyst and --fingerprint are for --statements")
 			}
 			format := ""

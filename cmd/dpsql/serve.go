@@ -79,7 +79,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer closing(s.log, "backend", b.Close)
-	var watch ops.Watchers
+	var watch ops.Observers
 	if p.Audit != "none" {
 		if s.audit, err = ops.OpenAudit(p.Audit, s.log); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if s.audit != nil {
 		metrics.Audit(s.audit)
 	}
-	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Watch: watch}); err != nil {
+	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Observer: watch}); err != nil {
 		return err
 	}
 	defer closing(s.log, "ledger", s.engine.Close)
@@ -279,9 +279,9 @@ func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by,
 func (s *daemon) History(ctx context.Context) ([]ledger.Spent, error) { return s.engine.History(ctx) }
 
 // Statements lists charges with what was asked.
-func (s *daemon) Statements(ctx context.Context, f ledger.AskedFilter) (owner.AskedPage, error) {
+func (s *daemon) Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error) {
 	list, next, err := s.engine.Statements(ctx, f)
-	return owner.AskedPage{Charges: list, Next: next}, err
+	return owner.StatementsPage{Charges: list, Next: next}, err
 }
 
 // Verify reads the whole ledger again.
@@ -314,7 +314,7 @@ func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
 func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	p, l := s.policy, s.policy.Limits
 	o := proxy.Options{
-		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
+		Logger: s.log, RequireTLS: p.IsTLSRequired(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
 		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
 		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), MaxAllAnswers: int(l.AllAnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
 	}

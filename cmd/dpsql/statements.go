@@ -17,18 +17,18 @@ import (
 var fingerprint = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 
 // Statements lists charges with what was asked, with the policy's key or the file's.
-func (a alone) Statements(ctx context.Context, f ledger.AskedFilter) (owner.AskedPage, error) {
+func (a alone) Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error) {
 	keys, err := engine.TextKeys(a.policy, a.policy.Ledger.Beside)
 	if err != nil {
-		return owner.AskedPage{}, err
+		return owner.StatementsPage{}, err
 	}
 	a.SetTextKeys(keys)
 	list, next, err := a.Ledger.Statements(ctx, a.policy.Dataset, f)
-	return owner.AskedPage{Charges: list, Next: next}, err
+	return owner.StatementsPage{Charges: list, Next: next}, err
 }
 
 // showStatements writes the charges that a filter lets through, page by page.
-func showStatements(ctx context.Context, w io.Writer, l ownersLedger, f ledger.AskedFilter, asJSON bool) error {
+func showStatements(ctx context.Context, w io.Writer, l ownersLedger, f ledger.StatementFilter, asJSON bool) error {
 	f.Fingerprint = strings.ToLower(f.Fingerprint)
 	if !fingerprint.MatchString(f.Fingerprint) {
 		return fmt.Errorf("%q is no fingerprint: it is the audit log's \"statement\", or its first digits", f.Fingerprint)
@@ -41,7 +41,7 @@ func showStatements(ctx context.Context, w io.Writer, l ownersLedger, f ledger.A
 		}
 		found = found || len(page.Charges) > 0
 		if !asJSON {
-			err = owner.PrintAsked(w, page.Charges)
+			err = owner.PrintStatements(w, page.Charges)
 		}
 		for _, a := range page.Charges {
 			if asJSON && err == nil {

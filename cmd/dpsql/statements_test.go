@@ -46,7 +46,7 @@ func TestShowStatements(t *testing.T) {
 	if alone != beside || !strings.Contains(alone, "    "+first+"\n") || !strings.Contains(alone, "    select sum(days) /* \\u001b[2J */\n    from stays where days < 7") || strings.Contains(alone, "\x1b") {
 		t.Errorf("%s\nbeside a server\n%s", alone, beside)
 	}
-	var one ledger.Asked
+	var one ledger.StatementCharge
 	if err := json.Unmarshal([]byte(output(t, "budget", "show", "--statements", "--json", "--fingerprint", line.Statement[:10], "--config", path)), &one); err != nil || one.Text != first || one.Seq != line.Reservation {
 		t.Errorf("%+v %v", one, err)
 	}

@@ -11,7 +11,7 @@ import (
 type Analysed struct {
 	Query    *plan.Query
 	Analysis *sensitivity.Analysis
-	Plan     *measure.Plan
+	Plan     *price.Quote
 }
 
 // Analysed gives what Run would do.

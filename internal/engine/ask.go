@@ -27,48 +27,48 @@ import (
 // run is one execution of a private statement.
 type run struct {
 	*Prepared
-	args   []sqltype.Value
-	asked  []*asked // one a stage
-	public map[plan.Rel]*eval.Relation
-	waits  int      // how often it waited for others who asked the same
-	nulls  []string // of what values are NULL that PostgreSQL would have, or would raise for
+	args      []sqltype.Value
+	stageRuns []*stageRun // one a stage
+	public    map[plan.Rel]*eval.Relation
+	waits     int      // how often it waited for others who asked the same
+	nulls     []string // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
-// asked is a stage that is run.
-type asked struct {
+// stageRun is a stage that is run.
+type stageRun struct {
 	*stage
-	aim     string              // of dpsql.target_error: what it comes to
-	args    []sqltype.Value     // the statement's, then its inputs'
-	given   [][][]sqltype.Value // its inputs' rows
-	known   bool                // its inputs are, and with them its key
-	key     ledger.Hash         // of an unknown one: without its inputs
-	plan    *measure.Plan       // the whole
-	release *release.Release    // what there is, or was made
-	poor    *release.Release    // what it would have topped up, were it not asked anew
-	older   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
-	stored  int64               // its reservation, where it was stored
-	free    bool                // it answers as it was stored
+	targetNote   string              // of dpsql.target_error: what it comes to
+	args         []sqltype.Value     // the statement's, then its inputs'
+	given        [][][]sqltype.Value // its inputs' rows
+	known        bool                // its inputs are, and with them its key
+	key          ledger.Hash         // of an unknown one: without its inputs
+	plan         *price.Quote        // the whole
+	release      *release.Release    // what there is, or was made
+	staleRelease *release.Release    // what it would have topped up, were it not asked anew
+	stalePrice   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
+	stored       int64               // its reservation, where it was stored
+	free         bool                // it answers as it was stored
 
-	charge *measure.Plan // what is charged: the whole, or a top-up
-	maker  *release.Maker
-	id     int64 // of its reservation, while that is open
+	charge   *price.Quote // what is charged: the whole, or a top-up
+	releaser *release.Releaser
+	id       int64 // of its reservation, while that is open
 }
 
 // seed varies which groups of a unit a cap keeps.
-func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
+func (a *stageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
 
-// runAtOrder runs a private statement at the order of the window that pays, and tells the owner once.
-func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
-	var heard *Heard
+// retryOnOrderChange runs a private statement at the order of the window that pays, and tells the owner once.
+func (p *Prepared) retryOnOrderChange(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
+	var heard *AuditEvent
 	defer func() {
 		if heard != nil {
-			p.session.tell(heard, err)
+			p.session.observeEnd(heard, err)
 		}
 	}()
-	err = p.session.atOrder(func(again bool) (err error) {
+	err = p.session.withOrderRetries(func(again bool) (err error) {
 		if again {
 			var told []sqltype.Value
-			if p.told {
+			if p.dependsOnParams {
 				told = args
 			}
 			if err := p.analyze(ctx, told); err != nil {
@@ -81,9 +81,9 @@ func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (ans *A
 	return ans, err
 }
 
-// atOrder makes an attempt at the order of the window that pays, and again where a public table has grown since the analysis (errGrown). Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
+// withOrderRetries makes an attempt at the order of the window that pays, and again where a public table has grown since the analysis (errGrown). Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
 // price anew by the session's filter. Windows are longer than statements: at the third time something is wrong with the ledger, or with the clock that it is given.
-func (s *Session) atOrder(attempt func(again bool) error) error {
+func (s *Session) withOrderRetries(attempt func(again bool) error) error {
 	for tries := 1; ; tries++ {
 		err := attempt(tries > 1)
 		switch {
@@ -105,19 +105,19 @@ func (s *Session) atOrder(attempt func(again bool) error) error {
 
 const mostOrders = 3
 
-// runPrivate is the way of design section 3 from the charge on. heard is what the owner will be told of it.
-func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard **Heard) (ans *Answer, err error) {
+// runPrivate is the way of design section 3 from the charge on. auditEvent is what the owner will be told of it.
+func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
 	s := p.session
 	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err
 	}
-	defer p.readNothing()
+	defer p.releaseTurn()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	p.readNothing()
-	*heard = r.heard()
+	p.releaseTurn()
+	*heard = r.auditEvent()
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
@@ -128,7 +128,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 			r.closeReleases()
 		}
 	}()
-	if r.publicFirst() {
+	if r.hasPublicFirst() {
 		if err := r.inOwnSnapshot(ctx); err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	notice, mark := r.notice(ctx), r.mark()
 	ans, err = r.answer(ctx)
 	switch {
-	case err != nil && (errors.Is(err, ctx.Err()) || r.many() && sqlerr.ID(err) == ""):
+	case err != nil && (errors.Is(err, ctx.Err()) || r.hasReleaseOnDisk() && sqlerr.ID(err) == ""):
 		return nil, s.unfinished(ctx, err)
 	case err != nil:
 		return nil, err
@@ -157,7 +157,7 @@ func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, erro
 	if err != nil {
 		return nil, err
 	}
-	stages, words, err := p.aim(ctx, stages, args)
+	stages, words, err := p.solveForTargetError(ctx, stages, args)
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +166,15 @@ func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, erro
 		if err != nil {
 			return nil, err
 		}
-		r.asked = append(r.asked, &asked{stage: st, aim: words[i], args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
+		r.stageRuns = append(r.stageRuns, &stageRun{stage: st, targetNote: words[i], args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
 	}
 	return r, nil
 }
 
-// heard is what the owner will hear, of the statement before it is run.
-func (r *run) heard() *Heard {
-	h := &Heard{Analyst: r.session.analyst.Name, Statement: r.asked[0].key, Order: r.filter.Order, Outcome: Answered}
-	for i, a := range r.asked {
+// auditEvent is what the owner will hear, of the statement before it is run.
+func (r *run) auditEvent() *AuditEvent {
+	h := &AuditEvent{Analyst: r.session.analyst.Name, Statement: r.stageRuns[0].key, Order: r.filter.Order, Outcome: Answered}
+	for i, a := range r.stageRuns {
 		if i > 0 {
 			h.Plan += "\n"
 		}
@@ -190,12 +190,12 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	if r.under.fresh { // it is not to be answered by another's release
 		return func() {}, nil
 	}
-	for _, a := range r.asked { // who holds these has those that read them to themselves
+	for _, a := range r.stageRuns { // who holds these has those that read them to themselves
 		if !a.known {
 			continue
 		}
 		both := []ledger.Hash{a.key}
-		if other := a.other(); other != nil { // whose release may answer too, and which another session may have taken meanwhile
+		if other := a.rivalStage(); other != nil { // whose release may answer too, and which another session may have taken meanwhile
 			both = append(both, r.key(other, a.args, nil))
 		}
 		for _, key := range both {
@@ -225,32 +225,32 @@ func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.Releas
 
 // prepare makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. Nothing is charged
 // where the older release has no numbers that measuring again makes more exact.
-func (r *run) prepare(a *asked) (err error) {
+func (r *run) prepare(a *stageRun) (err error) {
 	src := r.session.engine.noise
 	if a.release == nil {
 		a.charge = a.plan // whether or not its key proves to be stored, where it is not known yet
-		if a.maker, err = release.New(a.an, a.plan, src, r.releaseGroups()); err == nil {
-			a.maker.SpoolTo(r.spooling(a.stage))
+		if a.releaser, err = release.New(a.an, a.plan, src, r.releaseGroups()); err == nil {
+			a.releaser.SpoolTo(r.spooling(a.stage))
 		}
 		return err
 	}
-	top, err := measure.TopUp(a.an, a.release.Run, a.release.Spent().Price, a.ask)
+	top, err := price.TopUp(a.an, a.release.Run, a.release.LastQuote().Price, a.request)
 	if err != nil {
 		return err
 	}
 	if top != nil {
-		if a.maker, err = release.NewTopUp(a.an, top, a.release, src); err != nil {
+		if a.releaser, err = release.NewTopUp(a.an, top, a.release, src); err != nil {
 			return err
 		}
 	}
-	a.charge, a.free = top, a.maker == nil
+	a.charge, a.free = top, a.releaser == nil
 	return nil
 }
 
 // open are the stages that have to be asked.
-func (r *run) open() []*asked {
-	var out []*asked
-	for i, a := range r.asked {
+func (r *run) open() []*stageRun {
+	var out []*stageRun
+	for i, a := range r.stageRuns {
 		if a.as == i && !a.free {
 			out = append(out, a)
 		}
@@ -267,7 +267,7 @@ func (r *run) open() []*asked {
 // confirmed before the first is committed; where the schema changed meanwhile, but means what it did, everything is read once more, in a new snapshot and with
 // fresh noise, and nothing of the first reading is shown: which of the two was shown depends on the schema alone, and its events are those that were charged. (4) What a stage reads of others (inputs) is computed from their released values; where that fails, it is an answer of theirs, told once they are
 // confirmed and committed.
-func (r *run) ask(ctx context.Context, heard *Heard) error {
+func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	s := r.session
 	for _, a := range r.open() {
 		if err := s.notStopped(); err != nil {
@@ -314,7 +314,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 		before[i], rereadable = a.release, rereadable && a.known
 	}
 	made, wrong, err := r.readOpen(ctx, tx, open)
-	if errors.Is(err, backend.ErrSchema) && rereadable && !r.many() {
+	if errors.Is(err, backend.ErrSchema) && rereadable && !r.hasReleaseOnDisk() {
 		tx.Close()
 		for i, a := range open {
 			a.release = before[i]
@@ -360,11 +360,11 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 }
 
 // readOpen reads the stages in one snapshot, and confirms it. wrong is an answer of released values that the stages after the first made of them do not outlive.
-func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*asked) (made int, wrong, err error) {
+func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*stageRun) (made int, wrong, err error) {
 	for _, a := range open {
 		if !a.known {
 			if wrong = r.inputs(ctx, a); wrong != nil {
-				if r.many() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
+				if r.hasReleaseOnDisk() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
 					return made, nil, wrong
 				}
 				break
@@ -379,14 +379,14 @@ func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*asked) (made i
 }
 
 // reserve charges what has to be asked, all or nothing.
-func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
+func (r *run) reserve(ctx context.Context, open []*stageRun, heard *AuditEvent) error {
 	s := r.session
 	var list []ledger.Reservation
-	var plans []*measure.Plan
-	text := r.Prepared.asked(r.args)
+	var plans []*price.Quote
+	text := r.Prepared.statementText(r.args)
 	for _, a := range open {
-		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.ask.Filter,
-			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.ask.Enough()})
+		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.request.Filter,
+			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.request.TopUpThreshold()})
 		plans = append(plans, a.charge)
 	}
 	ids, err := s.engine.ledger.ReserveAll(ctx, list)
@@ -394,7 +394,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()): // it gave up before it wrote
 		return s.uncharged(ctx, err)
-	case errors.As(err, new(*ledger.AskedError)), errors.Is(err, ledger.ErrOrder):
+	case errors.As(err, new(*ledger.InFlightError)), errors.Is(err, ledger.ErrOrder):
 		return err
 	case err != nil:
 		return r.denied(err, sum)
@@ -403,7 +403,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 		a.id = ids[i]
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], sum.Price, sum.Loss
-	s.tellCharged(*heard)
+	s.observeCharge(*heard)
 	return nil
 }
 
@@ -429,9 +429,9 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 }
 
 // read runs a stage's scans in the statement's snapshot: one, or two where something is chosen first: norms, or a bound of the rows that one unit changes.
-func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
+func (r *run) read(ctx context.Context, tx backend.Tx, a *stageRun) error {
 	d, an := r.session.engine.dialect, a.an
-	a.maker.Until(ctx)
+	a.releaser.UseContext(ctx)
 	var again func() error // with the memory of pairs for itself
 	if an.Pairs != nil {
 		memory, err := r.session.engine.pairs.Share(ctx, r.world.policy.Limits.FlowMemory)
@@ -439,11 +439,11 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 			return err
 		}
 		defer func() { memory.End() }()
-		a.maker.HoldIn(memory)
+		a.releaser.UseMemory(memory)
 		again = func() (err error) {
 			memory.End()
-			if memory, err = r.session.engine.pairs.Alone(ctx, r.world.policy.Limits.FlowMemory); err == nil {
-				a.maker.HoldIn(memory)
+			if memory, err = r.session.engine.pairs.Exclusive(ctx, r.world.policy.Limits.FlowMemory); err == nil {
+				a.releaser.UseMemory(memory)
 			}
 			return err
 		}
@@ -453,12 +453,12 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 		with.Given, with.Args = a.given, a.args
 		an = &with
 	}
-	if an.Smoothed() {
+	if an.IsSmoothed() {
 		st, err := sqlgen.Frequencies(an, d, a.seed())
 		if err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.Scale(st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.releaser.Scale(st.Columns, rows) }); err != nil {
 			return err
 		}
 	}
@@ -471,7 +471,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 		if a.release != nil {
 			clips = a.release.Edges(a.an)
 		} else if err := query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
-			clips, err = a.maker.Bounds(st.Columns, rows)
+			clips, err = a.releaser.Bounds(st.Columns, rows)
 			return err
 		}); err != nil {
 			return err
@@ -480,12 +480,12 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 			return err
 		}
 	}
-	if noTotals(a.an) {
-		a.release, err = a.maker.Read(nil, noRows{})
+	if hasNoTotals(a.an) {
+		a.release, err = a.releaser.Read(nil, noRows{})
 	} else {
 		rows := func() error {
 			return query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
-				a.release, err = a.maker.Read(st.Columns, rows)
+				a.release, err = a.releaser.Read(st.Columns, rows)
 				for errors.Is(err, flow.ErrTurn) && ctx.Err() == nil && rows.Next() { // to the end: what is closed before is cancelled, and its snapshot with it
 				}
 				return err
@@ -500,11 +500,11 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if err != nil {
 		return err
 	}
-	if b, ok := a.maker.LostBounds(); ok {
+	if b, ok := a.releaser.LostBounds(); ok {
 		if st, err = sqlgen.Lost(an, d, b, a.seed()); err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.ReadLost(st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.releaser.ReadLost(st.Columns, rows) }); err != nil {
 			return err
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// Watcher hears of each private statement that was priced: for the owner's audit log and counters. The session's goroutine calls it; what it does
-// with a Heard is not for analysts.
-type Watcher interface {
+// Observer hears of each private statement that was priced: for the owner's audit log and counters. The session's goroutine calls it; what it does
+// with an AuditEvent is not for analysts.
+type Observer interface {
 	// Charged is called when a charge is durable, before the first private row is read.
-	Charged(Heard)
-	// Heard is called once a statement, after its end.
-	Heard(Heard)
+	Charged(AuditEvent)
+	// Ended is called once a statement, after its end.
+	Ended(AuditEvent)
 }
 
-// Heard is what the owner may know of one private statement. Nothing in it comes from private rows but the outcome and what
+// AuditEvent is what the owner may know of one private statement. Nothing in it comes from private rows but the outcome and what
 // went wrong, which the design counts among what is not covered.
-type Heard struct {
+type AuditEvent struct {
 	Analyst     string
 	Statement   ledger.Hash // key of the release
 	Plan        string      // canonical; it holds the analyst's own constants
@@ -42,22 +42,22 @@ const (
 	Canceled Outcome = "canceled" // by the client
 )
 
-// nobody watches.
-type nobody struct{}
+// noObserver watches.
+type noObserver struct{}
 
-// Heard forgets it.
-func (nobody) Heard(Heard) {}
+// Ended forgets it.
+func (noObserver) Ended(AuditEvent) {}
 
 // Charged forgets it.
-func (nobody) Charged(Heard) {}
+func (noObserver) Charged(AuditEvent) {}
 
-// tellCharged tells of a charge whose statement is not run yet.
-func (s *Session) tellCharged(h Heard) {
+// observeCharge tells of a charge whose statement is not run yet.
+func (s *Session) observeCharge(h AuditEvent) {
 	h.Outcome = Charged
-	s.engine.watch.Charged(h)
+	s.engine.observer.Charged(h)
 }
 
-func (s *Session) tell(h *Heard, err error) {
+func (s *Session) observeEnd(h *AuditEvent, err error) {
 	if err != nil {
 		h.Outcome, h.Error = Failed, sqlerr.ID(err)
 		switch h.Error {
@@ -67,5 +67,5 @@ func (s *Session) tell(h *Heard, err error) {
 			h.Outcome = Canceled
 		}
 	}
-	s.engine.watch.Heard(*h)
+	s.engine.observer.Ended(*h)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// elsewhere is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
-type elsewhere struct {
+// backendFinishing is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
+type backendFinishing struct {
 	query *plan.Query // over plan.Released for each of the answer's leaves; its outputs are the columns that are shown, and those that say how
 	cols  []plan.ColID
 }
 
 // finishedBy has the answer computed by the database; nil where that cannot be printed for it either.
-func (s *Session) finishedBy(program *sensitivity.Program, shown *shown) *elsewhere {
+func (s *Session) finishedBy(program *sensitivity.Program, shown *displayed) *backendFinishing {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
 		return nil
 	}
-	q, b := *program.Query, &elsewhere{}
+	q, b := *program.Query, &backendFinishing{}
 	q.Root, q.Outputs = root, nil
 	add := func(id plan.ColID) {
 		if !slices.Contains(b.cols, id) {
@@ -72,10 +72,10 @@ func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, err
 	return rel(c.Root)
 }
 
-// finishElsewhere computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
-func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
+// finishInBackend computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
+func (r *run) finishInBackend(ctx context.Context) ([][]sqltype.Value, error) {
 	s := r.session
-	rels, err := r.leaves(ctx, r.program.Answer, r.together())
+	rels, err := r.leaves(ctx, r.program.Answer, r.simultaneousRows())
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,9 @@ func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 		return nil, s.unfinished(ctx, err)
 	}
 	defer done()
-	out := &eval.Relation{Cols: r.elsewhere.cols}
+	out := &eval.Relation{Cols: r.inBackend.cols}
 	run := func(noisy map[plan.ColID]bool) error {
-		st, err := sqlgen.Finishing(r.elsewhere.query, rows, noisy, s.engine.dialect)
+		st, err := sqlgen.Finishing(r.inBackend.query, rows, noisy, s.engine.dialect)
 		if err != nil {
 			return err
 		}

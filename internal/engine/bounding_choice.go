@@ -20,17 +20,17 @@ func (s *Session) options() sensitivity.Options {
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, MinPeople: s.world.policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
 }
 
-// usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
+// usualRequest is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
 // the same one at another price, or in a statement of more stages.
-func (s *Session) usual() measure.Ask {
-	ask := s.asks()
+func (s *Session) usualRequest() price.Request {
+	ask := s.request()
 	ask.Epsilon = s.world.policy.Query.Epsilon
 	return ask
 }
 
 // bound analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
-func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
-	opts, usual := s.options(), s.usual()
+func (s *Session) bound(ctx context.Context, epsilon float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
+	opts, usual := s.options(), s.usualRequest()
 	a, ways, err := s.joined(ctx, usual, opts, analyze)
 	st := &stage{an: a, ways: ways}
 	if err != nil || s.now.bounding != "auto" {
@@ -40,10 +40,10 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 		return st, nil
 	}
 	scaled, err := analyzeSharing(usual, opts, analyze)
-	var priced *measure.Plan
+	var priced *price.Quote
 	if err == nil && scaled.Limit.Norm != sensitivity.NoNorm {
-		if priced, err = measure.New(scaled, usual); err == nil {
-			if st.an = scaled; price == usual.Epsilon {
+		if priced, err = price.New(scaled, usual); err == nil {
+			if st.an = scaled; epsilon == usual.Epsilon {
 				st.priced = priced
 			}
 		}
@@ -56,10 +56,10 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 
 // normFor is the norm that auto scales vectors to, under Gaussian noise where a cap would drop some of a person's groups. Under Laplace noise it is where the cap would be chosen, or each measure's bound would be, for several groups: the
 // L1 norm is then chosen in their place, and is at most the bound times the groups. A declared cap is kept.
-func normFor(a *sensitivity.Analysis, usual measure.Ask, chooseGroups bool) sensitivity.Norm {
+func normFor(a *sensitivity.Analysis, usual price.Request, chooseGroups bool) sensitivity.Norm {
 	switch {
 	case !a.Groups.Public || len(a.Measures) == 0:
-	case usual.Gaussian():
+	case usual.CanBeGaussian():
 		if a.Limit.Capped {
 			return sensitivity.L2
 		}
@@ -70,12 +70,12 @@ func normFor(a *sensitivity.Analysis, usual measure.Ask, chooseGroups bool) sens
 }
 
 // analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's.
-func analyzeSharing(usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
+func analyzeSharing(usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
 	a, err := analyze(opts)
 	if err != nil || a.Kept == 0 {
 		return a, err
 	}
-	if opts.LeastKept = measure.LeastKept(a, usual); a.Kept < opts.LeastKept {
+	if opts.LeastKept = price.LeastKept(a, usual); a.Kept < opts.LeastKept {
 		return a, nil
 	}
 	return analyze(opts)

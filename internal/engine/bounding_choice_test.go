@@ -152,7 +152,7 @@ func TestBoundingAutoL1(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, m := range p.an.Measures {
-				if ev, ok := mp.Measures[i].(dp.Clipped); !ok || m.Bound == nil || m.Bound.OfCap() || ev.Noise != dp.LaplaceNoise || !reflect.DeepEqual(ev.Groups, []uint64{1}) {
+				if ev, ok := mp.Measures[i].(dp.Clipped); !ok || m.Bound == nil || m.Bound.IsCap() || ev.Noise != dp.LaplaceNoise || !reflect.DeepEqual(ev.Groups, []uint64{1}) {
 					t.Errorf("measure %d: %+v", i+1, mp.Measures[i])
 				}
 			}

@@ -20,7 +20,7 @@ const (
 
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
 // earlier releases may change it to when the statement is asked (Prepared.settled).
-func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *ways, error) {
+func (s *Session) joined(ctx context.Context, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
 	opts.Truncate, opts.Weighted = s.now.bounding == byTruncate, s.now.bounding == byWeights
 	if opts.Truncate || opts.Weighted {
 		a, err := analyzeSharing(usual, opts, analyze)
@@ -28,7 +28,7 @@ func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivit
 	}
 	measured, err := analyzeSharing(usual, opts, analyze)
 	switch {
-	case err != nil && sqlerr.ID(err) != sqlerr.JoinOffUnit.ID, s.now.bounding == byElastic, err == nil && !measured.Smoothed():
+	case err != nil && sqlerr.ID(err) != sqlerr.JoinOffUnit.ID, s.now.bounding == byElastic, err == nil && !measured.IsSmoothed():
 		return measured, nil, err
 	}
 	opts.Truncate = true
@@ -36,7 +36,7 @@ func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivit
 	if err != nil && why != nil {
 		return nil, nil, err
 	}
-	w := &ways{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.world.public, population: func(a *sensitivity.Analysis) uint64 { return s.world.policy.Population.Of(a.Unit) }}
+	w := &boundingMethods{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.world.public, population: func(a *sensitivity.Analysis) uint64 { return s.world.policy.Population.Of(a.Unit) }}
 	if w.elastic.an == nil && w.truncate.an == nil { // noise too large for both: as it is told when it is asked
 		if err != nil {
 			return cut, nil, nil
@@ -48,7 +48,7 @@ func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivit
 	}
 	d, err := w.decide(ctx, nil)
 	if err != nil {
-		return nil, nil, s.undecided(ctx, err)
+		return nil, nil, s.comparisonError(ctx, err)
 	}
 	taken, _ := w.bounded(d)
 	return taken, w, nil

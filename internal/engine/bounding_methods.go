@@ -16,35 +16,35 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
-// ways are the bounds that a stage of joined rows may have where the session's word leaves it open. Which one it has goes by their expected errors, at the usual price.
-type ways struct {
-	truncate, elastic way
+// boundingMethods are the bounds that a stage of joined rows may have where the session's word leaves it open. Which one it has goes by their expected errors, at the usual price.
+type boundingMethods struct {
+	truncate, elastic boundingMethod
 	price             float64 // the usual one
 	population        func(*sensitivity.Analysis) uint64
 	public            plan.PublicReader
 	declared          float64 // 95% error of truncate
 }
 
-// way is one of them, priced; without an analysis the stage cannot have it, for that reason.
-type way struct {
+// boundingMethod is one of them, priced; without an analysis the stage cannot have it, for that reason.
+type boundingMethod struct {
 	an   *sensitivity.Analysis
-	plan *measure.Plan
+	plan *price.Quote
 	no   string
 }
 
-func pricedWay(a *sensitivity.Analysis, err error, usual measure.Ask) way {
+func pricedWay(a *sensitivity.Analysis, err error, usual price.Request) boundingMethod {
 	if err != nil {
-		return way{no: message(err)}
+		return boundingMethod{no: message(err)}
 	}
-	mp, err := measure.New(a, usual)
+	mp, err := price.New(a, usual)
 	if err != nil { // too much noise
-		return way{no: message(err)}
+		return boundingMethod{no: message(err)}
 	}
-	return way{a, mp, ""}
+	return boundingMethod{a, mp, ""}
 }
 
 // errorOf is the expected 95% error of the first measure, whose noise goes by the bound as all others' does.
-func (w *way) errorOf(run *measure.Run) (float64, error) {
+func (w *boundingMethod) errorOf(run *price.Run) (float64, error) {
 	v, err := run.Variance(0)
 	return inUnits(1.96*math.Sqrt(v), valueStep(w.an.Measures[0])), err
 }
@@ -55,16 +55,16 @@ type earlier struct {
 	price float64
 }
 
-// often is how often values of the same formula's keys occur, were all keys alike.
+// frequencies is how often values of the same formula's keys occur, were all keys alike.
 //
-// What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells that (elastic.Formula.Often): at another price, another beta, the formula is the same and so are these.
-func (e *earlier) often(ctx context.Context, f *elastic.Formula, edges []uint64) ([]uint64, error) {
+// What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells that (elastic.Formula.FrequencyBounds): at another price, another beta, the formula is the same and so are these.
+func (e *earlier) frequencies(ctx context.Context, f *elastic.Formula, edges []uint64) ([]uint64, error) {
 	own, err := elastic.GridOf(e.Event, edges)
 	if err != nil || e.Edge >= len(edges) {
 		return nil, errors.Join(err, errors.New("engine: a stored scale is no edge"))
 	}
 	found := float64(edges[e.Edge]) * own.Factor(e.Event.Scale.Float()*math.Log(10)-float64(e.Event.Margin))
-	each, err := f.Often(found, own.Beta, ctx.Err)
+	each, err := f.FrequencyBounds(found, own.Beta, ctx.Err)
 	often := make([]uint64, len(f.Frequencies))
 	for i := range often {
 		often[i] = each
@@ -73,7 +73,7 @@ func (e *earlier) often(ctx context.Context, f *elastic.Formula, edges []uint64)
 }
 
 // expectedEdge is where the bound of the rows that one unit changes is expected, raised, among a plan's edges, were values so frequent. The less a plan's price, the more of the bound is smoothing.
-func expectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, often []uint64) (int, error) {
+func expectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *price.Quote, often []uint64) (int, error) {
 	g, err := mp.Grid(a.Choices[0])
 	if err != nil {
 		return 0, err
@@ -82,13 +82,13 @@ func expectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan
 	return g.Edge(g.Step(rows) + int64(mp.Scale.Event.Margin)), err //nolint:gosec // at most dp.MaxScale
 }
 
-// guess is the error that elastic is expected to have, and by what; 0: nothing public tells.
-func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from string, err error) {
+// expectedError is the error that elastic is expected to have, and by what; 0: nothing public tells.
+func (w *boundingMethods) expectedError(ctx context.Context, by *earlier) (width float64, from string, err error) {
 	a, mp := w.elastic.an, w.elastic.plan
 	var often []uint64
 	if by != nil {
 		from = fmt.Sprintf("by an earlier release over these joins, made at price %s", number(by.price))
-		if often, err = by.often(ctx, a.Joined.Formula, sensitivity.ScaleLadder()); err != nil {
+		if often, err = by.frequencies(ctx, a.Joined.Formula, sensitivity.CandidateScales()); err != nil {
 			return 0, "", err
 		}
 	} else {
@@ -104,7 +104,7 @@ func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from stri
 	if err != nil {
 		return 0, "", err
 	}
-	run, err := mp.Resolve(a, measure.Chosen{at})
+	run, err := mp.Resolve(a, price.Chosen{at})
 	if err != nil {
 		return 0, "", err
 	}
@@ -113,7 +113,7 @@ func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from stri
 }
 
 // declare works out what truncate errs by.
-func (w *ways) declare() (err error) {
+func (w *boundingMethods) declare() (err error) {
 	if w.truncate.an != nil {
 		w.declared, err = w.truncate.errorOf(w.truncate.plan.Run())
 	}
@@ -127,7 +127,7 @@ type decided struct {
 }
 
 // decide compares the errors. by is what an earlier release tells; nil: there is none. Where nothing tells elastic's error truncate is taken, whose own is known.
-func (w *ways) decide(ctx context.Context, by *earlier) (decided, error) {
+func (w *boundingMethods) decide(ctx context.Context, by *earlier) (decided, error) {
 	cut, measured := "truncate (declared frequencies) "+number(w.declared), "elastic (measured frequencies) "
 	if w.truncate.an == nil {
 		cut = "not truncate (declared frequencies): " + w.truncate.no
@@ -138,7 +138,7 @@ func (w *ways) decide(ctx context.Context, by *earlier) (decided, error) {
 	} else {
 		var from string
 		var err error
-		if width, from, err = w.guess(ctx, by); err != nil {
+		if width, from, err = w.expectedError(ctx, by); err != nil {
 			return decided{}, err
 		}
 		if measured += fmt.Sprintf("about %s, %s", number(width), from); width == 0 {
@@ -156,34 +156,34 @@ func (w *ways) decide(ctx context.Context, by *earlier) (decided, error) {
 	default:
 		d.measured = width < w.declared
 	}
-	of, also := w.either(d.measured), ""
+	of, also := w.analysis(d.measured), ""
 	if len(of.Measures) > 1 {
 		also = " of measure 1"
 	}
-	d.why = fmt.Sprintf("%s, %s (95%% errors%s at price %s): %s; %s", w.word(d.measured), how, also, number(w.price), cut, measured)
+	d.why = fmt.Sprintf("%s, %s (95%% errors%s at price %s): %s; %s", w.settingName(d.measured), how, also, number(w.price), cut, measured)
 	if of.Joined.Counted != nil {
 		d.why += "; dpsql.bounding = weighted answers another number"
 	}
 	return d, nil
 }
 
-// undecided is a failure to compare, which the statement's end is the only reason for.
-func (s *Session) undecided(ctx context.Context, err error) error {
+// comparisonError is a failure to compare, which the statement's end is the only reason for.
+func (s *Session) comparisonError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return s.uncharged(ctx, err)
 	}
 	return err
 }
 
-// word is the setting that asks for one of them.
-func (w *ways) word(measured bool) string {
+// settingName is the setting that asks for one of them.
+func (w *boundingMethods) settingName(measured bool) string {
 	if measured {
 		return byElastic
 	}
 	return byTruncate
 }
 
-func (w *ways) either(measured bool) *sensitivity.Analysis {
+func (w *boundingMethods) analysis(measured bool) *sensitivity.Analysis {
 	if measured {
 		return w.elastic.an
 	}
@@ -191,23 +191,23 @@ func (w *ways) either(measured bool) *sensitivity.Analysis {
 }
 
 // bounded are the analysis that is taken and the other one, nil if there is none, each with the reason.
-func (w *ways) bounded(d decided) (taken, other *sensitivity.Analysis) {
-	if other = w.either(!d.measured); other != nil {
-		other = because(other, fmt.Sprintf("%s, of which there is a release; asked anew %s", w.word(!d.measured), d.why))
+func (w *boundingMethods) bounded(d decided) (taken, other *sensitivity.Analysis) {
+	if other = w.analysis(!d.measured); other != nil {
+		other = withReason(other, fmt.Sprintf("%s, of which there is a release; asked anew %s", w.settingName(!d.measured), d.why))
 	}
-	return because(w.either(d.measured), d.why), other
+	return withReason(w.analysis(d.measured), d.why), other
 }
 
-// because is an analysis with a reason, which changes nothing.
-func because(a *sensitivity.Analysis, why string) *sensitivity.Analysis {
+// withReason is an analysis with a reason, which changes nothing.
+func withReason(a *sensitivity.Analysis, why string) *sensitivity.Analysis {
 	out, joined := *a, *a.Joined
 	joined.Why = why
 	out.Joined = &joined
 	return &out
 }
 
-// other is the stage with the bound that was not taken; nil: it has none.
-func (st *stage) other() *stage {
+// rivalStage is the stage with the bound that was not taken; nil: it has none.
+func (st *stage) rivalStage() *stage {
 	if st.rival == nil {
 		return nil
 	}
@@ -227,12 +227,12 @@ func (p *Prepared) settled(ctx context.Context, args []sqltype.Value) ([]*stage,
 			continue
 		}
 		if known[i] = known[st.as]; st.as == i {
-			by, err := p.tells(ctx, st, args)
+			by, err := p.lookUpEarlier(ctx, st, args)
 			if err != nil {
 				return nil, err
 			}
 			if known[i], err = st.ways.decide(ctx, by); err != nil {
-				return nil, p.session.undecided(ctx, err)
+				return nil, p.session.comparisonError(ctx, err)
 			}
 		}
 		own := *st
@@ -242,11 +242,11 @@ func (p *Prepared) settled(ctx context.Context, args []sqltype.Value) ([]*stage,
 	return out, nil
 }
 
-// leastTelling is the part of the usual price below which an earlier release is not looked at: the less it was made at, the more of its bound is smoothing, which hides how often values occur.
-const leastTelling = 0.1
+// minEarlierShare is the part of the usual price below which an earlier release is not looked at: the less it was made at, the more of its bound is smoothing, which hides how often values occur.
+const minEarlierShare = 0.1
 
-// tells is what the dearest earlier release of the same joins says, whatever it is of else; nil: there is none.
-func (p *Prepared) tells(ctx context.Context, st *stage, args []sqltype.Value) (*earlier, error) {
+// lookUpEarlier is what the dearest earlier release of the same joins says, whatever it is of else; nil: there is none.
+func (p *Prepared) lookUpEarlier(ctx context.Context, st *stage, args []sqltype.Value) (*earlier, error) {
 	if st.ways.elastic.an == nil || len(st.inputs) > 0 {
 		return nil, nil
 	}
@@ -267,7 +267,7 @@ func (p *Prepared) tells(ctx context.Context, st *stage, args []sqltype.Value) (
 		return nil, p.session.uncharged(ctx, err)
 	case err != nil:
 		return nil, p.session.ledgerFailed(err)
-	case len(list) == 0 || list[0].Price < leastTelling*st.ways.price:
+	case len(list) == 0 || list[0].Price < minEarlierShare*st.ways.price:
 		return nil, nil
 	}
 	if err := p.reading(ctx, len(list[0].Payload)); err != nil {
@@ -291,13 +291,13 @@ func (p *Prepared) scaleOf(st *stage, args []sqltype.Value) ledger.Hash {
 	return ledger.Hash{}
 }
 
-// instead gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
+// answerFromRival gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
 //
 // Proof: post-processing: what is stored for this analyst decides, and scales. The other analysis is of the same statement, with a key of its own, so its release answers it.
-func (r *run) instead(ctx context.Context, of int) error {
-	a := r.asked[of]
-	st := a.other()
-	if st == nil || a.aim != "" { // aim has looked
+func (r *run) answerFromRival(ctx context.Context, of int) error {
+	a := r.stageRuns[of]
+	st := a.rivalStage()
+	if st == nil || a.targetNote != "" { // solveForTargetError has looked
 		return nil
 	}
 	b := *a
@@ -328,9 +328,9 @@ func (r *run) instead(ctx context.Context, of int) error {
 		return err
 	}
 	*a = b
-	for i, x := range r.asked {
+	for i, x := range r.stageRuns {
 		if i != of && x.as == of {
-			x.stage = x.other()
+			x.stage = x.rivalStage()
 		}
 	}
 	return nil
@@ -338,13 +338,13 @@ func (r *run) instead(ctx context.Context, of int) error {
 
 // printableWays leaves out what could not be printed, and gives the text of what is left: what has the same is one release, whichever is taken.
 func (s *Session) printableWays(st *stage) (text string, err error) {
-	for _, one := range []*way{&st.ways.truncate, &st.ways.elastic} {
+	for _, one := range []*boundingMethod{&st.ways.truncate, &st.ways.elastic} {
 		if one.an == nil {
 			continue
 		}
 		gaps, err := s.printable(one.an)
 		if err != nil {
-			*one = way{no: message(err)}
+			*one = boundingMethod{no: message(err)}
 			continue
 		}
 		st.gaps = merged(st.gaps, gaps)

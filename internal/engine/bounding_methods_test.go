@@ -159,7 +159,7 @@ func TestJoinsByTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := ask("auto")
-	if first.asked[0].an.Smoothed() || !second.asked[0].an.Smoothed() {
+	if first.stageRuns[0].an.IsSmoothed() || !second.stageRuns[0].an.IsSmoothed() {
 		t.Fatal("both have one bound")
 	}
 	unlock, err := first.lock(context.Background())

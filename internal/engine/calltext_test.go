@@ -42,7 +42,7 @@ func Constant(f *funcs.Func, k int, word string) string {
 // TypeText is a type's name.
 func TypeText(o sqltype.OID) string {
 	t := sqltype.Type{OID: o, Typmod: -1}
-	if t.Known() {
+	if t.IsKnown() {
 		return t.String()
 	}
 	if p := pgcat.TypeOf(o); p != nil {
@@ -86,5 +86,5 @@ func castText(f *funcs.Func, arg string) string {
 // Readable: a type that statements over data have.
 func Readable(o sqltype.OID) bool {
 	t := sqltype.Type{OID: o, Typmod: -1}
-	return t.Known() && !t.OfCatalogs()
+	return t.IsKnown() && !t.IsCatalogType()
 }

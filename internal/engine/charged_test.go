@@ -15,7 +15,7 @@ import (
 func TestCharged(t *testing.T) {
 	log := &chargedLog{}
 	b := &begun{Backend: tame.open(t, backend.DuckDB), log: log}
-	e, err := Open(t.Context(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Watch: log})
+	e, err := Open(t.Context(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func TestCharged(t *testing.T) {
 // chargedLog is what was heard and what was read, in order.
 type chargedLog struct {
 	said []string
-	last Heard
+	last AuditEvent
 }
 
-func (l *chargedLog) Charged(h Heard) { l.said, l.last = append(l.said, string(h.Outcome)), h }
+func (l *chargedLog) Charged(h AuditEvent) { l.said, l.last = append(l.said, string(h.Outcome)), h }
 
-func (l *chargedLog) Heard(h Heard) {
+func (l *chargedLog) Ended(h AuditEvent) {
 	if h.Reservation != 0 && (h.Reservation != l.last.Reservation || h.Price != l.last.Price || h.Loss != l.last.Loss || h.Plan != l.last.Plan) {
 		l.said = append(l.said, "another charge")
 	}

@@ -62,7 +62,7 @@ var chosenCases = []chosenCase{
 
 // ladderAbove is the ladder's first edge that is at least x.
 func ladderAbove(x uint64) uint64 {
-	for _, e := range sensitivity.Ladder(1, 1<<40) {
+	for _, e := range sensitivity.CandidateBounds(1, 1<<40) {
 		if e >= x {
 			return e
 		}

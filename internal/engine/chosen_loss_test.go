@@ -120,7 +120,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 			s.most = max(s.most, edges[bucket])
 		}
 	}
-	if !p.an.UnitsApart() {
+	if !p.an.CountsUnitsSeparately() {
 		s.units, s.all[0] = s.parts, s.all[1]
 	}
 	return s
@@ -151,13 +151,13 @@ func along(with *side, dir map[place]float64, edge int, scales []float64, value 
 
 // toppedUp gives the releases that come of topping releases up with the rows of a side, to twice the price.
 func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*release.Release) *release.Release {
-	asks := p.session.asks()
+	asks := p.session.request()
 	asks.Epsilon *= 2
-	plans := map[int]*measure.Plan{}
+	plans := map[int]*price.Quote{}
 	return func(r *release.Release) *release.Release {
 		edge, _ := r.Plan.Edge(p.an.Choices[0], r.Chosen)
 		if plans[edge] == nil {
-			top, err := measure.TopUp(p.an, r.Run, r.Plan.Price, asks)
+			top, err := price.TopUp(p.an, r.Run, r.Plan.Price, asks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*rele
 }
 
 // product draws from dpsql's own choice and release of a database's rows; of what again makes of a release, if it is not nil.
-func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, again func(*release.Release) *release.Release) []drawn {
+func product(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, without *side, again func(*release.Release) *release.Release) []drawn {
 	t.Helper()
 	src := noise.NewSource()
 	out := make([]drawn, draws)
@@ -216,7 +216,7 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 }
 
 // scalesOf are the scales of its noise.
-func scalesOf(run *measure.Run) []float64 {
+func scalesOf(run *price.Run) []float64 {
 	var out []float64
 	for _, ev := range run.Measures {
 		out = append(out, ev.(dp.Laplace).Scale.Float())
@@ -225,7 +225,7 @@ func scalesOf(run *measure.Run) []float64 {
 }
 
 // careless draws from a choice and release that are written anew here, with a bug; "" has none.
-func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
+func careless(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
 	t.Helper()
 	ev, ok := mp.Choices[0].(dp.AboveThreshold)
 	if !ok {
@@ -258,7 +258,7 @@ func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, 
 		numbers := append([]int64{all - int64(ev.Margin)}, units...) //nolint:gosec // small
 		for e := range int(ev.Edges) {
 			if float64(numbers[e])-lowered() <= limit {
-				return measure.Lifted(p.an, e-1, ev.Edges)
+				return price.AppliedEdge(p.an, e-1, ev.Edges)
 			}
 		}
 		return int(ev.Edges) - 1
@@ -268,7 +268,7 @@ func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, 
 		clip := p.an.Choices[0].Edges[edge]
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
-			run, err := mp.Resolve(p.an, measure.Chosen{edge})
+			run, err := mp.Resolve(p.an, price.Chosen{edge})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -387,7 +387,7 @@ func TestChosenLoss(t *testing.T) {
 				}
 				return p
 			}
-			price := func(p *Prepared) *measure.Plan {
+			epsilon := func(p *Prepared) *price.Quote {
 				mp, err := p.session.price(p.an)
 				if err != nil {
 					t.Fatal(err)
@@ -397,12 +397,12 @@ func TestChosenLoss(t *testing.T) {
 				}
 				return mp
 			}
-			rows := c.rows(float64(price(open(tame)).Choices[0].(dp.AboveThreshold).Threshold))
+			rows := c.rows(float64(epsilon(open(tame)).Choices[0].(dp.AboveThreshold).Threshold))
 			db := clinic{name: "chosen " + c.name, data: neighbour.Inside, change: append(strings.Split(emptied, "; "), rows...)}
 			gone := clinic{name: db.name + " less one", data: db.data, change: append(slices.Clone(db.change), neighbour.ClinicCatalog().DeleteUnit(leaver)...)}
 			p, q := open(db), open(gone)
-			mp := price(p)
-			if other := price(q); fmt.Sprint(other.Events()) != fmt.Sprint(mp.Events()) {
+			mp := epsilon(p)
+			if other := epsilon(q); fmt.Sprint(other.Events()) != fmt.Sprint(mp.Events()) {
 				t.Fatal("the plans differ")
 			}
 			with, without := readSide(t, p), readSide(t, q)

@@ -34,8 +34,8 @@ func TestComposedBites(t *testing.T) {
 					continue
 				}
 				rows++
-				spell, exact := f.Spell, f.Exact
-				defer func() { f.Spell, f.Exact = spell, exact }()
+				spell, exact := f.TotalForm, f.RaisingForm
+				defer func() { f.TotalForm, f.RaisingForm = spell, exact }()
 				form := func(good func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
 					return func(d funcs.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
 						print := good(d, args, types, result)
@@ -45,9 +45,9 @@ func TestComposedBites(t *testing.T) {
 						return print
 					}
 				}
-				f.Exact = form(exact)
+				f.RaisingForm = form(exact)
 				if leak.d == backend.Postgres {
-					f.Spell = form(spell)
+					f.TotalForm = form(spell)
 				}
 			}
 			used := 0

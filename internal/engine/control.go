@@ -69,7 +69,7 @@ func (e *Engine) History(ctx context.Context) ([]ledger.Spent, error) {
 func (e *Engine) Secret(ctx context.Context) ([]byte, error) { return e.ledger.Secret(ctx) }
 
 // Statements lists charges with what was asked, for the owner.
-func (e *Engine) Statements(ctx context.Context, f ledger.AskedFilter) ([]ledger.Asked, int64, error) {
+func (e *Engine) Statements(ctx context.Context, f ledger.StatementFilter) ([]ledger.StatementCharge, int64, error) {
 	return e.ledger.Statements(ctx, e.Policy().Dataset, f)
 }
 

@@ -32,7 +32,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 				if (a.Limit.Norm == norm) != scaled || a.Limit.Capped && a.Limit.Cap == nil {
 					t.Errorf("%s: %s: %+v", d, sql, a.Limit)
 				}
-				if !a.LosesAny() {
+				if !a.CanAnyBeClipped() {
 					t.Errorf("%s: %s: nothing tells what bounds take away", d, sql)
 				}
 				if _, err := try(s, sql); err != nil {

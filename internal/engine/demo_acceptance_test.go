@@ -199,7 +199,7 @@ func secretRows(t testing.TB, p *Prepared, st *sqlgen.Statement, params []sqltyp
 }
 
 // make1 is one release of rows that are kept.
-func make1(p *Prepared, mp *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
+func make1(p *Prepared, mp *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
 	m, err := release.New(p.an, mp, src, 1_000_000)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 
 // denied turns the ledger's refusal of a run into what the analyst can act on: what is left, when it comes back, and the largest price that passes now. All of it
 // follows from statements and the policy, none from data.
-func (r *run) denied(err error, sum *measure.Plan) error {
+func (r *run) denied(err error, sum *price.Quote) error {
 	s := r.session
 	var d *ledger.Denied
 	if !errors.As(err, &d) {
@@ -56,12 +56,12 @@ func (s *Session) refused(d *ledger.Denied, what, hint string) error {
 func (r *run) deniedHint(b ledger.Balance) string {
 	off, free := "", "is free"
 	epsilon := r.passes(b, "")
-	if slices.ContainsFunc(r.asked, func(a *asked) bool { return a.plan.Mechanism == measure.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
-		if other := r.passes(b, measure.Laplace); other > epsilon {
+	if slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.plan.Mechanism == price.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
+		if other := r.passes(b, price.Laplace); other > epsilon {
 			epsilon, off = other, "SET dpsql.mechanism = laplace; "
 		}
 	}
-	if r.aimed() {
+	if r.hasTarget() {
 		off = "SET dpsql.target_error = off; " + off
 	}
 	if r.under.fresh {
@@ -73,25 +73,25 @@ func (r *run) deniedHint(b ledger.Balance) string {
 	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s; more budget is the owner's to give.", free)
 }
 
-// aimed: its releases are priced one by one, by dpsql.target_error.
-func (r *run) aimed() bool {
-	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.aim != "" })
+// hasTarget: its releases are priced one by one, by dpsql.target_error.
+func (r *run) hasTarget() bool {
+	return slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.targetNote != "" })
 }
 
 // passes is the largest price, to three digits, at which the statement would be admitted by a balance, its releases sharing that alike; 0 if there is none. With another mechanism, where one is named.
-func (r *run) passes(b ledger.Balance, by measure.Mechanism) float64 {
+func (r *run) passes(b ledger.Balance, by price.Mechanism) float64 {
 	if b.Dataset.Ended {
 		return 0
 	}
-	var paid []*asked
+	var paid []*stageRun
 	high, least := 0.0, 0.0 // of the whole statement
-	for i, a := range r.asked {
-		if a.as == i && a.costs() {
+	for i, a := range r.stageRuns {
+		if a.as == i && a.isCharged() {
 			paid = append(paid, a)
-			high, least = high+a.ask.Epsilon, least+a.ask.Least
+			high, least = high+a.request.Epsilon, least+a.request.Least
 		}
 	}
-	if r.aimed() || by != "" { // it was denied at other parts, or with other noise: what they come to may pass when it is shared alike, and more with this one
+	if r.hasTarget() || by != "" { // it was denied at other parts, or with other noise: what they come to may pass when it is shared alike, and more with this one
 		high = max(high, r.session.analyst.MaxQueryEpsilon)
 	}
 	fits := func(epsilon float64) bool {
@@ -105,9 +105,9 @@ func (r *run) passes(b ledger.Balance, by measure.Mechanism) float64 {
 				sum = sum.Plus(plan.Loss)
 			}
 		}
-		return b.Admits(sum)
+		return b.CanAdmit(sum)
 	}
-	low := threeUp(least)
+	low := roundUp3(least)
 	switch {
 	case fits(high):
 		low = high
@@ -119,7 +119,7 @@ func (r *run) passes(b ledger.Balance, by measure.Mechanism) float64 {
 			return 0
 		}
 	}
-	for _, x := range []float64{threeDown(low), low} {
+	for _, x := range []float64{roundDown3(low), low} {
 		if x >= least && fits(x) {
 			return x
 		}
@@ -128,27 +128,27 @@ func (r *run) passes(b ledger.Balance, by measure.Mechanism) float64 {
 }
 
 // priceAt is what a stage is charged at another price, without a target: nothing where what is there answers, or as a top-up of that, or anew. Nil is nothing.
-func (a *asked) priceAt(epsilon float64, by measure.Mechanism) (*measure.Plan, error) {
-	ask, old := a.ask, a.release
+func (a *stageRun) priceAt(epsilon float64, by price.Mechanism) (*price.Quote, error) {
+	ask, old := a.request, a.release
 	if ask.Epsilon = epsilon; by != "" {
 		ask.Mechanism = by
 	}
 	switch {
-	case a.free && !ask.WorthTopUp(a.ask.Epsilon):
+	case a.free && !ask.IsWorthTopUp(a.request.Epsilon):
 		return nil, nil
 	case a.again:
-		old = a.poor
-	case a.kept != nil || a.older > 0 || a.an.Anew(): // of another question, or of what is not measured again
+		old = a.staleRelease
+	case a.kept != nil || a.stalePrice > 0 || a.an.NeedsFreshRelease(): // of another question, or of what is not measured again
 		old = nil
 	}
 	if old == nil {
-		return measure.New(a.an, ask)
+		return price.New(a.an, ask)
 	}
-	return measure.TopUp(a.an, old.Run, old.Spent().Price, ask)
+	return price.TopUp(a.an, old.Run, old.LastQuote().Price, ask)
 }
 
-// threeDown is x with three digits, rounded down.
-func threeDown(x float64) float64 {
+// roundDown3 is x with three digits, rounded down.
+func roundDown3(x float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
 	for _, units := range []float64{math.Floor(x/unit + 1e-9), math.Ceil(x/unit) - 1} { // the second where x is a little less than what has three digits
 		if down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", units*unit), 64); err == nil && down <= x {

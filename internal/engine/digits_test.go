@@ -59,7 +59,7 @@ func TestParameterDigits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := r.asked[0]
+			a := r.stageRuns[0]
 			return unnoisedStage(t, p, with(a), a.args).Groups[0].Values[0].String(), nil
 		}
 		below, _ := count("4.9999999999999999999999999999999999")

@@ -25,21 +25,21 @@ const (
 	roundError = "error"
 )
 
-// shown are the output columns that are changed when they are shown, and those that would be but stay as they are.
-type shown struct {
+// displayed are the output columns that are changed when they are shown, and those that would be but stay as they are.
+type displayed struct {
 	low, rounding string
-	marks         []mark
+	marks         []displayColumn
 	asIs          []string // why, with the column's name
 }
 
-// mark is an output column that is an aggregate itself, or is computed from some, and the columns of its 95% interval, which the answer is computed with.
-type mark struct {
+// displayColumn is an output column that is an aggregate itself, or is computed from some, and the columns of its 95% interval, which the answer is computed with.
+type displayColumn struct {
 	out     int
 	of      plan.ColID    // the aggregate; 0: it is computed
 	width   plan.ColID    // of an aggregate
 	ends    [2]plan.ColID // dp_low and dp_high
 	grouped bool          // the row is that of a group; else there is no other, and it stays
-	exactly bool          // it is not rounded, as the aggregates that it is computed from are not
+	isExact bool          // it is not rounded, as the aggregates that it is computed from are not
 	totals  bool          // it reads sums over groups
 }
 
@@ -48,12 +48,12 @@ type mark struct {
 // Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
-func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *shown) {
+func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *displayed) {
 	if program.Class != sensitivity.Private {
 		return program, nil
 	}
 	asIs := s.now.low == lowKeep && s.now.rounding == roundOff
-	out := &shown{low: s.now.low, rounding: s.now.rounding}
+	out := &displayed{low: s.now.low, rounding: s.now.rounding}
 	with := *q
 	with.Columns = slices.Clone(q.Columns)
 	w := intervalColumns(&with, program)
@@ -62,14 +62,14 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 		switch {
 		case a == nil && why == "":
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.marks = append(out.marks, mark{out: i, ends: c.Ends, exactly: c.Exactly, totals: c.Totals})
+				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exactly, totals: c.Totals})
 			}
 		case asIs:
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
 			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
-			out.marks = append(out.marks, mark{out: i, of: g, width: w.Error(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
+			out.marks = append(out.marks, displayColumn{out: i, of: g, width: w.Error(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.marks) == 0 {
@@ -82,22 +82,22 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 			return divided, out
 		}
 	}
-	out.leave(q, "the statement would be computed another way with its error")
+	out.keepAll(q, "the statement would be computed another way with its error")
 	return program, out
 }
 
-// choosesRows reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
-func (p *Prepared) choosesRows() bool {
-	return p.hidesLow() || p.program.ChoosesRows()
+// hasNoisyRowChoice reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
+func (p *Prepared) hasNoisyRowChoice() bool {
+	return p.canHideLow() || p.program.HasNoisyRowChoice()
 }
 
-// hidesLow: dpsql.on_low_count hides some of the answer's values.
-func (p *Prepared) hidesLow() bool {
-	return p.shown != nil && p.shown.low != lowKeep && slices.ContainsFunc(p.shown.marks, func(m mark) bool { return m.of != 0 })
+// canHideLow: dpsql.on_low_count hides some of the answer's values.
+func (p *Prepared) canHideLow() bool {
+	return p.shown != nil && p.shown.low != lowKeep && slices.ContainsFunc(p.shown.marks, func(m displayColumn) bool { return m.of != 0 })
 }
 
-// leave leaves all columns as they are.
-func (n *shown) leave(q *plan.Query, why string) {
+// keepAll leaves all columns as they are.
+func (n *displayed) keepAll(q *plan.Query, why string) {
 	for _, m := range n.marks {
 		if m.of != 0 {
 			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.out].Name, why))
@@ -126,7 +126,7 @@ func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 	if err != nil {
 		return nil, err
 	}
-	var marks []mark
+	var marks []displayColumn
 	var places [][3]int // of a mark's width and ends
 	var ranges []*sensitivity.Measure
 	if p.shown != nil {
@@ -159,12 +159,12 @@ func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			case m.of == 0 && math.IsNaN(low) && math.IsNaN(high):
 				row[m.out] = nil
 				r.noInterval(p.query.Outputs[m.out].Name, m)
-			case m.of != 0 && p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
+			case m.of != 0 && p.shown.low != lowKeep && (isUnderError(v, width) || isUninformative(v, width, ranges[i])):
 				if p.shown.low == lowDrop && m.grouped {
 					return nil, false
 				}
 				row[m.out] = nil
-			case p.shown.rounding == roundError && !m.exactly:
+			case p.shown.rounding == roundError && !m.isExact:
 				row[m.out] = rounded(v, p.query.Outputs[m.out].Type, low, high, width)
 			}
 		}
@@ -204,8 +204,8 @@ func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.
 	return out
 }
 
-// under: a value is less than its error, or of an error of which nothing can be said.
-func under(v sqltype.Value, width float64) bool {
+// isUnderError: a value is less than its error, or of an error of which nothing can be said.
+func isUnderError(v sqltype.Value, width float64) bool {
 	x, ok := inFloat(v)
 	return ok && !(math.Abs(x) >= width)
 }
@@ -222,8 +222,8 @@ func (p *Prepared) averaged(agg plan.ColID) *sensitivity.Measure {
 	return nil
 }
 
-// saysNothing: an average's interval is its whole range, as where its number of rows is not told from none.
-func saysNothing(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
+// isUninformative: an average's interval is its whole range, as where its number of rows is not told from none.
+func isUninformative(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
 	x, ok := inFloat(v)
 	if _, whole := v.(int64); !ok || whole || of == nil {
 		return false
@@ -282,12 +282,12 @@ func significant(v sqltype.Value, width float64) sqltype.Value {
 	return v
 }
 
-// words say what was done.
-func (n *shown) words() string {
+// note says what was done.
+func (n *displayed) note() string {
 	if n != nil {
 		does := ""
 		for _, m := range n.marks {
-			if words := n.does(m); len(words) > len(does) { // aggregates have more of them
+			if words := n.columnNote(m); len(words) > len(does) { // aggregates have more of them
 				does = words
 			}
 		}
@@ -298,8 +298,8 @@ func (n *shown) words() string {
 	return "as released"
 }
 
-// does says what is done to a column.
-func (n *shown) does(m mark) string {
+// columnNote says what is done to a column.
+func (n *displayed) columnNote(m displayColumn) string {
 	var parts []string
 	switch {
 	case m.of == 0:
@@ -308,23 +308,23 @@ func (n *shown) does(m mark) string {
 	case n.low == lowDrop:
 		parts = append(parts, "groups with a value less than its error left out")
 	}
-	if n.rounding == roundError && !m.exactly {
+	if n.rounding == roundError && !m.isExact {
 		parts = append(parts, "rounded to what their errors leave significant")
 	}
 	return strings.Join(parts, ", ")
 }
 
 // lines are EXPLAIN's.
-func (n *shown) lines(q *plan.Query) (lines []told) {
+func (n *displayed) lines(q *plan.Query) (lines []explainLine) {
 	if n == nil {
 		return nil
 	}
 	var said []string
 	for rest := n.marks; len(rest) > 0; {
 		var names []string
-		does := n.does(rest[0])
-		rest = slices.DeleteFunc(slices.Clone(rest), func(m mark) bool {
-			if n.does(m) != does {
+		does := n.columnNote(rest[0])
+		rest = slices.DeleteFunc(slices.Clone(rest), func(m displayColumn) bool {
+			if n.columnNote(m) != does {
 				return false
 			}
 			names = append(names, q.Outputs[m.out].Name)

@@ -43,12 +43,12 @@ func TestUnder(t *testing.T) {
 		{5, 5, false}, {4, 5, true}, {2, 5, true}, {6, 5, false}, {-5, 5, false}, {-4, 5, true}, {-6, 5, false}, {-100, 5, false}, {0, 5, true}, {0, 0, false}, {1, math.Inf(1), true}, {1, math.NaN(), true}, {-1, math.NaN(), true},
 	} {
 		for _, v := range []sqltype.Value{int64(c.v), c.v, decimal.NewFromFloat(c.v)} {
-			if under(v, c.width) != c.want {
+			if isUnderError(v, c.width) != c.want {
 				t.Errorf("%T %v of error %g", v, v, c.width)
 			}
 		}
 	}
-	if !under(math.NaN(), 5) || under("text", 5) || under(4.999, 5) != true || under(decimal.RequireFromString("-5.001"), 5) {
+	if !isUnderError(math.NaN(), 5) || isUnderError("text", 5) || isUnderError(4.999, 5) != true || isUnderError(decimal.RequireFromString("-5.001"), 5) {
 		t.Error("fractions, or what is no number")
 	}
 }
@@ -106,7 +106,7 @@ func TestShown(t *testing.T) {
 					width := number(of[0])
 					switch {
 					case row[at] == nil:
-					case how[0] != lowKeep && (under(row[at], width) || i == 1 && at == 5 && saysNothing(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
+					case how[0] != lowKeep && (isUnderError(row[at], width) || i == 1 && at == 5 && isUninformative(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
 						changed[how[0]]++
 						kept = kept && (how[0] != lowDrop || !c.grouped)
 						row[at] = nil
@@ -288,7 +288,7 @@ func TestComputedShown(t *testing.T) {
 	p, a := ask(t, s, few)
 	set(t, s, "dpsql.epsilon", "5")
 	row := mustTry(t, s, many)[0]
-	if v, _ := inFloat(row[1]); p.elsewhere == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+	if v, _ := inFloat(row[1]); p.inBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
 	}
 	set(t, s, "dpsql.on_low_count", lowNull) // which is of aggregates alone
@@ -312,8 +312,8 @@ func TestComputedChoosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if _, is := first.program.ShowsFirst(); p.choosesRows() || !is || len(p.shown.marks) == 0 {
-			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.choosesRows(), is, len(p.shown.marks))
+		if _, is := first.program.NoisyRowChoice(); p.hasNoisyRowChoice() || !is || len(p.shown.marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.hasNoisyRowChoice(), is, len(p.shown.marks))
 		}
 	}
 }

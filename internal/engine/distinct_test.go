@@ -16,7 +16,7 @@ import (
 // compareDistinct holds a statement's numbers of distinct values, at all of keptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
 func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
-	distinct := func(m sensitivity.Measure) bool { return m.Apart() && !m.Leafy() }
+	distinct := func(m sensitivity.Measure) bool { return m.NeedsOwnScan() && !m.IsTree() }
 	return compareApart(t, p, distinct, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[*neighbour.Totals] {
 		one := uint64(1)
 		if m := p.an.Measures[i]; m.Distinct {

@@ -28,11 +28,11 @@
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A
 //     statement waits while another one that holds memory does not wait. If all of them wait, one gives back what it
-//     holds. It reads again in its snapshot when the others have ended, with nobody beside it (flow.Memory.Alone).
+//     holds. It reads again in its snapshot when the others have ended, with nobody beside it (flow.Memory.Exclusive).
 //  5. The ledger's queue of records, and the ledger's own lock, in the file or in PostgreSQL.
 //
 // Proxies lock nothing between them. The ledger decides reservations one after the other. It refuses a reservation
-// whose release is being made, or was made meanwhile, and has written nothing then (ledger.AskedError). Function
+// whose release is being made, or was made meanwhile, and has written nothing then (ledger.InFlightError). Function
 // run.askOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
 // is closed, and looks again. It does so ten times at most. After that the statement is charged beside the others. A
 // statement that has a reservation waits for no other reservation.

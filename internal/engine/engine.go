@@ -30,7 +30,7 @@ type Options struct {
 	Backend    backend.Backend
 	LedgerPath string // "" = the policy's
 	Logger     *slog.Logger
-	Watch      Watcher          // nil: nobody watches
+	Observer   Observer         // nil: nobody watches
 	Now        func() time.Time // the ledger's clock; nil: time.Now
 }
 
@@ -43,7 +43,7 @@ type Engine struct {
 	models   *mlext.Store
 	noise    *noise.Source
 	log      *slog.Logger
-	watch    Watcher
+	observer Observer
 	asking   keyedLock
 	unnoted  unnoted
 	turns    turns
@@ -71,12 +71,12 @@ type world struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, watch: opt.Watch, answers: p.Limits.AnswerMemory}
+	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, observer: opt.Observer, answers: p.Limits.AnswerMemory}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	if e.watch == nil {
-		e.watch = nobody{}
+	if e.observer == nil {
+		e.observer = noObserver{}
 	}
 	w, err := e.bind(ctx, p)
 	if err != nil {
@@ -94,10 +94,10 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		return nil, errors.Join(err, e.ledger.Close())
 	}
 	e.publish(w)
-	if e.ledger.Unmarked() {
+	if e.ledger.IsUnmarked() {
 		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
 	}
-	if e.ledger.Began() && e.owned {
+	if e.ledger.IsNew() && e.owned {
 		at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
 		e.log.Warn("a new ledger was begun: nothing is spent in it. If anything was asked under this policy before, stop and bring the ledger back, or move it with dpsql budget move", "ledger", at.String())
 	}
@@ -127,7 +127,7 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 		return nil, errors.Join(err, l.Close())
 	}
 	l.SetTextKeys(keys)
-	if made && !l.Began() {
+	if made && !l.IsNew() {
 		e.log.Warn("a new key of statements' texts was made: texts that were stored under another key are not shown. If there was one, on this machine or beside another proxy, bring it back", "file", e.beside+ledger.KeySuffix)
 	}
 	return l, nil
@@ -204,7 +204,7 @@ func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*world, error) {
 	if w.catalogs, err = p.Bind(rels); err != nil {
 		return nil, err
 	}
-	for _, d := range w.catalogs.Doubts() {
+	for _, d := range w.catalogs.CopyWarnings() {
 		e.log.Warn("a public table may hold rows of people: run dpsql check", "table", d.Table, "error", d.Says)
 	}
 	w.public = newPublicCache(e, w)
@@ -309,7 +309,7 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 		return nil, err
 	}
 	p := s.world.policy
-	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: measure.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
+	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: price.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
 		bounding: p.Query.Bounding, notices: "off", low: lowKeep, rounding: roundError}
 	if application == "psql" {
 		s.start.notices = "brief"

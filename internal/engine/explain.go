@@ -72,7 +72,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	case p.an.Class == sensitivity.Public:
 		rep.Head = head("Public statement", ": exact and free")
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
-			rep.All = append(rep.All, told{l, "Plan Lines", l, true})
+			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
 	default:
 		var err error
@@ -102,7 +102,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 
 // explainPrivate tells of each release and of what is computed from them.
 func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*report, error) {
-	defer p.readNothing()
+	defer p.releaseTurn()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
@@ -111,9 +111,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	if err := r.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	var list []*asked
+	var list []*stageRun
 	number := map[int]int{} // of the release, by stage
-	for i, a := range r.asked {
+	for i, a := range r.stageRuns {
 		if a.as == i {
 			list = append(list, a)
 		}
@@ -127,7 +127,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	if !alone {
 		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together; each has its part of the price", len(list)))
 	}
-	var charged, whole []*measure.Plan
+	var charged, whole []*price.Quote
 	for i, st := range list {
 		x := explainer{p, st, alone}
 		more, bounds, mp, err := x.charge(ctx)
@@ -142,15 +142,15 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		if alone {
 			of = append(of, p.finishingLines()...)
 		}
-		if st.aim != "" {
-			of = append(of, keyed("Target", "%s", st.aim))
+		if st.targetNote != "" {
+			of = append(of, keyed("Target", "%s", st.targetNote))
 		}
-		rel := toldRelease{Lines: append(of, more...)}
+		rel := releaseLines{Lines: append(of, more...)}
 		if !alone {
 			of := reads(st.inputs, number)
-			rel.Head = told{Text: fmt.Sprintf("Release %d:%s", i+1, of), Key: "Release", Value: i + 1}
+			rel.Head = explainLine{Text: fmt.Sprintf("Release %d:%s", i+1, of), Key: "Release", Value: i + 1}
 			if of != "" {
-				rel.Lines = append([]told{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
+				rel.Lines = append([]explainLine{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
 			}
 		}
 		rep.Releases = append(rep.Releases, rel)
@@ -168,7 +168,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		if err != nil {
 			return nil, err
 		}
-		rep.All = append(rep.All, told{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
+		rep.All = append(rep.All, explainLine{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
 	b, err := p.session.balance()
 	if err != nil {
@@ -179,9 +179,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 }
 
 // warningLines say what the statement's functions leave out.
-func (p *Prepared) warningLines() (lines []told) {
+func (p *Prepared) warningLines() (lines []explainLine) {
 	for _, w := range slices.Concat(p.innerWarnings(), p.omitted(), warningsOf(p.gaps())) {
-		lines = append(lines, told{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
+		lines = append(lines, explainLine{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
 	}
 	return lines
 }
@@ -196,14 +196,14 @@ func (s *Session) balance() (ledger.Balance, error) {
 }
 
 // leftLine says how many such charges the budget holds.
-func leftLine(b ledger.Balance, mp *measure.Plan, what string) told {
+func leftLine(b ledger.Balance, mp *price.Quote, what string) explainLine {
 	n := b.StatementsLeft(mp.Loss)
-	return leftTold(n, fmt.Sprintf("%s %s", statements(n), what))
+	return remainingLine(n, fmt.Sprintf("%s %s", statements(n), what))
 }
 
-// leftTold is how many more there are; null where their number has no end.
-func leftTold(n int64, words string) told {
-	out := told{Text: "Left: " + words, Key: "Left"}
+// remainingLine is how many more there are; null where their number has no end.
+func remainingLine(n int64, words string) explainLine {
+	out := explainLine{Text: "Left: " + words, Key: "Left"}
 	if n < math.MaxInt64 {
 		out.Value = n
 	}
@@ -211,8 +211,8 @@ func leftTold(n int64, words string) told {
 }
 
 // boundLines say how the statement is bounded, and by which way its rows reach their person.
-func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []told {
-	var lines []told
+func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []explainLine {
+	var lines []explainLine
 	for i, l := range sensitivity.Explain(a, bounds) {
 		lines = append(lines, keyed(l.Key, "%s", l.Words))
 		if i > 0 {
@@ -250,19 +250,19 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
-func (p *Prepared) finishingLines() (lines []told) {
+func (p *Prepared) finishingLines() (lines []explainLine) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
-			lines = append(lines, told{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})
+			lines = append(lines, explainLine{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})
 		}
 	}
 	if l := finishingLine(p.program.Answer); l != "" {
-		lines = append(lines, told{Text: "Finishing, from the released rows: " + l, Key: "Finishing", Value: l})
+		lines = append(lines, explainLine{Text: "Finishing, from the released rows: " + l, Key: "Finishing", Value: l})
 	}
-	if p.elsewhere != nil {
+	if p.inBackend != nil {
 		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
 	}
-	if p.choosesRows() && slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.an.Keys) > 0 }) {
+	if p.hasNoisyRowChoice() && slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.an.Keys) > 0 }) {
 		lines = append(lines, keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
 	}
 	return append(lines, p.shown.lines(p.query)...)
@@ -282,15 +282,15 @@ func publicName(r plan.Rel) string {
 // explainer tells of one release. Where it is the statement's only one, also how many such statements are left.
 type explainer struct {
 	*Prepared
-	st    *asked
+	st    *stageRun
 	alone bool
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
-func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
+func (x explainer) charge(ctx context.Context) (lines []explainLine, bounds sensitivity.Bounds, charged *price.Quote, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
 	if len(mp.Events()) == 0 {
-		return []told{freeLine(x.filter, "Charge", "public groups, nothing measured")}, bounds, nil, nil
+		return []explainLine{freeLine(x.filter, "Charge", "public groups, nothing measured")}, bounds, nil, nil
 	}
 	switch bounds = candidates(mp); {
 	case free:
@@ -307,15 +307,15 @@ func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity
 }
 
 // free is of a statement that a release answers, which this analyst may have as often as they like.
-func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, error) {
+func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Release) ([]explainLine, error) {
 	s := x.session
-	answered := freeLine(x.filter, "Charge", "answered from the release made at price "+number(old.Spent().Price))
+	answered := freeLine(x.filter, "Charge", "answered from the release made at price "+number(old.LastQuote().Price))
 	if old.Of != nil {
-		answered = freeLine(x.filter, "Charge", fmt.Sprintf("%s; it was made at price %s", computedWords(old), number(old.Spent().Price)))
+		answered = freeLine(x.filter, "Charge", fmt.Sprintf("%s; it was made at price %s", computedNote(old), number(old.LastQuote().Price)))
 	} else {
-		answered.Text += littleMore(old, x.st.ask)
+		answered.Text += smallTopUpNote(old, x.st.request)
 	}
-	lines := []told{answered}
+	lines := []explainLine{answered}
 	if x.alone {
 		b, err := s.balance()
 		if err != nil {
@@ -327,17 +327,17 @@ func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Rele
 }
 
 // selectedLine is by which number of people the groups of a release were chosen.
-func selectedLine(r *release.Release) []told {
+func selectedLine(r *release.Release) []explainLine {
 	if r.Run == nil || r.Run.Selection == nil {
 		return nil
 	}
-	return []told{keyed("Groups chosen", "noisy number of units > %d", r.Run.Selection.Threshold)}
+	return []explainLine{keyed("Groups chosen", "noisy number of units > %d", r.Run.Selection.Threshold)}
 }
 
 // topUp is of a statement that was released at a smaller price.
-func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, *measure.Plan, error) {
-	s, a, was := x.session, x.st.an, old.Spent().Price
-	top, err := measure.TopUp(a, old.Run, was, x.st.ask)
+func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Release) ([]explainLine, *price.Quote, error) {
+	s, a, was := x.session, x.st.an, old.LastQuote().Price
+	top, err := price.TopUp(a, old.Run, was, x.st.request)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -351,13 +351,13 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 		lines, err := x.free(ctx, mp, old)
 		return lines, nil, err
 	}
-	lines := []told{keyed("Top-up", "of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
+	lines := []explainLine{keyed("Top-up", "of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i := range top.Measures {
-		lines = append(lines, noiseTold(i, noiseLine(a, top, i), 1/float64(len(top.Measures)), ""))
+		lines = append(lines, noiseEntry(i, noiseLine(a, top, i), 1/float64(len(top.Measures)), ""))
 	}
 	difference := lossJSON(s.filter, top)
 	difference.From = was
-	lines = append(lines, told{Text: fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), Key: "Charge", Value: difference})
+	lines = append(lines, explainLine{Text: fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), Key: "Charge", Value: difference})
 	b, err := s.balance()
 	if err != nil {
 		return nil, nil, err
@@ -371,40 +371,40 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 		lines = append(lines, accountants)
 		switch left := b.StatementsLeft(top.Loss); left {
 		case 0:
-			lines = append(lines, leftTold(0, "the budget does not hold this charge"))
+			lines = append(lines, remainingLine(0, "the budget does not hold this charge"))
 		case math.MaxInt64:
-			lines = append(lines, leftTold(left, "any number of such charges"))
+			lines = append(lines, remainingLine(left, "any number of such charges"))
 		default:
-			lines = append(lines, leftTold(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
+			lines = append(lines, remainingLine(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
 		}
 	}
 	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, after)...), top, nil
 }
 
 // largestLine is the 95% errors of a release.
-func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
-	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.together(r)); len(errs) > 0 {
-		return []told{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + unseenWords(r.Spent()), Key: "Errors", Value: errs}}
+func (x explainer) largestLine(ctx context.Context, r *release.Release) []explainLine {
+	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.simultaneousRows(r)); len(errs) > 0 {
+		return []explainLine{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + outlierNote(r.LastQuote()), Key: "Errors", Value: errs}}
 	}
 	return nil
 }
 
 // fresh is of a statement that is asked for the first time, or anew.
-func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
+func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	s, a := x.session, x.st.an
-	var lines []told
+	var lines []explainLine
 	if x.under.fresh {
 		lines = append(lines, line("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
 	}
-	if x.st.older > 0 {
-		lines = append(lines, line("Asked anew, at the whole price: %s", olderWords(x.st.older)))
+	if x.st.stalePrice > 0 {
+		lines = append(lines, line("Asked anew, at the whole price: %s", staleReleaseNote(x.st.stalePrice)))
 	}
 	for i, ev := range mp.Measures {
 		if ev == nil {
-			lines = append(lines, noiseTold(i, "the selection's noisy number of units", 0, ""))
+			lines = append(lines, noiseEntry(i, "the selection's noisy number of units", 0, ""))
 			continue
 		}
-		lines = append(lines, noiseTold(i, noiseLine(a, mp, i), mp.Parts[i], shareText(mp.Parts[i])))
+		lines = append(lines, noiseEntry(i, noiseLine(a, mp, i), mp.Parts[i], shareText(mp.Parts[i])))
 	}
 	for i := range mp.Measures {
 		if mp.LostOf(i) != nil {
@@ -414,7 +414,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	for i, ev := range mp.Choices {
 		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
 	}
-	if a.Smoothed() {
+	if a.IsSmoothed() {
 		scale, err := s.scaleLine(a.Choices[0], mp)
 		if err != nil {
 			return nil, err
@@ -423,7 +423,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
-		n = min(n, int(mp.Among(c)))
+		n = min(n, int(mp.CandidateCount(c)))
 	}
 	if n > 1 {
 		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (%s, delta %s)%s", mp.Selections[0].Threshold,
@@ -433,7 +433,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d (%s, scale %s, delta %s)%s", sel.Threshold,
 			selectionNoise(sel), number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
-	lines = append(lines, told{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
+	lines = append(lines, explainLine{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
 	b, err := s.balance()
 	if err != nil {
 		return nil, err
@@ -453,26 +453,26 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, told{Text: "Expected 95% error: " + strings.Join(texts(errs), "; ") + unseenWords(mp), Key: "Expected Errors", Value: errs})
+	lines = append(lines, explainLine{Text: "Expected 95% error: " + strings.Join(texts(errs), "; ") + outlierNote(mp), Key: "Expected Errors", Value: errs})
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
 }
 
 // endsPure warns of a charge that ends a plain sum of epsilons which has not ended yet.
-func endsPure(b ledger.Balance, charge *measure.Plan) []told {
+func endsPure(b ledger.Balance, charge *price.Quote) []explainLine {
 	some, all := b.PureEnded()
 	switch {
 	case !math.IsInf(charge.Loss.Pure, 1) || all:
 		return nil
 	case some:
-		return []told{line("  the data set's plain sum of epsilons has ended; the first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
+		return []explainLine{line("  the data set's plain sum of epsilons has ended; the first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
 	}
-	return []told{line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")}
+	return []explainLine{line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")}
 }
 
-// noiseTold is a measure's noise.
-func noiseTold(i int, noise string, share float64, shared string) told {
-	return told{Text: fmt.Sprintf("Noise %d: %s%s", i+1, noise, shared), Key: fmt.Sprintf("Noise %d", i+1), Value: noiseJSON{noise, share}}
+// noiseEntry is a measure's noise.
+func noiseEntry(i int, noise string, share float64, shared string) explainLine {
+	return explainLine{Text: fmt.Sprintf("Noise %d: %s%s", i+1, noise, shared), Key: fmt.Sprintf("Noise %d", i+1), Value: noiseJSON{noise, share}}
 }
 
 // noiseJSON is a measure's noise and its part of the price.
@@ -493,7 +493,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 	}
 	if ev, ok := ev.(dp.AboveThreshold); ok {
 		few := "it is NULL"
-		if a.Choices[i].Rows != nil { // measure.Plan.Settled
+		if a.Choices[i].Rows != nil { // price.Quote.Settled
 			few = "it is the range times the bound on rows"
 		}
 		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond; with fewer than about %d people %s (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, ev.Threshold+ev.Margin, few, number(ev.Scale.Float()), cost)
@@ -502,7 +502,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 	if !ok {
 		return what + cost
 	}
-	if reach := measure.Reach(a, a.Choices[i], flow, s.asks()); !math.IsInf(reach, 1) {
+	if reach := price.LargestLikelyCap(a, a.Choices[i], flow, s.request()); !math.IsInf(reach, 1) {
 		cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
 	}
 	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps, about the units of which it cuts something (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, flow.Edges,
@@ -510,17 +510,17 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 }
 
 // priceLine is the charge in words.
-func priceLine(mp *measure.Plan, order float64) string {
+func priceLine(mp *price.Quote, order float64) string {
 	var parts []string
 	switch mp.Mechanism {
-	case measure.Gaussian:
+	case price.Gaussian:
 		parts = append(parts, "Gaussian")
-	case measure.Laplace:
+	case price.Laplace:
 		parts = append(parts, "Laplace")
 	case bothNoises:
 		parts = append(parts, string(bothNoises))
 	default:
-		if mp.Picks() {
+		if mp.HasPicks() {
 			parts = append(parts, "permute and flip")
 		} else {
 			parts = append(parts, "selection")

@@ -35,7 +35,7 @@ func (p *Prepared) ran(ctx context.Context, args []sqltype.Value, rep *report) e
 		return err
 	}
 	took := float64(time.Since(start).Microseconds()) / 1000
-	rep.All = append(rep.All, told{fmt.Sprintf("Actual rows: %d", len(rows)), "Actual Rows", len(rows), false},
-		told{fmt.Sprintf("Execution time: %.3f ms", took), "Execution Time", took, false})
+	rep.All = append(rep.All, explainLine{fmt.Sprintf("Actual rows: %d", len(rows)), "Actual Rows", len(rows), false},
+		explainLine{fmt.Sprintf("Execution time: %.3f ms", took), "Execution Time", took, false})
 	return nil
 }

@@ -36,7 +36,7 @@ func inUnits(x float64, step decimal.Decimal) float64 {
 }
 
 // noiseLine says a measure's noise in its own units.
-func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
+func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	step := noiseStep(a.Measures[i])
 	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
 		text := fmt.Sprintf("%s %s; one unit changes ", law, number(inUnits(scale.Float(), step)))
@@ -67,7 +67,7 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
-			groups = fmt.Sprintf("at most %d", c.Edges[mp.Among(c)-1])
+			groups = fmt.Sprintf("at most %d", c.Edges[mp.CandidateCount(c)-1])
 		}
 		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups", dp.PickNoise: "bound and groups"}[ev.Noise]
 		ratio := ev.Ratio.Float()
@@ -104,7 +104,7 @@ func groupsText(n string) string {
 }
 
 // candidates are the bounds of a statement before it is asked.
-func candidates(mp *measure.Plan) sensitivity.Bounds {
+func candidates(mp *price.Quote) sensitivity.Bounds {
 	return sensitivity.Bounds{Candidates: mp.Candidates()}
 }
 
@@ -115,8 +115,8 @@ func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bound
 
 // atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
 func atEnd(r *release.Release, c *sensitivity.Choice) string {
-	switch at, n := r.Chosen[c.Index], int(r.Plan.Among(c)); {
-	case r.Chosen.TooFew(c):
+	switch at, n := r.Chosen[c.Index], int(r.Plan.CandidateCount(c)); {
+	case r.Chosen.HasTooFewPeople(c):
 		return "found too few people"
 	case n == 1:
 		return "the only"
@@ -128,11 +128,11 @@ func atEnd(r *release.Release, c *sensitivity.Choice) string {
 	return ""
 }
 
-// farBeyond reports that a choice ended far below what people have, by the released mass that one of its measures loses; what a cap of groups and a bound take together is the bound's.
-func farBeyond(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choice) bool {
+// isFarTooLow reports that a choice ended far below what people have, by the released mass that one of its measures loses; what a cap of groups and a bound take together is the bound's.
+func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choice) bool {
 	for i, m := range a.Measures {
 		if m.Bound == c || m.Bound == nil && a.Limit.Cap == c {
-			if far, err := finish.Beyond(a, r, i); far && err == nil {
+			if far, err := finish.IsFarBeyondBound(a, r, i); far && err == nil {
 				return true
 			}
 		}
@@ -153,18 +153,18 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
-		if !r.Chosen.TooFew(c) && !smooth && farBeyond(a, r, c) {
+		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
 			cure := cures(a, c, true)
-			if largest := a.Limit.Cap; largest != nil && r.Plan.AtLast(largest, r.Chosen) { // which cuts more than any bound
+			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
 				cure = cures(a, largest, false)
 			}
-			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), mends(cure)))
+			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), cureList(cure)))
 			continue
 		}
 		if end == "" || smooth {
 			continue
 		}
-		if r.Chosen.TooFew(c) {
+		if r.Chosen.HasTooFewPeople(c) {
 			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL", c.Index+1); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
@@ -172,10 +172,10 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			}
 			continue
 		}
-		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {
+		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].IsSumBounded()) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
-		all := int(r.Plan.Among(c)) == len(c.Edges)
+		all := int(r.Plan.CandidateCount(c)) == len(c.Edges)
 		if c.Most > 0 && edge == c.Most {
 			continue // nobody can have more
 		}
@@ -184,12 +184,12 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
 		switch {
-		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].BoundsSum():
+		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].IsSumBounded():
 			told = "so what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:
 			told = "which the error does not tell"
 		}
-		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, mends(cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, cureList(cures(a, c, end == "the least" || !all))))
 	}
 	return out
 }
@@ -216,7 +216,7 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
-	case a.OfTimes(a.Measures[c.Measure]):
+	case a.HasTimes(a.Measures[c.Measure]):
 		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants", "days in place of seconds (a::date - b::date)"}
 	default:
 		out = []string{"a range in the policy"}
@@ -227,8 +227,8 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 	return out
 }
 
-// mends lists cures.
-func mends(list []string) string {
+// cureList lists cures.
+func cureList(list []string) string {
 	switch n := len(list); n {
 	case 0:
 		return ""

@@ -53,7 +53,7 @@ func tableName(t *plan.Table) string {
 }
 
 // accountantsLine is what each accountant says of all that a statement is charged, by itself.
-func (s *Session) accountantsLine(charged ...*measure.Plan) (told, error) {
+func (s *Session) accountantsLine(charged ...*price.Quote) (explainLine, error) {
 	f := s.filter
 	var events []dp.Event
 	for _, mp := range charged {
@@ -61,7 +61,7 @@ func (s *Session) accountantsLine(charged ...*measure.Plan) (told, error) {
 	}
 	charges, err := budget.Charges(events, f.Delta)
 	if err != nil {
-		return told{}, err
+		return explainLine{}, err
 	}
 	var words []string
 	var values []accountantJSON
@@ -73,7 +73,7 @@ func (s *Session) accountantsLine(charged ...*measure.Plan) (told, error) {
 		}
 		values = append(values, v)
 	}
-	return told{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, "; ")), "Accountants", values, false}, nil
+	return explainLine{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, "; ")), "Accountants", values, false}, nil
 }
 
 type accountantJSON struct {
@@ -97,29 +97,29 @@ func finite(x float64) *float64 {
 
 // noiseNames are the noises that are compared, in this order.
 var noiseNames = []struct {
-	mechanism measure.Mechanism
+	mechanism price.Mechanism
 	name      string
-}{{measure.Laplace, "Laplace"}, {measure.Gaussian, "Gaussian"}}
+}{{price.Laplace, "Laplace"}, {price.Gaussian, "Gaussian"}}
 
 // comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them. Where the data set's plain sum of epsilons has ended, only Renyi losses count there,
 // which differ at one price: then also the other noise at the Renyi loss of the statement's own.
-func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, error) {
+func (x explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]explainLine, error) {
 	f := x.filter
-	if mp.Mechanism != measure.Laplace && mp.Mechanism != measure.Gaussian {
+	if mp.Mechanism != price.Laplace && mp.Mechanism != price.Gaussian {
 		return nil, nil
 	}
-	var out []told
+	var out []explainLine
 	for _, noise := range noiseNames {
 		of, err := mp, error(nil)
 		if noise.mechanism != mp.Mechanism {
-			ask := x.st.ask
+			ask := x.st.request
 			ask.Mechanism = noise.mechanism
-			if of, err = measure.New(x.st.an, ask); err != nil {
+			if of, err = price.New(x.st.an, ask); err != nil {
 				why := "a budget of plain epsilons has no price for it"
 				if f.Order != 0 {
 					why = "the bounding or the size of the noise does not allow it"
 				}
-				out = append(out, told{fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), "Noises", comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, true})
+				out = append(out, explainLine{fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), "Noises", comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, true})
 				continue
 			}
 		}
@@ -158,7 +158,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 }
 
 // comparedLine is the expected errors of a plan, after what it is; none where no output column is an aggregate.
-func (x explainer) comparedLine(of *measure.Plan, what, at, taken string) ([]told, error) {
+func (x explainer) comparedLine(of *price.Quote, what, at, taken string) ([]explainLine, error) {
 	f := x.filter
 	errs, err := expectedErrors(x.program, x.st.an, of, usualCounts...)
 	if err != nil {
@@ -178,17 +178,17 @@ func (x explainer) comparedLine(of *measure.Plan, what, at, taken string) ([]tol
 	if at == atRenyi {
 		separator = "; "
 	}
-	return []told{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
+	return []explainLine{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
 }
 
 // planAtRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
-func (x explainer) planAtRenyi(mechanism measure.Mechanism, most float64) (best *measure.Plan, err error) {
-	ask := x.st.ask
+func (x explainer) planAtRenyi(mechanism price.Mechanism, most float64) (best *price.Quote, err error) {
+	ask := x.st.request
 	ask.Mechanism = mechanism
 	low, high := ask.Least, 1000.0
 	for high/low > 1.002 {
 		ask.Epsilon = math.Sqrt(low * high)
-		mp, err := measure.New(x.st.an, ask)
+		mp, err := price.New(x.st.an, ask)
 		switch id := sqlerr.ID(err); {
 		case id == sqlerr.NoiseTooLarge.ID: // at larger prices it is smaller
 			low = ask.Epsilon
@@ -232,7 +232,7 @@ type chargeJSON struct {
 	Delta     float64  `json:"Delta"`
 }
 
-func lossJSON(f *budget.Filter, mp *measure.Plan) chargeJSON {
+func lossJSON(f *budget.Filter, mp *price.Quote) chargeJSON {
 	out := chargeJSON{Price: mp.Price, Mechanism: string(mp.Mechanism), Epsilon: finite(mp.Loss.Pure), Delta: mp.Loss.Delta}
 	if f.Order != 0 {
 		out.Renyi, out.Order = finite(mp.Loss.Renyi), &f.Order
@@ -241,14 +241,14 @@ func lossJSON(f *budget.Filter, mp *measure.Plan) chargeJSON {
 }
 
 // freeLine tells of nothing that is charged: numbers as those of a charge.
-func freeLine(f *budget.Filter, key, why string) told {
-	none := lossJSON(f, &measure.Plan{})
+func freeLine(f *budget.Filter, key, why string) explainLine {
+	none := lossJSON(f, &price.Quote{})
 	none.Why = why
 	text := key + ": nothing"
 	if why != "" {
 		text += " (" + why + ")"
 	}
-	return told{Text: text, Key: key, Value: none}
+	return explainLine{Text: text, Key: key, Value: none}
 }
 
 // expected is the 95% error that one output column is expected to have.

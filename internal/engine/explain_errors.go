@@ -20,7 +20,7 @@ var usualCounts = []float64{1000, 100_000}
 
 // expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
 // chosen bound is told in multiples of it.
-func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]expected, error) {
+func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *price.Quote, counts ...float64) ([]expected, error) {
 	run, chosen, err := mp.Reference(a)
 	if err != nil {
 		return nil, err
@@ -35,11 +35,11 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 		switch f := a.Formulas[n.formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
 			out = append(out, expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", number(e.Measure(f.Count)))})
-		case !f.OfPick() && (!ok || f.Kind == sensitivity.IsRatio):
+		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio):
 			out = append(out, expected{Column: n.name, Words: "depends on what is chosen"})
-		case f.OfPick():
-		case f.OfOrder():
-			words := rankWords(a, e, n.formula)
+		case f.IsPick():
+		case f.IsOrderStatistic():
+			words := rankText(a, e, n.formula)
 			if words == "" {
 				rank, _ := e.Rank(n.formula)
 				words = number(rank/times) + unit + " rows in rank"
@@ -71,13 +71,13 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 	return out, nil
 }
 
-// rankWords say how many people are beyond what is shown for a MIN or MAX; "" of other aggregates.
-func rankWords(a *sensitivity.Analysis, e *finish.Errors, i int) string {
+// rankText says how many people are beyond what is shown for a MIN or MAX; "" of other aggregates.
+func rankText(a *sensitivity.Analysis, e *finish.Errors, i int) string {
 	f := a.Formulas[i]
 	if !f.IsEnd() {
 		return ""
 	}
-	if m := a.Measures[f.Sum]; !m.OwnExtreme() && !m.Single { // its tree counts rows
+	if m := a.Measures[f.Sum]; !m.IsOwnExtreme() && !m.Single { // its tree counts rows
 		return ""
 	}
 	rank, _ := e.Rank(i)
@@ -93,7 +93,7 @@ func rankWords(a *sensitivity.Analysis, e *finish.Errors, i int) string {
 }
 
 // inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
-func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
+func inBounds(a *sensitivity.Analysis, mp *price.Quote, chosen price.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
 	if a.Limit.Cap != nil {
 		return 0, "", false
 	}
@@ -114,7 +114,7 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 	if clip.By == sensitivity.BySmooth {
 		return float64(edge), fmt.Sprintf(" x choice %d", clip.Index+1), true
 	}
-	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
+	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Subdivision))
 	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
 		times *= m.Grid.InexactFloat64()
 	}
@@ -181,7 +181,7 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 	if err != nil || r.Len() == 0 {
 		return nil
 	}
-	e = e.Together(together)
+	e = e.Simultaneous(together)
 	names := namedAggregates(pr, a)
 	if len(names) == 0 { // all of them stand in expressions
 		for i, f := range a.Formulas {
@@ -191,17 +191,17 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 		}
 	}
 	for _, n := range names {
-		if e.TooFew(n.formula) {
+		if e.HasTooFewPeople(n.formula) {
 			out = append(out, expected{n.name, "NULL", nil})
 			continue
 		}
-		if words := rankWords(a, e, n.formula); words != "" {
+		if words := rankText(a, e, n.formula); words != "" {
 			out = append(out, expected{n.name, words, nil})
 			continue
 		}
 		width := e.For(r, nil).Expected(n.formula, math.NaN())
 		switch {
-		case !math.IsNaN(width) && e.Loses(n.formula): // the more a group has, the more may be lost
+		case !math.IsNaN(width) && e.CanBeClipped(n.formula): // the more a group has, the more may be lost
 			if s.eachShown(a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.formula, g.Values)) }) != nil {
 				return nil
 			}

@@ -144,7 +144,7 @@ func TestExplainJSON(t *testing.T) {
 
 // TestExplainedTwice: two lines of one key are an error, and not one line less.
 func TestExplainedTwice(t *testing.T) {
-	rep := &report{Head: head("A", ""), Releases: []toldRelease{{Lines: []told{keyed("B", "1"), line("n"), line("n")}}}}
+	rep := &report{Head: head("A", ""), Releases: []releaseLines{{Lines: []explainLine{keyed("B", "1"), line("n"), line("n")}}}}
 	if text, err := rep.json(); err != nil || strings.Count(text, `"n"`) != 2 {
 		t.Errorf("%s, %v", text, err)
 	}

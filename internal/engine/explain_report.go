@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// told is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
-type told struct {
+// explainLine is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
+type explainLine struct {
 	Text  string
 	Key   string
 	Value any
@@ -19,33 +19,37 @@ type told struct {
 }
 
 // line is a note.
-func line(format string, args ...any) told { return told{Text: fmt.Sprintf(format, args...)} }
+func line(format string, args ...any) explainLine {
+	return explainLine{Text: fmt.Sprintf(format, args...)}
+}
 
 // keyed is words under a key.
-func keyed(key, format string, args ...any) told {
+func keyed(key, format string, args ...any) explainLine {
 	words := fmt.Sprintf(format, args...)
-	return told{Text: key + ": " + words, Key: key, Value: words}
+	return explainLine{Text: key + ": " + words, Key: key, Value: words}
 }
 
 // head says what kind of statement it is; what it says more is for people.
-func head(kind, more string) told { return told{Text: kind + more, Key: "Node Type", Value: kind} }
+func head(kind, more string) explainLine {
+	return explainLine{Text: kind + more, Key: "Node Type", Value: kind}
+}
 
 // report is what EXPLAIN tells: of each release, and of all together.
 type report struct {
-	Head     told
-	Releases []toldRelease
-	All      []told
+	Head     explainLine
+	Releases []releaseLines
+	All      []explainLine
 }
 
-type toldRelease struct {
-	Head  told // absent where there is one release
-	Lines []told
+type releaseLines struct {
+	Head  explainLine // absent where there is one release
+	Lines []explainLine
 }
 
 // text are the lines of FORMAT TEXT.
 func (r *report) text() []string {
 	lines := []string{r.Head.Text}
-	say := func(in string, list []told) {
+	say := func(in string, list []explainLine) {
 		for _, l := range list {
 			if l.Text != "" {
 				lines = append(lines, in+l.Text)
@@ -66,11 +70,11 @@ func (r *report) text() []string {
 // json is FORMAT JSON: an array of one object with "Plan", as PostgreSQL's is.
 func (r *report) json() (string, error) {
 	plan := object{}
-	plan.lines([]told{r.Head})
+	plan.lines([]explainLine{r.Head})
 	var releases []any
 	for _, rel := range r.Releases {
 		o := object{}
-		o.lines(append([]told{rel.Head}, rel.Lines...))
+		o.lines(append([]explainLine{rel.Head}, rel.Lines...))
 		releases = append(releases, &o)
 	}
 	if len(releases) > 0 {
@@ -114,13 +118,13 @@ func (o *object) put(key string, value any) {
 	o.values[key] = value
 }
 
-func (o *object) lines(list []told) {
+func (o *object) lines(list []explainLine) {
 	for _, l := range list {
 		if l.Key == "" {
 			if l.Text == "" { // the head of the only release
 				continue
 			}
-			l = told{Key: "Notes", Value: strings.TrimSpace(l.Text), Each: true}
+			l = explainLine{Key: "Notes", Value: strings.TrimSpace(l.Text), Each: true}
 		}
 		if l.Each {
 			before, _ := o.values[l.Key].([]any)

@@ -79,9 +79,9 @@ func TestNoticeOfRatio(t *testing.T) {
 // TestUnseenWords: the NOTICE, and EXPLAIN before, say of about how many people with far more than all others no interval holds what they have: the largest threshold of the choices of bounds. Where bounds are declared they say nothing of it.
 func TestUnseenWords(t *testing.T) {
 	unseen := regexp.MustCompile(`; more where fewer than about (\d+) people have far more than all others`)
-	plans := []*measure.Plan{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6}}}}
-	for n, of := range map[string][]*measure.Plan{"": plans[:1], "7": plans, "6": plans[2:]} {
-		if told := unseen.FindStringSubmatch(unseenWords(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
+	plans := []*price.Quote{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6}}}}
+	for n, of := range map[string][]*price.Quote{"": plans[:1], "7": plans, "6": plans[2:]} {
+		if told := unseen.FindStringSubmatch(outlierNote(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
 			t.Errorf("%v, not %s", told, n)
 		}
 	}
@@ -163,7 +163,7 @@ func TestEnds(t *testing.T) {
 		choice := plan.Choices[0].(dp.AboveThreshold)
 		choice.Edges = uint64(n)
 		plan.Choices[0] = choice
-		fake.Plan, fake.Chosen = &plan, measure.Chosen{at}
+		fake.Plan, fake.Chosen = &plan, price.Chosen{at}
 		fake.Lost = nil // the few people of this table may be found far beyond the bound, which is another line
 		return strings.Join(endLines(an, &fake), "\n")
 	}
@@ -249,7 +249,7 @@ func TestEndsOfNorms(t *testing.T) {
 			t.Fatalf("%s: %+v, %+v", sql, an.Limit, an.Choices)
 		}
 		fake := *r
-		fake.Chosen, fake.Lost = measure.Chosen{int(r.Plan.Among(an.Choices[0])) - 1}, nil
+		fake.Chosen, fake.Lost = price.Chosen{int(r.Plan.CandidateCount(an.Choices[0])) - 1}, nil
 		if got := strings.Join(endLines(an, &fake), "\n"); strings.Contains(got, "is the largest candidate") != (most == 0) {
 			t.Errorf("%s: %q", sql, got)
 		}
@@ -272,7 +272,7 @@ func TestEndsOfTimes(t *testing.T) {
 			}
 			fake := *r
 			fake.Chosen = slices.Clone(r.Chosen)
-			fake.Chosen[c.Index] = int(r.Plan.Among(c)) - 1
+			fake.Chosen[c.Index] = int(r.Plan.CandidateCount(c)) - 1
 			got := strings.Join(endLines(an, &fake), "\n")
 			if strings.Contains(got, "a range in the policy") != range_ || strings.Contains(got, "least(greatest(") == range_ || !strings.Contains(got, "the largest") {
 				t.Errorf("%s: %q", sql, got)

@@ -65,10 +65,10 @@ func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
 
 // The tests of what a statement with one release is made of.
 
-func (p *Prepared) price() (*measure.Plan, error) { return p.stages[0].price() }
+func (p *Prepared) price() (*price.Quote, error) { return p.stages[0].price() }
 
-func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
-	return measure.New(a, s.asks())
+func (s *Session) price(a *sensitivity.Analysis) (*price.Quote, error) {
+	return price.New(a, s.request())
 }
 
 func running(p *Prepared) *run { return &run{Prepared: p} }

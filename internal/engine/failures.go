@@ -51,7 +51,7 @@ func (c *unnoted) of(analyst string) int {
 
 // notStopped refuses an analyst with too many resource failures before anything is opened or drawn. The ledger refuses the reservation of one who was stopped since.
 func (s *Session) notStopped() error {
-	if s.engine.ledger.Stopped(s.analyst.Name) || s.engine.unnoted.of(s.analyst.Name) >= ledger.MaxFailures {
+	if s.engine.ledger.IsStopped(s.analyst.Name) || s.engine.unnoted.of(s.analyst.Name) >= ledger.MaxFailures {
 		return stopped()
 	}
 	return nil
@@ -64,7 +64,7 @@ func stopped() error {
 
 // resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
 // error, or its own cancel.
-func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) error {
+func (s *Session) resourceFailed(ctx context.Context, open []*stageRun, err error) error {
 	canceled := clientCanceled(ctx)
 	class := ledger.FailResource
 	switch {
@@ -85,7 +85,7 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 }
 
 // noteFailure closes a statement's reservations: one failure, however many its stages.
-func (s *Session) noteFailure(ctx context.Context, open []*asked, class string) {
+func (s *Session) noteFailure(ctx context.Context, open []*stageRun, class string) {
 	for i, a := range open {
 		as := class
 		if class == ledger.FailResource && i > 0 {

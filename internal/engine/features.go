@@ -114,7 +114,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if err != nil {
 		return nil, err
 	}
-	if sensitivity.TwoKinds(bound.Root) {
+	if sensitivity.HasSeveralUnitKinds(bound.Root) {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be trained on").At(int(q.Pos)).WithHint("Train on tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
 	}
 	with := s.options()

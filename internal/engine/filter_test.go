@@ -165,11 +165,11 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				mp, err := measure.New(a, s.usual())
+				mp, err := price.New(a, s.usualRequest())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := map[bool]measure.Mechanism{true: measure.Laplace, false: measure.Gaussian}[c.mechanism == "laplace"]; mp.Mechanism != want {
+				if want := map[bool]price.Mechanism{true: price.Laplace, false: price.Gaussian}[c.mechanism == "laplace"]; mp.Mechanism != want {
 					t.Fatalf("%s: %s noise", c.name, mp.Mechanism)
 				}
 				run, chosen, err := mp.Reference(a)

@@ -61,7 +61,7 @@ func (n *nearby) add(text string) {
 		return
 	}
 	for _, st := range p.stages {
-		if len(st.inputs) > 0 || st.an.Apart() {
+		if len(st.inputs) > 0 || st.an.NeedsOwnScan() {
 			continue
 		}
 		canonical := sensitivity.Canonical(st.an)

@@ -133,9 +133,9 @@ func noRowsAtAll() []string {
 
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
 func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
-	var list []*asked
+	var list []*stageRun
 	for _, st := range p.stages {
-		list = append(list, &asked{stage: st})
+		list = append(list, &stageRun{stage: st})
 	}
 	if slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
 		r, printed, _, err := tr.released(context.Background(), p)
@@ -145,7 +145,7 @@ func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
 		if len(printed) < len(p.stages) {
 			return nil
 		}
-		list = r.asked
+		list = r.stageRuns
 	}
 	for _, a := range list {
 		if err := tr.stageHolds(p, a, d, turn); err != nil {
@@ -155,7 +155,7 @@ func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
 	return nil
 }
 
-func (tr *trials) stageHolds(p *Prepared, of *asked, d backend.Dialect, turn int) error {
+func (tr *trials) stageHolds(p *Prepared, of *stageRun, d backend.Dialect, turn int) error {
 	a := with(of)
 	st, err := sqlgen.Private(a, p.session.engine.dialect, 42)
 	if st, err = filled(of, st, err); err != nil {
@@ -187,11 +187,11 @@ func (tr *trials) stageHolds(p *Prepared, of *asked, d backend.Dialect, turn int
 }
 
 // treesHold compares the leaves of a statement's trees, if it has order statistics.
-func treesHold(p *Prepared, of *asked, c generatedTrial, turn int) error {
+func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
 	a := with(of)
 	ctx := context.Background()
 	for i, m := range a.Measures {
-		if !m.Leafy() {
+		if !m.IsTree() {
 			continue
 		}
 		list := keptOf(a, m)

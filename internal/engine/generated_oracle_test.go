@@ -28,7 +28,7 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 		return "ties", nil
 	}
 	r, printed, why, err := tr.released(ctx, p)
-	if err == nil && why != "" && len(p.stages) == 1 && p.an.Apart() { // it is answered all the same
+	if err == nil && why != "" && len(p.stages) == 1 && p.an.NeedsOwnScan() { // it is answered all the same
 		if _, err = nearly(p); refusedWell(err) == nil {
 			err = nil // of released values
 		}
@@ -79,10 +79,10 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 		return nil, nil, "", err
 	}
 	for _, st := range p.stages {
-		a := &asked{stage: st}
-		r.asked = append(r.asked, a)
-		for _, before := range r.asked[:len(r.asked)-1] {
-			if len(st.inputs) > 0 && slices.ContainsFunc(before.an.Measures, func(m sensitivity.Measure) bool { return m.Apart() }) {
+		a := &stageRun{stage: st}
+		r.stageRuns = append(r.stageRuns, a)
+		for _, before := range r.stageRuns[:len(r.stageRuns)-1] {
+			if len(st.inputs) > 0 && slices.ContainsFunc(before.an.Measures, func(m sensitivity.Measure) bool { return m.NeedsOwnScan() }) {
 				return r, nil, "what a stage reads of measures apart", nil
 			}
 		}
@@ -105,7 +105,7 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 }
 
 // filled is a statement with what a stage reads of others.
-func filled(a *asked, st *sqlgen.Statement, err error) (*sqlgen.Statement, error) {
+func filled(a *stageRun, st *sqlgen.Statement, err error) (*sqlgen.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func filled(a *asked, st *sqlgen.Statement, err error) (*sqlgen.Statement, error
 func notComparable(a *sensitivity.Analysis) string {
 	unfiltered := false
 	for _, m := range a.Measures {
-		if m.Apart() {
+		if m.NeedsOwnScan() {
 			return "order statistics and distinct values, read by statements of their own"
 		}
 		unfiltered = unfiltered || m.Filter == nil && m.Kind == sensitivity.CountRows
@@ -141,7 +141,7 @@ func notComparable(a *sensitivity.Analysis) string {
 }
 
 // unnoised releases a stage with noise of scale nothing, and gives what was printed for it.
-func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *asked) (string, error) {
+func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *stageRun) (string, error) {
 	an := with(a)
 	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
 	if st, err = filled(a, st, err); err != nil {

@@ -17,9 +17,9 @@ import (
 
 // What a stage reads of those before it: values as parameters and relations as rows, all released.
 
-// publicFirst: a stage reads public tables beside other releases, so that they decide whether it is stored.
-func (r *run) publicFirst() bool {
-	for _, a := range r.asked {
+// hasPublicFirst: a stage reads public tables beside other releases, so that they decide whether it is stored.
+func (r *run) hasPublicFirst() bool {
+	for _, a := range r.stageRuns {
 		for _, in := range a.inputs {
 			for _, l := range in.Leaves {
 				if l.Parts == nil {
@@ -53,15 +53,15 @@ func (r *run) inOwnSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// ready: all that a stage reads is there, and will not change.
-func (r *run) ready(a *asked) bool {
+// isReady: all that a stage reads is there, and will not change.
+func (r *run) isReady(a *stageRun) bool {
 	for _, in := range a.inputs {
 		for _, l := range in.Leaves {
 			if l.Parts == nil && r.public[l.At] == nil {
 				return false
 			}
 			for _, p := range l.Parts {
-				if of := r.asked[r.asked[p.Stage].as]; !of.known || !of.free {
+				if of := r.stageRuns[r.stageRuns[p.Stage].as]; !of.known || !of.free {
 					return false
 				}
 			}
@@ -71,7 +71,7 @@ func (r *run) ready(a *asked) bool {
 }
 
 // inputs computes what a stage reads, and with it the key of its release.
-func (r *run) inputs(ctx context.Context, a *asked) error {
+func (r *run) inputs(ctx context.Context, a *stageRun) error {
 	a.args = append([]sqltype.Value(nil), r.args...)
 	for _, in := range a.inputs {
 		rel, err := r.compute(ctx, in.Computed)
@@ -84,7 +84,7 @@ func (r *run) inputs(ctx context.Context, a *asked) error {
 				return err
 			}
 			a.args = append(a.args, v)
-			if err := r.exactly(a.an.Query.Params[in.Param-1:in.Param], [][]sqltype.Value{{v}}); err != nil {
+			if err := r.refuseRounded(a.an.Query.Params[in.Param-1:in.Param], [][]sqltype.Value{{v}}); err != nil {
 				return err
 			}
 			continue
@@ -97,7 +97,7 @@ func (r *run) inputs(ctx context.Context, a *asked) error {
 		for _, c := range in.Rows.Columns {
 			types = append(types, c.Type)
 		}
-		if err := r.exactly(types, rows); err != nil {
+		if err := r.refuseRounded(types, rows); err != nil {
 			return err
 		}
 		a.given = append(a.given, rows)
@@ -106,8 +106,8 @@ func (r *run) inputs(ctx context.Context, a *asked) error {
 	return nil
 }
 
-// exactly refuses released values that the database could only round: what is told of them follows from releases alone.
-func (r *run) exactly(types []sqltype.Type, rows [][]sqltype.Value) error {
+// refuseRounded refuses released values that the database could only round: what is told of them follows from releases alone.
+func (r *run) refuseRounded(types []sqltype.Type, rows [][]sqltype.Value) error {
 	return sqlgen.CheckGiven(r.session.engine.dialect, types, rows)
 }
 
@@ -115,7 +115,7 @@ func (r *run) exactly(types []sqltype.Type, rows [][]sqltype.Value) error {
 func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relation, error) {
 	together := 1
 	if c.Root == r.program.Answer.Root {
-		together = r.together()
+		together = r.simultaneousRows()
 	}
 	rels, err := r.leaves(ctx, c, together)
 	if err != nil {
@@ -124,10 +124,10 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 	return finish.Compute(ctx, r.within(), r.query, c, rels, r.public, eval.Noisy{Cols: r.program.Noisy(c), Raised: r.raised}, r.args)
 }
 
-// together is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
+// simultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
 //
-// Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Together). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
-func (r *run) together() int { return r.Prepared.together(r.answering()...) }
+// Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Simultaneous). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
+func (r *run) simultaneousRows() int { return r.Prepared.simultaneousRows(r.answering()...) }
 
 // groups are those of the answer's releases.
 func (r *run) groups() (n int) {
@@ -141,7 +141,7 @@ func (r *run) groups() (n int) {
 func (r *run) answering() (list []*release.Release) {
 	for _, l := range r.program.Answer.Leaves {
 		for _, p := range l.Parts {
-			if of := r.asked[r.asked[p.Stage].as].release; !slices.Contains(list, of) {
+			if of := r.stageRuns[r.stageRuns[p.Stage].as].release; !slices.Contains(list, of) {
 				list = append(list, of)
 			}
 		}
@@ -149,8 +149,8 @@ func (r *run) answering() (list []*release.Release) {
 	return list
 }
 
-func (p *Prepared) together(list ...*release.Release) int {
-	if !p.session.now.together && !p.choosesRows() {
+func (p *Prepared) simultaneousRows(list ...*release.Release) int {
+	if !p.session.now.simultaneous && !p.hasNoisyRowChoice() {
 		return 1
 	}
 	n := 0
@@ -165,10 +165,10 @@ func (p *Prepared) together(list ...*release.Release) int {
 
 // candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
 func (p *Prepared) candidates(list []*release.Release) (int, bool) {
-	if p.session.now.together || p.hidesLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
+	if p.session.now.simultaneous || p.canHideLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
 		return 0, false
 	}
-	first, ok := p.program.ShowsFirst()
+	first, ok := p.program.NoisyRowChoice()
 	if !ok {
 		return 0, false
 	}
@@ -178,12 +178,12 @@ func (p *Prepared) candidates(list []*release.Release) (int, bool) {
 
 // leaves are the relations of the stages that a computation reads.
 func (r *run) leaves(ctx context.Context, c sensitivity.Computed, together int) ([]*eval.Relation, error) {
-	rels := make([]*eval.Relation, len(r.asked))
+	rels := make([]*eval.Relation, len(r.stageRuns))
 	for _, l := range c.Leaves {
 		for _, p := range l.Parts {
-			a := r.asked[p.Stage]
+			a := r.stageRuns[p.Stage]
 			var err error
-			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople, together, r.noValue); err != nil {
+			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.stageRuns[a.as].release, r.world.policy.Query.MinPeople, together, r.noValue); err != nil {
 				return nil, err
 			}
 		}

@@ -140,7 +140,7 @@ func TestJoinedOnClinic(t *testing.T) {
 						t.Errorf("%s: %s: measure %d changes by %s, claimed are %d times %d", c.name, sql, i, by, most, m.Factor)
 					}
 					for name, bug := range carelessJoins {
-						if len(j.Leaves) == 2 && m.Factor == 1 && by.Uint64() > bug(j.Leaves[0].Rows, j.Leaves[1].Rows, values[0], values[1]) {
+						if len(j.Sides) == 2 && m.Factor == 1 && by.Uint64() > bug(j.Sides[0].Rows, j.Sides[1].Rows, values[0], values[1]) {
 							found[name] = true
 						}
 					}

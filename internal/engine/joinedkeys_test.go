@@ -335,7 +335,7 @@ analysts: {ann: {password: VERIFIER, may: [person, two, few, named]}}
 		}
 	}
 	a, st := truncated(t, s, "select count(*) from few a join few b on a.i4 = b.i4")
-	if got, want := joinedTotals(t, db, st)[" 0"], one(t, db, "SELECT sum(least(n, 2) * least(n, 2))::int8 FROM (SELECT count(*) AS n FROM public.few WHERE person IS NOT NULL AND i4 IS NOT NULL GROUP BY i4) x"); got.Cmp(want) != 0 || a.Joined.Leaves[0].Cut == "" {
+	if got, want := joinedTotals(t, db, st)[" 0"], one(t, db, "SELECT sum(least(n, 2) * least(n, 2))::int8 FROM (SELECT count(*) AS n FROM public.few WHERE person IS NOT NULL AND i4 IS NOT NULL GROUP BY i4) x"); got.Cmp(want) != 0 || a.Joined.Sides[0].Cut == "" {
 		t.Errorf("of a view %s pairs are kept, want %s", got, want)
 	}
 	for _, extra := range []string{"  stored: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n", "  pairs: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n"} {

@@ -53,7 +53,7 @@ func TestJoinedReleases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.asks().QueryDelta {
+	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.request().QueryDelta {
 		t.Errorf("the first event is %v, delta %g", mp.Events()[0], mp.Loss.Delta)
 	}
 	set(t, s, "dpsql.epsilon", "1")
@@ -76,7 +76,7 @@ func TestJoinedReleases(t *testing.T) {
 	set(t, s, "dpsql.target_error", fmt.Sprint(half))
 	_, releases := explainedJSON(t, s, count)
 	charge := releases[0]["Charge"].(map[string]any)
-	price, _ := charge["Price"].(float64)
+	epsilon, _ := charge["Price"].(float64)
 	renyi, _ := charge["Renyi"].(float64)
 	set(t, s, "dpsql.target_error", "off")
 	p, _ = ask(count)
@@ -86,10 +86,10 @@ func TestJoinedReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	bounds := boundsOf(context.Background(), st.an, old)
-	anew := func(price float64) float64 { // the error of a release at a price with the bound that is expected by the one that was released
-		ask := st.ask
-		ask.Epsilon = price
-		mp, err := measure.New(st.an, ask)
+	anew := func(epsilon float64) float64 { // the error of a release at a price with the bound that is expected by the one that was released
+		ask := st.request
+		ask.Epsilon = epsilon
+		mp, err := price.New(st.an, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +107,8 @@ func TestJoinedReleases(t *testing.T) {
 		}
 		return e.Expected(0, math.NaN())
 	}
-	if price <= 1 || charge["From Price"] != nil || anew(price) > half || anew(price/1.02) <= half {
-		t.Errorf("a target's charge is %v: at its price a new release has an error of %g, at 2%% less %g, the target is %g", charge, anew(price), anew(price/1.02), half)
+	if epsilon <= 1 || charge["From Price"] != nil || anew(epsilon) > half || anew(epsilon/1.02) <= half {
+		t.Errorf("a target's charge is %v: at its price a new release has an error of %g, at 2%% less %g, the target is %g", charge, anew(epsilon), anew(epsilon/1.02), half)
 	}
 	set(t, s, "dpsql.target_error", fmt.Sprint(half))
 	if ask(count); math.Abs(spent()-before-renyi) > 1e-6*renyi {

@@ -110,7 +110,7 @@ func silent(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Val
 	t.Helper()
 	a := *p.an
 	a.People = -1
-	mp := &measure.Plan{UnitsFromSelection: -1}
+	mp := &price.Quote{UnitsFromSelection: -1}
 	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
 		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
 	}

@@ -145,7 +145,7 @@ func TestKeysKeepRows(t *testing.T) {
 // callsOf are calls of a row, with a column in one place and constants in the others.
 func callsOf(f *funcs.Func) (out []string) {
 	for i := range f.Args {
-		if slices.Contains(f.Const, i) && f.Spell == nil {
+		if slices.Contains(f.Const, i) && f.TotalForm == nil {
 			continue
 		}
 		for _, w := range Words {

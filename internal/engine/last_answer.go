@@ -19,16 +19,16 @@ var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqlt
 
 // lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
 type lastAnswer struct {
-	releases []*asked
-	shown    string
-	together int             // in so many rows the intervals hold at once
-	hidden   []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
+	releases     []*stageRun
+	shown        string
+	simultaneous int             // in so many rows the intervals hold at once
+	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
 }
 
 func (r *run) lastAnswer() *lastAnswer {
-	last := &lastAnswer{shown: r.shown.words(), together: r.together()}
+	last := &lastAnswer{shown: r.shown.note(), simultaneous: r.simultaneousRows()}
 	for _, a := range r.releases() {
-		last.releases = append(last.releases, &asked{stage: &stage{an: a.an}, release: a.release.Bare(), free: a.free})
+		last.releases = append(last.releases, &stageRun{stage: &stage{an: a.an}, release: a.release.WithoutGroups(), free: a.free})
 		var hidden sqltype.Value
 		if most, is := hiddenUpTo(a.an, a.release, r.world.policy.Query.MinPeople); is {
 			hidden = most
@@ -44,7 +44,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	}
 	var rows [][]sqltype.Value
 	for i, a := range s.last.releases {
-		of, err := a.facts(ctx, int64(i+1), s.last.together)
+		of, err := a.facts(ctx, int64(i+1), s.last.simultaneous)
 		if err != nil {
 			return nil, err
 		}
@@ -56,20 +56,20 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 // facts are those of one release.
-func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqltype.Value, error) {
+func (l *stageRun) facts(ctx context.Context, number int64, together int) ([][]sqltype.Value, error) {
 	e, err := finish.Of(ctx, l.an, l.release)
 	if err != nil {
 		return nil, err
 	}
 	cells := l.release.MostCells()
-	e = e.Together(together).For(l.release, nil)
+	e = e.Simultaneous(together).For(l.release, nil)
 	var rows [][]sqltype.Value
 	for i, m := range l.an.Measures {
 		ev, numbers, err := l.release.Noise(i)
 		if err != nil {
 			return nil, err
 		}
-		run, err := measure.LawOf(ev)
+		run, err := price.LawOf(ev)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 			}
 		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
-			inUnits(e.Widest(i), step), l.release.Spent().Price, l.free})
+			inUnits(e.Widest(i), step), l.release.LastQuote().Price, l.free})
 	}
 	return rows, nil
 }

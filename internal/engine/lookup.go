@@ -11,11 +11,11 @@ import (
 
 // lookUp finds what was stored, stage by stage: of one that reads others where those are.
 func (r *run) lookUp(ctx context.Context) error {
-	for i, a := range r.asked {
+	for i, a := range r.stageRuns {
 		if a.as != i {
 			continue
 		}
-		if !a.known && r.ready(a) {
+		if !a.known && r.isReady(a) {
 			if err := r.inputs(ctx, a); err != nil {
 				return err
 			}
@@ -27,7 +27,7 @@ func (r *run) lookUp(ctx context.Context) error {
 		if a.release, a.stored, a.free, err = r.stored(ctx, a); err != nil {
 			return err
 		}
-		if err = r.instead(ctx, i); err != nil {
+		if err = r.answerFromRival(ctx, i); err != nil {
 			return err
 		}
 		r.inForm(i)
@@ -38,7 +38,7 @@ func (r *run) lookUp(ctx context.Context) error {
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
 // worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
-func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of int64, free bool, err error) {
+func (p *Prepared) stored(ctx context.Context, a *stageRun) (r *release.Release, of int64, free bool, err error) {
 	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
 	if len(mp.Events()) == 0 {
 		m, err := release.New(st.an, mp, e.noise, p.releaseGroups())
@@ -69,20 +69,20 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		if r, err = decoded(st, old); err != nil {
 			return nil, 0, false, p.session.ledgerFailed(err)
 		}
-		if !st.ask.WorthTopUp(old.Price) {
+		if !st.request.IsWorthTopUp(old.Price) {
 			return r, of, true, nil
 		}
 	}
 	other, from, err := p.computed(ctx, a, r)
-	topped := !p.anew(st.an, r) && !r.Many()
+	topped := !p.needsFreshRelease(st.an, r) && !r.IsOnDisk()
 	if err == nil && other == nil && !st.again && topped { // some are not measured again: at a higher price it is a new release
 		return r, of, false, nil
 	}
 	if st.again && topped {
-		a.poor = r
+		a.staleRelease = r
 	}
-	if r != nil && !p.sameData(r) {
-		a.older = r.Spent().Price
+	if r != nil && !p.isSameData(r) {
+		a.stalePrice = r.LastQuote().Price
 	}
 	if end := r.Close(); err == nil {
 		err = end
@@ -105,13 +105,13 @@ func (p *Prepared) data() string {
 	return ""
 }
 
-// sameData says that a stored release is of the data that would be read now.
+// isSameData says that a stored release is of the data that would be read now.
 //
 // Proof: claim: the mean of a release and of a new one is of one state of the data, so its stated error is that of its noise. Data that were read under one
 // name do not differ: by the owner's word for data_version, and because the file of an open DuckDB is locked. Both names are public.
-func (p *Prepared) sameData(r *release.Release) bool { return r.Data != "" && r.Data == p.data() }
+func (p *Prepared) isSameData(r *release.Release) bool { return r.Data != "" && r.Data == p.data() }
 
-// anew says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
-func (p *Prepared) anew(a *sensitivity.Analysis, r *release.Release) bool {
-	return a.Anew() || r != nil && !p.sameData(r)
+// needsFreshRelease says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
+func (p *Prepared) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
+	return a.NeedsFreshRelease() || r != nil && !p.isSameData(r)
 }

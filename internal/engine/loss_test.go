@@ -65,7 +65,7 @@ func TestReleasedLoss(t *testing.T) {
 }
 
 // lessNoise is a plan with all scales times 0.9.
-func lessNoise(mp *measure.Plan) *measure.Plan {
+func lessNoise(mp *price.Quote) *price.Quote {
 	less := func(s dp.Scale) dp.Scale { return dp.Scale{Num: s.Num * 9 / 10, Den: s.Den} }
 	out := *mp
 	out.Measures = nil
@@ -90,7 +90,7 @@ func lessNoise(mp *measure.Plan) *measure.Plan {
 
 // drawCounts releases groups that all have the same total until there are enough, and gives their noisy counts; one that was
 // not kept is missing.
-func drawCounts(t *testing.T, p *Prepared, mp *measure.Plan, total int64) map[int64]int {
+func drawCounts(t *testing.T, p *Prepared, mp *price.Quote, total int64) map[int64]int {
 	t.Helper()
 	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 7)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestReleasedSpread(t *testing.T) {
 	}
 	order := s.engine.filter().Order
 	slack := math.Sqrt(6 * math.Log(1/falseAlarm) / draws)
-	enough := func(mp2 *measure.Plan) bool {
+	enough := func(mp2 *price.Quote) bool {
 		squares := 0.0
 		for x, n := range drawCounts(t, p, mp2, reality) {
 			squares += float64(n) * float64(x-reality) * float64(x-reality)

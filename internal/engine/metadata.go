@@ -90,7 +90,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 		if metaErr == nil {
 			return q, nil
 		}
-		if code(err) == sqlerr.Unsupported.Code && further(metaErr, err) {
+		if code(err) == sqlerr.Unsupported.Code && hasReadFurther(metaErr, err) {
 			err = metaErr // the catalogs have what the data's functions stopped at
 		}
 		return nil, err
@@ -113,8 +113,8 @@ func (p *Prepared) bindMeta(opts plan.BindOptions) (*plan.Query, error) {
 	return q, nil
 }
 
-// further: a statement was read beyond what it was refused for, or was refused there for another reason.
-func further(now, before error) bool {
+// hasReadFurther: a statement was read beyond what it was refused for, or was refused there for another reason.
+func hasReadFurther(now, before error) bool {
 	if code(now) != sqlerr.Unsupported.Code || position(now) > position(before) {
 		return true
 	}
@@ -141,7 +141,7 @@ func position(err error) int {
 // analyzeFree keeps a statement that reads no table of the data: there is nothing to bound.
 func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
 	s := p.session
-	p.query, p.program, p.stages, p.public, p.elsewhere = q, nil, nil, nil, nil
+	p.query, p.program, p.stages, p.public, p.inBackend = q, nil, nil, nil, nil
 	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
 	p.shown = nil
 	p.preview, p.under, p.filter, p.values, p.world = preview, s.now, s.filter, s.values, s.world

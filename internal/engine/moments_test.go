@@ -64,7 +64,7 @@ func TestMomentErrors(t *testing.T) {
 			for range 1000 {
 				v := make([]*big.Int, len(exact))
 				for i, ev := range mp.Run().Measures {
-					law, err := measure.LawOf(ev)
+					law, err := price.LawOf(ev)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -152,7 +152,7 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := measure.LawOf(mp.Run().Measures[0])
+	law, err := price.LawOf(mp.Run().Measures[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // releases are the run's, each once.
-func (r *run) releases() []*asked {
-	var out []*asked
-	for i, a := range r.asked {
-		if a.as == i && a.costs() {
+func (r *run) releases() []*stageRun {
+	var out []*stageRun
+	for i, a := range r.stageRuns {
+		if a.as == i && a.isCharged() {
 			out = append(out, a)
 		}
 	}
@@ -32,15 +32,15 @@ func (r *run) notice(ctx context.Context) string {
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured)"
 	}
-	var paid, spent []*measure.Plan
+	var paid, spent []*price.Quote
 	was, tops := 0.0, 0 // what those that were topped up were made at
 	for _, a := range list {
-		spent = append(spent, a.release.Spent())
+		spent = append(spent, a.release.LastQuote())
 		if a.free {
 			continue
 		}
-		paid = append(paid, a.release.Spent())
-		if before := a.release.Before(); before != nil {
+		paid = append(paid, a.release.LastQuote())
+		if before := a.release.EarlierQuote(); before != nil {
 			was, tops = was+before.Price, tops+1
 		}
 	}
@@ -49,9 +49,9 @@ func (r *run) notice(ctx context.Context) string {
 	case len(paid) == 0 && many:
 		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
 	case len(paid) == 0 && list[0].release.Of != nil:
-		text += fmt.Sprintf(" (%s; it was made at price %s)", computedWords(list[0].release), number(whole.Price))
+		text += fmt.Sprintf(" (%s; it was made at price %s)", computedNote(list[0].release), number(whole.Price))
 	case len(paid) == 0:
-		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
+		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), smallTopUpNote(list[0].release, list[0].request))
 	case many:
 		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.filter.Order), len(paid), len(list))
 		if tops > 0 {
@@ -62,43 +62,43 @@ func (r *run) notice(ctx context.Context) string {
 	default:
 		text = "spent: " + priceLine(whole, s.filter.Order)
 	}
-	text += keptWords(list)
+	text += firstReleaseNote(list)
 	for i, a := range list {
-		if !a.free && a.older > 0 {
-			text += "; " + stageWord(i, list) + olderWords(a.older)
+		if !a.free && a.stalePrice > 0 {
+			text += "; " + stagePrefix(i, list) + staleReleaseNote(a.stalePrice)
 		}
 	}
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == s.filter.Order { // else another window has begun
 		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (largest group" + r.togetherWords() + "): " + errs + unseenWords(spent...)
+		text += "; 95% error (largest group" + r.simultaneousNote() + "): " + errs + outlierNote(spent...)
 	}
 	if s.now.notices == "full" {
 		for i, a := range list {
 			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {
-				text += "\n" + stageWord(i, list) + l.String()
+				text += "\n" + stagePrefix(i, list) + l.String()
 			}
 		}
 	}
 	return text
 }
 
-// keptWords say that what was estimated of lost mass stays that of the first release, whatever was paid since, and what asks anew.
-func keptWords(list []*asked) string {
+// firstReleaseNote says that what was estimated of lost mass stays that of the first release, whatever was paid since, and what asks anew.
+func firstReleaseNote(list []*stageRun) string {
 	for _, a := range list {
-		if a.release.Before() != nil && a.an.LosesAny() {
+		if a.release.EarlierQuote() != nil && a.an.CanAnyBeClipped() {
 			return fmt.Sprintf("; bounds, and how much they cut, are known as at price %s, of the first release: SET dpsql.fresh = on asks anew, at the whole price", number(a.release.Plan.Price))
 		}
 	}
 	return ""
 }
 
-// unseenWords say what no interval holds: what a few people have far beyond all others.
-func unseenWords(plans ...*measure.Plan) string {
+// outlierNote says what no interval holds: what a few people have far beyond all others.
+func outlierNote(plans ...*price.Quote) string {
 	n := uint64(0)
 	for _, p := range plans {
-		n = max(n, p.Unseen())
+		n = max(n, p.HiddenOutliers())
 	}
 	if n == 0 {
 		return ""
@@ -106,20 +106,20 @@ func unseenWords(plans ...*measure.Plan) string {
 	return fmt.Sprintf("; more where fewer than about %d people have far more than all others", n)
 }
 
-// stageWord begins what is of one of several releases.
-func stageWord(i int, list []*asked) string {
+// stagePrefix begins what is of one of several releases.
+func stagePrefix(i int, list []*stageRun) string {
 	if len(list) == 1 {
 		return ""
 	}
 	return fmt.Sprintf("release %d: ", i+1)
 }
 
-// togetherWords say that intervals hold in all rows at once, and why.
-func (r *run) togetherWords() string {
-	switch n := r.together(); {
+// simultaneousNote says that intervals hold in all rows at once, and why.
+func (r *run) simultaneousNote() string {
+	switch n := r.simultaneousRows(); {
 	case n == 1:
 		return ""
-	case r.session.now.together:
+	case r.session.now.simultaneous:
 		return fmt.Sprintf(", for all %d groups at once", n)
 	case n < r.groups():
 		return ", for all groups at once that may be among the first, as rows are chosen by noisy numbers"
@@ -129,27 +129,27 @@ func (r *run) togetherWords() string {
 }
 
 // errorLine says the 95% errors of the releases.
-func (r *run) errorLine(ctx context.Context, list []*asked) string {
+func (r *run) errorLine(ctx context.Context, list []*stageRun) string {
 	if r.nameless {
 		return ""
 	}
 	var parts []string
 	for i, a := range list {
-		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release, r.together())); errs != nil {
-			parts = append(parts, stageWord(i, list)+strings.Join(errs, ", "))
+		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release, r.simultaneousRows())); errs != nil {
+			parts = append(parts, stagePrefix(i, list)+strings.Join(errs, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// olderWords say why a release was not topped up.
-func olderWords(price float64) string {
+// staleReleaseNote says why a release was not topped up.
+func staleReleaseNote(price float64) string {
 	return fmt.Sprintf("the release made at price %s is not topped up, since the data may have changed (the policy's data_version says when they have not)", number(price))
 }
 
-// littleMore says why a release answers for which more was asked than it was made at.
-func littleMore(r *release.Release, ask measure.Ask) string {
-	if p := r.Spent(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
+// smallTopUpNote says why a release answers for which more was asked than it was made at.
+func smallTopUpNote(r *release.Release, ask price.Request) string {
+	if p := r.LastQuote(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
 		return "; measuring again takes a quarter more than that"
 	}
 	return ""

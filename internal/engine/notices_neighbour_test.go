@@ -31,19 +31,19 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 	}
 	r, err := p.newRun(ctx, nil)
 	if err == nil {
-		r, err = r.askOnce(ctx, r.heard())
+		r, err = r.askOnce(ctx, r.auditEvent())
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	for i, a := range r.asked {
+	for i, a := range r.stageRuns {
 		made = append(made, a.release)
 		if given != nil {
 			a.release = given[i]
 		}
 	}
 	r.nulls = nil
-	for _, a := range r.asked { // what a stage reads is of given releases too
+	for _, a := range r.stageRuns { // what a stage reads is of given releases too
 		a.given = nil
 		if err := r.inputs(ctx, a); err != nil {
 			t.Fatalf("%s: %v", sql, err)

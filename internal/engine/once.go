@@ -12,8 +12,8 @@ import (
 // of that and looks again: there is a release then, or this session is the next to ask. While it waits it has neither a reservation nor a connection. It gives the run that was answered.
 // After mostWaits it is charged beside whoever asks: others' failures, and their releases under rules that it does not share, do not keep it from its question.
 //
-// Proof: a run that is refused by ledger.AskedError has charged nothing and read no private row (ledger.book.asked, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
-func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err error) {
+// Proof: a run that is refused by ledger.InFlightError has charged nothing and read no private row (ledger.book.inFlight, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
+func (r *run) askOnce(ctx context.Context, heard *AuditEvent) (answered *run, err error) {
 	s := r.session
 	defer func() {
 		if err != nil {
@@ -24,16 +24,16 @@ func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err err
 		if err := r.lookUp(ctx); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil }) {
-			r.readNothing()
+		if !slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.release != nil }) {
+			r.releaseTurn()
 		}
 		err := r.ask(ctx, heard)
-		var by *ledger.AskedError
+		var by *ledger.InFlightError
 		if !errors.As(err, &by) {
 			return r, err
 		}
 		r.closeReleases()
-		r.readNothing()
+		r.releaseTurn()
 		switch err := s.engine.ledger.Await(ctx, by.Reservation); {
 		case err != nil && ctx.Err() != nil:
 			return nil, s.uncharged(ctx, err)
@@ -53,7 +53,7 @@ const mostWaits = 10
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
 // release goes on without one.
-func (r *run) abandon(ctx context.Context, open []*asked) {
+func (r *run) abandon(ctx context.Context, open []*stageRun) {
 	var ids []int64
 	for _, a := range open {
 		if a.id != 0 {

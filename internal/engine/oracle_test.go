@@ -42,7 +42,7 @@ func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params [
 	}
 	r := releaseOf(an, st, rows)
 	for i, m := range an.Measures {
-		if m.Leafy() || !m.Apart() {
+		if m.IsTree() || !m.NeedsOwnScan() {
 			continue
 		}
 		distinct, err := sqlgen.Distinct(an, p.session.engine.dialect, i, sqlgen.Kept{Rows: max(m.PerGroup, m.Values), Groups: an.Limit.PerUnit}, 7)
@@ -66,7 +66,7 @@ func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params [
 
 // releaseOf is that release, of a scan's rows.
 func releaseOf(an *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.Value) *release.Release {
-	r := &release.Release{Run: &measure.Run{}}
+	r := &release.Release{Run: &price.Run{}}
 	for range an.Measures {
 		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}})
 	}

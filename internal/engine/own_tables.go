@@ -192,7 +192,7 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	if n == 1 {
 		left = "left: 1 statement of epsilon " + number(e)
 	}
-	if m := s.now.mechanism; m == measure.Gaussian || m == measure.Auto && f.PrefersRenyi() {
+	if m := s.now.mechanism; m == price.Gaussian || m == price.Auto && f.PrefersRenyi() {
 		if g := b.StatementsLeft(dp.Loss{Pure: math.Inf(1), Renyi: f.Usual(e).Renyi}); g < n {
 			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
 		}
@@ -206,24 +206,24 @@ func (s *Session) leftLine(b ledger.Balance) string {
 		return left + noise
 	}
 	low, high := s.leastEpsilon(), e
-	if least := f.Usual(low); !b.Admits(least) {
-		return "left: nothing" + others(b, least) + "; answers that are stored are free"
+	if least := f.Usual(low); !b.CanAdmit(least) {
+		return "left: nothing" + otherBudgetNote(b, least) + "; answers that are stored are free"
 	}
 	for high/low > 1.0005 {
-		if mid := math.Sqrt(low * high); b.Admits(f.Usual(mid)) {
+		if mid := math.Sqrt(low * high); b.CanAdmit(f.Usual(mid)) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	if down := threeDown(low); b.Admits(f.Usual(down)) {
+	if down := roundDown3(low); b.CanAdmit(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), others(b, f.Usual(e)), number(low))
+	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
 }
 
-// others says whose budget does not hold a charge, where the own one does.
-func others(b ledger.Balance, charge dp.Loss) string {
+// otherBudgetNote says whose budget does not hold a charge, where the own one does.
+func otherBudgetNote(b ledger.Balance, charge dp.Loss) string {
 	if b.Analyst.StatementsLeft(charge) == 0 {
 		return ""
 	}

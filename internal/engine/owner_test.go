@@ -278,7 +278,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestHeard(t *testing.T) {
 	ctx := context.Background()
 	var log heardLog
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Watch: &log})
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestHeard(t *testing.T) {
 	if len(log) != 3 {
 		t.Fatalf("%d events", len(log))
 	}
-	for i, want := range []Heard{{Analyst: "ann", Outcome: Answered, Price: 0.5}, {Analyst: "ann", Outcome: Free}, {Analyst: "guest", Outcome: Denied, Error: sqlerr.BudgetExhausted.ID}} {
+	for i, want := range []AuditEvent{{Analyst: "ann", Outcome: Answered, Price: 0.5}, {Analyst: "ann", Outcome: Free}, {Analyst: "guest", Outcome: Denied, Error: sqlerr.BudgetExhausted.ID}} {
 		h := log[i]
 		if h.Analyst != want.Analyst || h.Outcome != want.Outcome || h.Error != want.Error || h.Price != want.Price || (h.Price > 0) != (h.Reservation > 0) || h.Loss.Renyi < 0 ||
 			math.IsNaN(h.Loss.Renyi) || !strings.Contains(h.Plan, "unit patients.patient_id") {
@@ -303,11 +303,11 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-type heardLog []Heard
+type heardLog []AuditEvent
 
-func (l *heardLog) Charged(Heard) {}
+func (l *heardLog) Charged(AuditEvent) {}
 
-func (l *heardLog) Heard(h Heard) { *l = append(*l, h) }
+func (l *heardLog) Ended(h AuditEvent) { *l = append(*l, h) }
 
 // TestRehearse: prices, expected errors and the first statement over budget are what the analyst would meet; no backend is asked
 // for private rows, and the ledger in use is not touched.

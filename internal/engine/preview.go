@@ -32,20 +32,20 @@ const (
 //
 // Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: runPreview computes from the catalog, which is the
 // policy's and the schema's, and never has a backend in its hands; nothing is charged or stored, since nothing is released. No answer mixes what is made up with what was released or is stored:
-// each relation of the plan is a table whose rows would all be made up (onlyRows), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
+// each relation of the plan is a table whose rows would all be made up (isRowsOnly), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
 func (s *Session) previews(q *plan.Query, err error) string {
 	how := s.world.policy.Preview
-	if how == "" || how == policy.PreviewNone || sqlerr.ID(err) != sqlerr.RawRows.ID || !s.onlyRows(q.Root) {
+	if how == "" || how == policy.PreviewNone || sqlerr.ID(err) != sqlerr.RawRows.ID || !s.isRowsOnly(q.Root) {
 		return ""
 	}
 	return how
 }
 
-// OfPeople says that the statement is for rows of people, which are not shown whatever it answers.
-func (p *Prepared) OfPeople() bool { return p.preview != "" || p.refused != nil }
+// IsForPersonRows says that the statement is for rows of people, which are not shown whatever it answers.
+func (p *Prepared) IsForPersonRows() bool { return p.preview != "" || p.refused != nil }
 
-// onlyRows: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
-func (s *Session) onlyRows(r plan.Rel) bool {
+// isRowsOnly: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
+func (s *Session) isRowsOnly(r plan.Rel) bool {
 	for _, x := range plan.Scalars(r) {
 		if plan.FirstQuery(x) != nil {
 			return false
@@ -55,9 +55,9 @@ func (s *Session) onlyRows(r plan.Rel) bool {
 	case *plan.Scan:
 		return n.Rows == nil && !s.catalog.own(n.Table)
 	case *plan.Join:
-		return !n.Lateral && s.onlyRows(n.Left) && s.onlyRows(n.Right)
+		return !n.Lateral && s.isRowsOnly(n.Left) && s.isRowsOnly(n.Right)
 	case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
-		return s.onlyRows(plan.Inputs(r)[0])
+		return s.isRowsOnly(plan.Inputs(r)[0])
 	}
 	return false
 }
@@ -118,6 +118,6 @@ func (p *Prepared) explainPreview() *report {
 	if p.preview == policy.PreviewMock {
 		what = "rows that are made up from the policy; no person is in them"
 	}
-	rep.All = []told{keyed("Preview", "%s", what)}
+	rep.All = []explainLine{keyed("Preview", "%s", what)}
 	return rep
 }

@@ -33,7 +33,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	switch {
 	case own > 0 && own < len(scans):
 		return nil, ownTableJoined(scans[0].Pos)
-	case own == len(scans) && (own > 0 || eval.Check(q.Root, noLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
+	case own == len(scans) && (own > 0 || eval.Check(q.Root, hasNoLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
 		rows := map[*plan.Table][][]sqltype.Value{}
 		for _, sc := range scans {
 			if rows[sc.Table] == nil {
@@ -72,7 +72,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	return rows, nil
 }
 
-func noLeaf(plan.Rel) bool { return false }
+func hasNoLeaf(plan.Rel) bool { return false }
 
 // uncharged is the end of a statement that failed before anything was charged.
 func (s *Session) uncharged(ctx context.Context, err error) error {

@@ -37,17 +37,17 @@ type Forecast struct {
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
 type Rehearsal struct {
-	engine *Engine
-	dir    string
-	asked  map[ledger.Hash]*askedBefore
+	engine   *Engine
+	dir      string
+	releases map[ledger.Hash]*rehearsedRelease
 }
 
-// askedBefore is a release that a rehearsal stands for: the plan that was charged first, and the price that it was topped up to.
-type askedBefore struct {
-	first *measure.Plan
-	price float64
-	made  int           // how often its values changed
-	kin   *rehearsedKin // nil: nothing is computed from it
+// rehearsedRelease is a release that a rehearsal stands for: the plan that was charged first, and the price that it was topped up to.
+type rehearsedRelease struct {
+	first    *price.Quote
+	price    float64
+	made     int                // how often its values changed
+	reusable *rehearsedReusable // nil: nothing is computed from it
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
@@ -61,7 +61,7 @@ func OpenRehearsal(ctx context.Context, opt Options) (*Rehearsal, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Rehearsal{engine: e, dir: dir, asked: map[ledger.Hash]*askedBefore{}}, nil
+	return &Rehearsal{engine: e, dir: dir, releases: map[ledger.Hash]*rehearsedRelease{}}, nil
 }
 
 // Close removes the ledger.
@@ -127,11 +127,11 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 // charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.
 func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error {
 	s := p.session
-	if t := s.now.target; t.most != 0 && slices.ContainsFunc(p.stages, (*stage).costs) {
+	if t := s.now.target; t.most != 0 && slices.ContainsFunc(p.stages, (*stage).isCharged) {
 		return sqlerr.New(sqlerr.TargetUnknown, "the price of an error of %s follows from what earlier releases hold, and a rehearsal has none", t).
 			WithHint("SET dpsql.target_error = off to rehearse a price; EXPLAIN tells, of a server, what the target takes.")
 	}
-	var whole, charged []*measure.Plan
+	var whole, charged []*price.Quote
 	var list []ledger.Reservation
 	var done []func() error
 	keys, made := make([]ledger.Hash, len(p.stages)), map[ledger.Hash]int{}
@@ -140,7 +140,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		return err
 	}
 	for i, st := range stages {
-		st = r.instead(p, st, keys, made)
+		st = r.rivalStage(p, st, keys, made)
 		mp, err := st.price()
 		if err != nil {
 			return err
@@ -149,14 +149,14 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		if err != nil {
 			return err
 		}
-		if f.Expected = append(f.Expected, texts(errs)...); st.as != i || !st.costs() {
+		if f.Expected = append(f.Expected, texts(errs)...); st.as != i || !st.isCharged() {
 			keys[i] = keys[st.as]
 			continue
 		}
 		whole = append(whole, mp)
 		key := r.key(p, st, keys, made)
 		keys[i] = key
-		stored := r.asked[key]
+		stored := r.releases[key]
 		asked := stored
 		if p.under.fresh { // beside what is stored
 			asked = nil
@@ -164,7 +164,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		if stored != nil {
 			made[key] = stored.made
 		}
-		if asked != nil && !st.ask.WorthTopUp(asked.price) {
+		if asked != nil && !st.request.IsWorthTopUp(asked.price) {
 			continue
 		}
 		if !p.under.fresh {
@@ -178,13 +178,13 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 				continue
 			}
 		}
-		if st.an.Anew() || p.data() == "" { // it is released anew
+		if st.an.NeedsFreshRelease() || p.data() == "" { // it is released anew
 			asked = nil
 		}
 		before := 0.0
 		if asked != nil { // the release of the smaller price is topped up
 			before = asked.price
-			if mp, err = measure.ForecastTopUp(st.an, asked.first, asked.price, st.ask); err != nil {
+			if mp, err = price.ForecastTopUp(st.an, asked.first, asked.price, st.request); err != nil {
 				return err
 			}
 			if mp == nil {
@@ -200,8 +200,8 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		done = append(done, func() (err error) {
 			switch {
 			case asked != nil:
-				if asked.kin != nil {
-					if err := asked.kin.topUp(st, asked.price); err != nil {
+				if asked.reusable != nil {
+					if err := asked.reusable.topUp(st, asked.price); err != nil {
 						return err
 					}
 				}
@@ -211,9 +211,9 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			case stored != nil && stored.price > mp.Price: // that one goes on answering
 				return nil
 			}
-			one := &askedBefore{first: mp, price: mp.Price, made: made[key]}
-			r.asked[key] = one
-			one.kin, err = kinOf(p, st, mp)
+			one := &rehearsedRelease{first: mp, price: mp.Price, made: made[key]}
+			r.releases[key] = one
+			one.reusable, err = reusableOf(p, st, mp)
 			return err
 		})
 	}
@@ -242,13 +242,13 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	return err
 }
 
-// instead is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.instead's rule, by which what was paid for is free.
-func (r *Rehearsal) instead(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
+// rivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.answerFromRival's rule, by which what was paid for is free.
+func (r *Rehearsal) rivalStage(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
 	enough := func(st *stage) bool {
-		asked := r.asked[r.key(p, st, keys, made)]
-		return asked != nil && !st.ask.WorthTopUp(asked.price)
+		asked := r.releases[r.key(p, st, keys, made)]
+		return asked != nil && !st.request.IsWorthTopUp(asked.price)
 	}
-	if other := st.other(); other != nil && !p.under.fresh && !enough(st) && enough(other) {
+	if other := st.rivalStage(); other != nil && !p.under.fresh && !enough(st) && enough(other) {
 		return other
 	}
 	return st

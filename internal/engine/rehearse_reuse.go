@@ -14,30 +14,30 @@ import (
 // What a rehearsal says is computed from another question's release: the engine's own rules, on releases without numbers. Of groups that are chosen, and bounds, a rehearsal knows none:
 // one for one is how those are computed, and each choice is taken to be its least edge.
 
-// rehearsedKin is a release that others may be computed from.
-type rehearsedKin struct {
+// rehearsedReusable is a release that others may be computed from.
+type rehearsedReusable struct {
 	family  ledger.Hash
 	release *release.Release
 	stage   *stage // what it is of
 }
 
-// kinOf is what a stage's release is to others; nil where none is computed from it.
-func kinOf(p *Prepared, st *stage, mp *measure.Plan) (*rehearsedKin, error) {
-	k := p.kin(st, noArgs(p))
-	if k == nil || st.an.Groups.Public && st.an.Groups.Count > mostKinGroups {
+// reusableOf is what a stage's release is to others; nil where none is computed from it.
+func reusableOf(p *Prepared, st *stage, mp *price.Quote) (*rehearsedReusable, error) {
+	k := p.reuseCandidate(st, noArgs(p))
+	if k == nil || st.an.Groups.Public && st.an.Groups.Count > maxReusableGroups {
 		return nil, nil
 	}
-	r, err := release.Blank(st.an, mp)
+	r, err := release.NewPlaceholder(st.an, mp)
 	if err != nil {
 		return nil, err
 	}
 	r.Shape = k.Shape()
-	return &rehearsedKin{p.family(k.Family()), r, st}, nil
+	return &rehearsedReusable{p.family(k.Family()), r, st}, nil
 }
 
 // topUp is done to a release of that price, if it becomes more exact by it.
-func (k *rehearsedKin) topUp(st *stage, price float64) error {
-	top, err := measure.TopUp(st.an, k.release.Run, price, st.ask)
+func (k *rehearsedReusable) topUp(st *stage, epsilon float64) error {
+	top, err := price.TopUp(st.an, k.release.Run, epsilon, st.request)
 	if err != nil || top == nil {
 		return err
 	}
@@ -55,8 +55,8 @@ type rehearsedRelative struct {
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(p *Prepared, st *stage, asked *askedBefore) (*rehearsedRelative, error) {
-	k := p.kin(st, noArgs(p))
+func (r *Rehearsal) computed(p *Prepared, st *stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
+	k := p.reuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
 	}
@@ -64,12 +64,12 @@ func (r *Rehearsal) computed(p *Prepared, st *stage, asked *askedBefore) (*rehea
 	for _, text := range k.Families() {
 		families[p.family(text)] = true
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(r.asked), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
-		one := r.asked[key]
-		if one == asked || one.kin == nil || !families[one.kin.family] || st.ask.WorthTopUp(one.price) || !p.mayRead(one.kin.release.Shape.Reads) {
+	for _, key := range slices.SortedFunc(maps.Keys(r.releases), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
+		one := r.releases[key]
+		if one == asked || one.reusable == nil || !families[one.reusable.family] || st.request.IsWorthTopUp(one.price) || !p.canRead(one.reusable.release.Shape.Reads) {
 			continue
 		}
-		text, err := release.Encode(one.kin.stage.an, one.kin.release)
+		text, err := release.Encode(one.reusable.stage.an, one.reusable.release)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +85,8 @@ func (r *Rehearsal) computed(p *Prepared, st *stage, asked *askedBefore) (*rehea
 			return nil, err
 		}
 		enough := asked == nil
-		if !enough && an == st.an && asked.kin != nil {
-			if enough, err = errsLess(st.an, made, asked.kin.release); err != nil {
+		if !enough && an == st.an && asked.reusable != nil {
+			if enough, err = errsLess(st.an, made, asked.reusable.release); err != nil {
 				return nil, err
 			}
 		}

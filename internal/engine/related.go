@@ -22,15 +22,15 @@ import (
 // mostRelated is how many stored releases are looked at for one question, the dearest first.
 const mostRelated = 16
 
-// mostKinGroups is how many groups a release has at most that others are computed from: it is read as a whole.
-const mostKinGroups = 10_000
+// maxReusableGroups is how many groups a release has at most that others are computed from: it is read as a whole.
+const maxReusableGroups = 10_000
 
-// kin is what a stage's releases are related to; nil where they read others, or have no kin.
-func (p *Prepared) kin(st *stage, args []sqltype.Value) *sensitivity.Kin {
+// reuseCandidate is what a stage's releases are related to; nil where they read others, or where no release can be computed from another.
+func (p *Prepared) reuseCandidate(st *stage, args []sqltype.Value) *sensitivity.ReuseCandidate {
 	if len(st.inputs) > 0 {
 		return nil
 	}
-	k, ok := sensitivity.KinOf(st.an, args)
+	k, ok := sensitivity.NewReuseCandidate(st.an, args)
 	if !ok {
 		return nil
 	}
@@ -47,11 +47,11 @@ func (p *Prepared) family(text string) ledger.Hash {
 }
 
 // related puts into a release that will be stored what others need to be computed from it, and names its family, or that of its scale; zero: none.
-func (r *run) related(a *asked) ledger.Hash {
-	if a.release.Many() || len(a.release.Groups) > mostKinGroups {
+func (r *run) related(a *stageRun) ledger.Hash {
+	if a.release.IsOnDisk() || len(a.release.Groups) > maxReusableGroups {
 		return ledger.Hash{}
 	}
-	k := r.kin(a.stage, a.args)
+	k := r.reuseCandidate(a.stage, a.args)
 	if k == nil {
 		return r.scaleOf(a.stage, a.args)
 	}
@@ -72,7 +72,7 @@ type relative struct {
 // Proof: post-processing of releases that this analyst may be given (Ledger.Related), and whose columns they may read now; which of them, and in which order, follows from what is stored, for whom and when, and from scales, never from
 // private rows.
 func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Value, good func(price float64) bool) (out []relative, err error) {
-	k := p.kin(st, args)
+	k := p.reuseCandidate(st, args)
 	if k == nil {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 		if err != nil {
 			return nil, p.session.ledgerFailed(err)
 		}
-		if old == nil || !p.mayRead(old.Shape.Reads) {
+		if old == nil || !p.canRead(old.Shape.Reads) {
 			continue
 		}
 		r, an := computedFrom(k, old)
@@ -127,12 +127,12 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 }
 
 // computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
-// release of the question itself, made at less, that has to err more. Where an error was asked for there is none: aim has looked.
-func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Release) (*release.Release, int64, error) {
-	if a.aim != "" {
+// release of the question itself, made at less, that has to err more. Where an error was asked for there is none: solveForTargetError has looked.
+func (p *Prepared) computed(ctx context.Context, a *stageRun, exact *release.Release) (*release.Release, int64, error) {
+	if a.targetNote != "" {
 		return nil, 0, nil
 	}
-	list, err := p.relatives(ctx, a.stage, a.args, func(price float64) bool { return !a.ask.WorthTopUp(price) })
+	list, err := p.relatives(ctx, a.stage, a.args, func(price float64) bool { return !a.request.IsWorthTopUp(price) })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -154,8 +154,8 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 	return nil, 0, nil
 }
 
-// mayRead: the analyst sees these columns.
-func (p *Prepared) mayRead(columns []string) bool {
+// canRead: the analyst sees these columns.
+func (p *Prepared) canRead(columns []string) bool {
 	for _, name := range columns {
 		parts := strings.SplitN(name, ".", 3)
 		if len(parts) != 3 {
@@ -177,7 +177,7 @@ func (p *Prepared) mayRead(columns []string) bool {
 }
 
 // computedFrom computes a stage's release from another one, and gives the analysis that it is of; nil where that does not say it.
-func computedFrom(k *sensitivity.Kin, old *release.Release) (*release.Release, *sensitivity.Analysis) {
+func computedFrom(k *sensitivity.ReuseCandidate, old *release.Release) (*release.Release, *sensitivity.Analysis) {
 	made, ok := k.From(old.Shape)
 	if !ok {
 		return nil, nil
@@ -221,15 +221,15 @@ func computedFrom(k *sensitivity.Kin, old *release.Release) (*release.Release, *
 
 // inForm gives a stage whose release was computed from another one, and those that share it, the analysis that it is of.
 func (r *run) inForm(of int) {
-	from := r.asked[of].release
+	from := r.stageRuns[of].release
 	if from == nil || from.Of == nil {
 		return
 	}
-	for _, a := range r.asked {
+	for _, a := range r.stageRuns {
 		if a.as != of {
 			continue
 		}
-		if made, ok := r.kin(a.stage, a.args).From(from.Of.Shape); ok {
+		if made, ok := r.reuseCandidate(a.stage, a.args).From(from.Of.Shape); ok {
 			st := *a.stage
 			st.an, a.stage = made.Analysis, &st
 		}
@@ -266,8 +266,8 @@ func errsLess(a *sensitivity.Analysis, r, exact *release.Release) (bool, error) 
 	return true, nil
 }
 
-// computedWords say of a release that it is computed from another one, and how to be asked anew.
-func computedWords(r *release.Release) string {
+// computedNote says of a release that it is computed from another one, and how to be asked anew.
+func computedNote(r *release.Release) string {
 	if r.Of == nil {
 		return ""
 	}

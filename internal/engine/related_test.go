@@ -74,7 +74,7 @@ func beforeNoise(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
 	a := p.an
 	r := unnoised(t, p)
-	r.Plan = &measure.Plan{Price: 1, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: r.Run.Measures}
+	r.Plan = &price.Quote{Price: 1, Mechanism: price.Laplace, UnitsFromSelection: -1, Measures: r.Run.Measures}
 	for range a.Choices {
 		r.Plan.Choices, r.Chosen = append(r.Plan.Choices, dp.Choice{}), append(r.Chosen, 0)
 	}
@@ -217,7 +217,7 @@ func TestGeneratedComputed(t *testing.T) {
 				got["refused"]++
 				continue
 			}
-			from, to := was.kin(was.stages[0], nil), is.kin(is.stages[0], nil)
+			from, to := was.reuseCandidate(was.stages[0], nil), is.reuseCandidate(is.stages[0], nil)
 			if from == nil || to == nil || !slices.Contains(to.Families(), from.Family()) {
 				got["no kin"]++
 				continue

@@ -131,7 +131,7 @@ func TestComputedJoined(t *testing.T) {
 			if err != nil || err2 != nil {
 				t.Fatalf("%s: %v\n%s: %v", c.stored, err, c.asked, err2)
 			}
-			from, to := was.kin(was.stages[0], nil), is.kin(is.stages[0], nil)
+			from, to := was.reuseCandidate(was.stages[0], nil), is.reuseCandidate(is.stages[0], nil)
 			if from == nil || to == nil {
 				t.Fatalf("%s has no kin", c.stored)
 			}

@@ -51,7 +51,7 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 		return &snapshot{tx, e, w, false}, nil
 	}
 	for tries := 0; ; tries++ {
-		if now := e.world.Load(); now != w && now.means(w) { // (2)
+		if now := e.world.Load(); now != w && now.hasSameMeaning(w) { // (2)
 			w = now
 		}
 		tx, err := m.BeginMarked(ctx, w.mark) // (1)
@@ -62,8 +62,8 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 		if !errors.Is(err, backend.ErrSchema) {
 			return nil, err
 		}
-		e.saw(w)
-		if tries == mostChanges || e.settle(ctx) != nil || e.world.Load() == w || !e.world.Load().means(w) {
+		e.noteWorld(w)
+		if tries == mostChanges || e.settle(ctx) != nil || e.world.Load() == w || !e.world.Load().hasSameMeaning(w) {
 			return nil, err
 		}
 	}
@@ -85,8 +85,8 @@ func (e *Engine) compared() {
 // mostChanges is how many changes of the schema that mean nothing a statement goes on after.
 const mostChanges = 3
 
-// means says that statements mean the same in both worlds.
-func (w *world) means(other *world) bool {
+// hasSameMeaning says that statements mean the same in both worlds.
+func (w *world) hasSameMeaning(other *world) bool {
 	return w.policy == other.policy && w.catalogs.Epoch() == other.catalogs.Epoch()
 }
 
@@ -101,12 +101,12 @@ func (s *snapshot) confirm(ctx context.Context) error {
 	}
 	err := c.Confirm(ctx)
 	if errors.Is(err, backend.ErrSchema) {
-		s.engine.saw(s.world)
+		s.engine.noteWorld(s.world)
 	}
 	return err
 }
 
-func (e *Engine) saw(w *world) {
+func (e *Engine) noteWorld(w *world) {
 	e.schema.mu.Lock()
 	defer e.schema.mu.Unlock()
 	if w == e.world.Load() { // a late statement of an old one says nothing new
@@ -128,7 +128,7 @@ func (e *Engine) settle(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	if due {
-		e.look(ctx)
+		e.checkSchema(ctx)
 	}
 	c.mu.Lock()
 	if c.stale != e.world.Load() { // none, or a reload came first
@@ -160,8 +160,8 @@ func (e *Engine) settle(ctx context.Context) error {
 	return c.err
 }
 
-// look compares the schema. A database that does not answer says nothing of it; stored releases are then given.
-func (e *Engine) look(ctx context.Context) {
+// checkSchema compares the schema. A database that does not answer says nothing of it; stored releases are then given.
+func (e *Engine) checkSchema(ctx context.Context) {
 	w := e.world.Load()
 	m, ok := e.backend.(backend.Marker)
 	if !ok || w.mark == nil {
@@ -172,7 +172,7 @@ func (e *Engine) look(ctx context.Context) {
 	tx, err := m.BeginMarked(ctx, w.mark)
 	switch {
 	case errors.Is(err, backend.ErrSchema):
-		e.saw(w)
+		e.noteWorld(w)
 	case err == nil:
 		tx.Close()
 	}
@@ -196,7 +196,7 @@ func (e *Engine) rebind(done chan struct{}) {
 	c.binding = nil
 	var misfit *policy.Error
 	switch {
-	case err == nil && w.means(before):
+	case err == nil && w.hasSameMeaning(before):
 		c.stale, c.tried, c.err = nil, time.Time{}, nil
 		e.log.Info("the database's schema has changed; statements and stored answers mean what they did", "epoch", w.catalogs.Epoch())
 		return

@@ -17,19 +17,19 @@ import (
 // settings are the dpsql.* settings of one session. They change what a statement costs and how it is bounded, within the
 // analyst's limits; none of them turns noise or the budget off.
 type settings struct {
-	epsilon   float64
-	mechanism measure.Mechanism
-	maxGroups uint64 // 0: auto
-	bounding  string
-	clip      uint64 // 0: auto
-	notices   string
-	target    target
-	size      uint64 // rows that a group has, about; 0: unknown
-	fresh     bool   // stored releases do not answer
-	low       string // what becomes of values less than their error
-	rounding  string
-	together  bool              // intervals hold in all rows of an answer at once
-	split     sensitivity.Split // of EVALUATE: no session sets it
+	epsilon      float64
+	mechanism    price.Mechanism
+	maxGroups    uint64 // 0: auto
+	bounding     string
+	clip         uint64 // 0: auto
+	notices      string
+	target       target
+	size         uint64 // rows that a group has, about; 0: unknown
+	fresh        bool   // stored releases do not answer
+	low          string // what becomes of values less than their error
+	rounding     string
+	simultaneous bool              // intervals hold in all rows of an answer at once
+	split        sensitivity.Split // of EVALUATE: no session sets it
 }
 
 // leastPart: a statement may cost no less than the usual price divided by it.
@@ -62,7 +62,7 @@ const (
 
 // The words that settings take, the usual one first where a mistake leaves it.
 var (
-	mechanismWords = []string{string(measure.Auto), string(measure.Laplace), string(measure.Gaussian)}
+	mechanismWords = []string{string(price.Auto), string(price.Laplace), string(price.Gaussian)}
 	boundingWords  = []string{"linf", "auto", "l2", byElastic, byTruncate, byWeights, byFlow}
 	lowWords       = []string{lowKeep, lowNull, lowDrop}
 	roundingWords  = []string{roundError, roundOff}
@@ -96,7 +96,7 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return string(s.mechanism) },
 		func(_ *Session, to *settings, v string) error {
 			m, err := choice("dpsql.mechanism", v, mechanismWords...)
-			to.mechanism = measure.Mechanism(m)
+			to.mechanism = price.Mechanism(m)
 			return err
 		},
 	},
@@ -182,9 +182,9 @@ var settingTable = map[string]setting{
 	"dpsql.simultaneous": {
 		"Whether dp_error, dp_low and dp_high of an aggregate hold in all rows of an answer at once with 95%: on or off.",
 		kindBool, nil,
-		func(s *settings) string { return onOff(s.together) },
+		func(s *settings) string { return onOff(s.simultaneous) },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.together, err = parseSwitch("dpsql.simultaneous", v)
+			to.simultaneous, err = parseSwitch("dpsql.simultaneous", v)
 			return err
 		},
 	},

@@ -72,14 +72,14 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 		t.Fatal(err)
 	}
 	defer r.closeReleases()
-	for i, a := range r.asked {
+	for i, a := range r.stageRuns {
 		if a.as != i {
 			continue
 		}
 		if !a.free {
 			t.Fatalf("%s: its release %d is not stored", sql, i+1)
 		}
-		if a.release.Many() {
+		if a.release.IsOnDisk() {
 			many++
 		}
 		if memory {

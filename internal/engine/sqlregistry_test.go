@@ -57,7 +57,7 @@ func writeTypes(page *bytes.Buffer) {
 	var refused []string
 	for _, p := range baseTypes() {
 		t := sqltype.Type{OID: p.OID, Typmod: -1}
-		if !t.Known() || t.OfCatalogs() {
+		if !t.IsKnown() || t.IsCatalogType() {
 			refused = append(refused, p.Name)
 			continue
 		}
@@ -65,7 +65,7 @@ func writeTypes(page *bytes.Buffer) {
 			continue
 		}
 		_, array := sqltype.ArrayOf(t)
-		fmt.Fprintf(page, "| %s | yes | %s | %s |\n", t, yes[t.Readable()], yes[array])
+		fmt.Fprintf(page, "| %s | yes | %s | %s |\n", t, yes[t.IsReadable()], yes[array])
 	}
 	slices.Sort(refused)
 	fmt.Fprintf(page, "\nA column of a type that is not read can be listed in a policy, and not be asked about. PostgreSQL's other types are refused ([unsupported_type](errors.md#unsupported_type)): %s.\n",
@@ -74,7 +74,7 @@ func writeTypes(page *bytes.Buffer) {
 
 // sampled is a row for sample constants, where it asks for some.
 func sampled(t *testing.T, f *funcs.Func) *funcs.Func {
-	if f.With == nil || f.Spell != nil {
+	if f.With == nil || f.TotalForm != nil {
 		return f
 	}
 	for _, w := range engine.Words {
@@ -259,7 +259,7 @@ func brief(forms []string) []string {
 func form(f *funcs.Func) string {
 	args := make([]string, len(f.Args))
 	for i, a := range f.Args {
-		if args[i] = short(a); f.Spell == nil && slices.Contains(f.Const, i) {
+		if args[i] = short(a); f.TotalForm == nil && slices.Contains(f.Const, i) {
 			args[i] = "*" + args[i] + "*"
 		}
 	}
@@ -312,7 +312,7 @@ func reached(f *funcs.Func) (err error) {
 				if s, ok := stand[o]; ok {
 					o = s
 				}
-				if args[i] = fmt.Sprint("c", o); slices.Contains(f.Const, i) && f.Spell == nil || literals && i > 0 {
+				if args[i] = fmt.Sprint("c", o); slices.Contains(f.Const, i) && f.TotalForm == nil || literals && i > 0 {
 					args[i] = fmt.Sprintf("CAST('%s' AS %s)", engine.Constant(f, i, w), typeText(o))
 				}
 			}

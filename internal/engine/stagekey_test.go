@@ -33,7 +33,7 @@ func TestStageKeys(t *testing.T) {
 		if err := releaseAll(t, r); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range r.asked {
+		for _, a := range r.stageRuns {
 			seen := map[ledger.Hash]string{p.key(a.stage, a.args, a.given): "what was read"}
 			other := func(what string, args []sqltype.Value, given [][][]sqltype.Value) {
 				key := p.key(a.stage, args, given)

@@ -22,43 +22,43 @@ import (
 
 // stage is what a statement releases at once.
 type stage struct {
-	an     *sensitivity.Analysis
-	inputs []sensitivity.Input
-	as     int // the first stage of the same canonical text: the two are one release
-	ask    measure.Ask
-	priced *measure.Plan         // nil: not yet
-	ways   *ways                 // of joined rows whose bound is taken when it is asked (settled); nil: an is the one
-	rival  *sensitivity.Analysis // the other one, once it is settled; nil: there is none
-	again  bool                  // asked anew, though it could be topped up
-	kept   *release.Release      // computed from another question's, and keeps the target; keptOf is that one's reservation
-	keptOf int64
-	gaps   []sqlgen.Gap // of whatever may be printed for it
+	an      *sensitivity.Analysis
+	inputs  []sensitivity.Input
+	as      int // the first stage of the same canonical text: the two are one release
+	request price.Request
+	priced  *price.Quote          // nil: not yet
+	ways    *boundingMethods      // of joined rows whose bound is taken when it is asked (settled); nil: an is the one
+	rival   *sensitivity.Analysis // the other one, once it is settled; nil: there is none
+	again   bool                  // asked anew, though it could be topped up
+	kept    *release.Release      // computed from another question's, and keeps the target; keptOf is that one's reservation
+	keptOf  int64
+	gaps    []sqlgen.Gap // of whatever may be printed for it
 }
 
 // price is the stage's plan: the one by which its bounding was decided, where that took one.
-func (st *stage) price() (mp *measure.Plan, err error) {
+func (st *stage) price() (mp *price.Quote, err error) {
 	if st.priced == nil {
-		st.priced, err = measure.New(st.an, st.ask)
-		err = measure.Cheapest(st.an, st.ask, err)
+		st.priced, err = price.New(st.an, st.request)
+		err = price.Cheapest(st.an, st.request, err)
 	}
 	return st.priced, err
 }
 
-// costs: public groups without a measure are known.
-func (st *stage) costs() bool { return costs(st.an) }
+// isCharged: public groups without a measure are known.
+func (st *stage) isCharged() bool { return isCharged(st.an) }
 
-func costs(a *sensitivity.Analysis) bool { return len(a.Measures) > 0 || !a.Groups.Public }
+func isCharged(a *sensitivity.Analysis) bool { return len(a.Measures) > 0 || !a.Groups.Public }
 
 // analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
 func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
 	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
 	for i := range out {
-		ask := s.asks().Of(len(program.Stages))
+		ask := s.request().PerStage(len(program.Stages))
 		st, err := s.bound(ctx, ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) })
 		if err != nil {
 			return nil, err
 		}
-		st.as, st.inputs, st.ask = i, program.Stages[i].Inputs, ask
+		st.as, st.inputs, st.request = i, program.Stages[i].Inputs, ask
 		if st.gaps, err = s.printable(st.an); err != nil {
 			return nil, err
 		}
@@ -70,14 +70,14 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 		}
 		if first, ok := texts[text]; ok && len(st.inputs) == 0 {
 			st.as = first
-		} else if texts[text] = i; st.costs() {
+		} else if texts[text] = i; st.isCharged() {
 			paid++
 		}
 		out[i] = st
 	}
 	if paid > 0 && paid != len(out) {
 		for _, st := range out {
-			st.ask, st.priced = s.asks().Of(paid), nil
+			st.request, st.priced = s.request().PerStage(paid), nil
 		}
 	}
 	return out, nil
@@ -95,7 +95,7 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 	if err := s.storable(a); err != nil {
 		return nil, err
 	}
-	if !costs(a) { // nothing of it is read
+	if !isCharged(a) { // nothing of it is read
 		return nil, nil
 	}
 	print := func(st *sqlgen.Statement, err error) error {
@@ -107,13 +107,13 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 	if err := print(sqlgen.Private(a, s.engine.dialect, 0)); err != nil {
 		return nil, err
 	}
-	if a.Smoothed() {
+	if a.IsSmoothed() {
 		if err := print(sqlgen.Frequencies(a, s.engine.dialect, 0)); err != nil {
 			return nil, err
 		}
 	}
 	for i, m := range a.Measures {
-		if !m.Apart() {
+		if !m.NeedsOwnScan() {
 			continue
 		}
 		if err := print(apart(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0)); err != nil {
@@ -124,10 +124,10 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 	for i, c := range a.Choices {
 		clips[i] = c.Edges[len(c.Edges)-1]
 	}
-	if a.LosesAny() {
+	if a.CanAnyBeClipped() {
 		units := make([]uint64, len(a.Measures))
 		for i := range units {
-			if a.Loses(i) {
+			if a.CanBeClipped(i) {
 				units[i] = 1
 			}
 		}
@@ -162,13 +162,13 @@ func (s *Session) storable(a *sensitivity.Analysis) error {
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
 // computed by the database.
-func (s *Session) finishable(program *sensitivity.Program, shown *shown) (map[plan.Rel]*sqlgen.Statement, *elsewhere, error) {
+func (s *Session) finishable(program *sensitivity.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
 			return nil, nil, ownTableJoined(sc.Pos)
 		}
 	}
-	var by *elsewhere
+	var by *backendFinishing
 	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
 	computed := []sensitivity.Computed{program.Answer}
 	for _, st := range program.Stages {
@@ -319,11 +319,11 @@ func hasPublicGroups(a *sensitivity.Analysis, r *release.Release) bool {
 }
 
 // total is what several plans cost together.
-func total(plans []*measure.Plan) *measure.Plan {
+func total(plans []*price.Quote) *price.Quote {
 	if len(plans) == 1 {
 		return plans[0]
 	}
-	sum := &measure.Plan{}
+	sum := &price.Quote{}
 	for i, mp := range plans {
 		if i == 0 {
 			sum.Loss, sum.Mechanism = mp.Loss, mp.Mechanism
@@ -342,4 +342,4 @@ func total(plans []*measure.Plan) *measure.Plan {
 }
 
 // bothNoises is the mechanism of a statement whose stages have several.
-const bothNoises measure.Mechanism = "Gaussian and Laplace"
+const bothNoises price.Mechanism = "Gaussian and Laplace"

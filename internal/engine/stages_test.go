@@ -52,8 +52,8 @@ func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
 func releaseAll(t testing.TB, r *run) error {
 	t.Helper()
 	for _, st := range r.stages {
-		a := &asked{stage: st}
-		r.asked = append(r.asked, a)
+		a := &stageRun{stage: st}
+		r.stageRuns = append(r.stageRuns, a)
 		if err := r.inputs(context.Background(), a); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func releaseAll(t testing.TB, r *run) error {
 }
 
 // with is a stage's analysis with the rows that it reads.
-func with(a *asked) *sensitivity.Analysis {
+func with(a *stageRun) *sensitivity.Analysis {
 	an := *a.an
 	an.Given, an.Args = a.given, a.args
 	return &an
@@ -94,7 +94,7 @@ func TestStageNeighbours(t *testing.T) {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			for _, a := range r.asked {
+			for _, a := range r.stageRuns {
 				st, err := sqlgen.Private(with(a), s.engine.dialect, 42)
 				if err != nil {
 					t.Fatal(err)
@@ -232,7 +232,7 @@ func TestStagesCharge(t *testing.T) {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
 		b, err := s.engine.ledger.Balance(s.payer())
-		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter().Price(0.5)*(1+1e-9) {
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter().RenyiLimit(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
 		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
@@ -263,7 +263,7 @@ func TestStagesCharge(t *testing.T) {
 		t.Errorf("%v is not %v", again.Rows, one.Rows)
 	}
 	ask(t, s, "select count(*) from encounters")
-	if all, f := charges(t, s.engine), s.engine.filter(); len(all) != 3 || all[2].Loss.Renyi > (f.Price(0.5)-f.Price(0.25))*(1+1e-9) {
+	if all, f := charges(t, s.engine), s.engine.filter(); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
 		t.Errorf("the top-up is %+v", all)
 	}
 }

@@ -51,32 +51,32 @@ func (s *Session) Close() {}
 
 // Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent.
 type Prepared struct {
-	session   *Session
-	stmt      *pgsyntax.Select
-	text      string            // as it was sent, for the ledger
-	explain   *pgsyntax.Explain // set for EXPLAIN
-	params    []sqltype.OID
-	query     *plan.Query
-	under     settings // the settings of the analysis
-	filter    *budget.Filter
-	values    sqltype.Settings
-	world     *world                // and its policy
-	an        *sensitivity.Analysis // of the first stage; of a public statement, that it is one
-	program   *sensitivity.Program
-	stages    []*stage
-	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	told      bool                           // the plan follows from values of parameters: it is analysed again with them
-	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
-	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
-	predicts  bool                           // it uses models: who may, and what they say, is looked up again at each run
-	model     modelStatement                 // set for statements about DP models, of which nothing below is
-	nameless  bool                           // its errors are told by those who ask for it, by other names
-	shown     *shown                         // how its values are shown; nil: as they are
-	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
-	empties   *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
-	refused   error                          // what else is refused then, once they are there
-	at        time.Time                      // when it was analysed
-	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
+	session         *Session
+	stmt            *pgsyntax.Select
+	text            string            // as it was sent, for the ledger
+	explain         *pgsyntax.Explain // set for EXPLAIN
+	params          []sqltype.OID
+	query           *plan.Query
+	under           settings // the settings of the analysis
+	filter          *budget.Filter
+	values          sqltype.Settings
+	world           *world                // and its policy
+	an              *sensitivity.Analysis // of the first stage; of a public statement, that it is one
+	program         *sensitivity.Program
+	stages          []*stage
+	public          map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	dependsOnParams bool                           // the plan follows from values of parameters: it is analysed again with them
+	inBackend       *backendFinishing              // set where its answer is computed by the database, from given rows
+	meta            *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
+	predicts        bool                           // it uses models: who may, and what they say, is looked up again at each run
+	model           modelStatement                 // set for statements about DP models, of which nothing below is
+	nameless        bool                           // its errors are told by those who ask for it, by other names
+	shown           *displayed                     // how its values are shown; nil: as they are
+	read            func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
+	empties         *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
+	refused         error                          // what else is refused then, once they are there
+	at              time.Time                      // when it was analysed
+	preview         string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one, or checks a statement about DP models. It touches no private data and spends nothing.
@@ -139,7 +139,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		p.analyzeFree(q, "")
 		return nil
 	}
-	if q, p.told, err = q.WithValues(args, eval.ScalarValue); err != nil {
+	if q, p.dependsOnParams, err = q.WithValues(args, eval.ScalarValue); err != nil {
 		return err
 	}
 	p.empties, p.refused = mayBeEmpty(q), nil
@@ -167,7 +167,7 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 	s := p.session
 	program, shown := s.showing(ctx, q, program)
 	q = program.Query
-	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*elsewhere)(nil)
+	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*backendFinishing)(nil)
 	if program.Class == sensitivity.Private {
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 	}
 	p.preview, p.shown = "", shown
 	p.at = time.Now()
-	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
+	p.query, p.program, p.stages, p.public, p.inBackend, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	old := p.readsPublic() && time.Since(p.at) > publicTTL
+	old := p.hasPublicInputs() && time.Since(p.at) > publicTTL
 	if old || p.query.Clock || p.predicts || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, public tables may have changed, a SET, a reload or another window came between Parse and Execute
 		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
@@ -238,7 +238,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := short(p.query, args); err != nil {
 		return nil, err
 	}
-	if p.told || p.refused != nil { // what was in the way may be gone
+	if p.dependsOnParams || p.refused != nil { // what was in the way may be gone
 		if err := p.analyze(ctx, args); err != nil {
 			return nil, err
 		}
@@ -254,8 +254,8 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	return p.answer(ctx, args)
 }
 
-// readsPublic says that groups or bounds follow from public tables, which were read when it was analysed.
-func (p *Prepared) readsPublic() bool {
+// hasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
+func (p *Prepared) hasPublicInputs() bool {
 	return slices.ContainsFunc(p.stages, func(st *stage) bool {
 		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
 	})
@@ -273,7 +273,7 @@ func (p *Prepared) answer(ctx context.Context, args []sqltype.Value) (*Answer, e
 	case p.preview != "":
 		return p.runPreview(ctx, args)
 	case p.an.Class == sensitivity.Private:
-		return p.runAtOrder(ctx, args)
+		return p.retryOnOrderChange(ctx, args)
 	}
 	rows, err := p.session.runPublic(ctx, p.query, args)
 	if err != nil {
@@ -327,9 +327,9 @@ func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []s
 	return use(rows)
 }
 
-// asks is what the session's settings ask for.
-func (s *Session) asks() measure.Ask {
-	return measure.Ask{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+// request is what the session's settings ask for.
+func (s *Session) request() price.Request {
+	return price.Request{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
 		Population: int64(min(s.world.policy.Units(), 1<<40)), Kinds: s.world.policy.EachUnits(), Most: s.analyst.MaxQueryEpsilon}
 }
 

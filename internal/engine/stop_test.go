@@ -104,7 +104,7 @@ func TestUnnotedFailuresStop(t *testing.T) {
 	e.ledger = notNoting{real}
 	failTimes(t, e, ledger.MaxFailures)
 	e.ledger = real
-	if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.Stopped("ann") {
+	if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
 		t.Errorf("%v", err)
 	}
 	if err := e.Unfreeze(context.Background(), "ann", "owner"); err != nil {

@@ -114,8 +114,8 @@ func (p *Prepared) spooling(st *stage) spool.Limits {
 }
 
 // spool writes a release of many groups to disk, and gives what its commit names; nil where memory holds it.
-func (r *run) spool(a *asked) (*ledger.Spool, error) {
-	if !a.release.Many() {
+func (r *run) spool(a *stageRun) (*ledger.Spool, error) {
+	if !a.release.IsOnDisk() {
 		return nil, nil
 	}
 	to, err := r.session.engine.ledger.NewSpool(a.id, a.key)
@@ -130,7 +130,7 @@ func (r *run) spool(a *asked) (*ledger.Spool, error) {
 
 // closeReleases gives the disk of all releases free.
 func (r *run) closeReleases() {
-	for _, a := range r.asked {
+	for _, a := range r.stageRuns {
 		if err := a.release.Close(); err != nil {
 			r.session.engine.log.Error("a spool was not closed", logged(err)...)
 		}
@@ -140,9 +140,9 @@ func (r *run) closeReleases() {
 // answer computes the rows of the answer, or as many of them as are asked for, with the first at once: what fails in it fails before any is shown.
 func (r *run) answer(ctx context.Context) (*Answer, error) {
 	a := &Answer{Tag: "SELECT"}
-	if r.elsewhere != nil {
+	if r.inBackend != nil {
 		var err error
-		a.Rows, err = r.finishElsewhere(ctx)
+		a.Rows, err = r.finishInBackend(ctx)
 		return a, err
 	}
 	at := &relay{ctx}
@@ -201,7 +201,7 @@ func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
 var errLargeRelease = errors.New("a release is over limits.release_bytes, or over what a ledger stores beside its records")
 
 // encoded is a release as it is committed.
-func (r *run) encoded(a *asked) (out ledger.Release, err error) {
+func (r *run) encoded(a *stageRun) (out ledger.Release, err error) {
 	out.Key, out.Family = a.key, r.related(a)
 	a.release.Data = r.data()
 	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
@@ -214,7 +214,7 @@ func (r *run) encoded(a *asked) (out ledger.Release, err error) {
 	return out, err
 }
 
-// many says whether some release is on disk.
-func (r *run) many() bool {
-	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil && a.release.Many() })
+// hasReleaseOnDisk says whether some release is on disk.
+func (r *run) hasReleaseOnDisk() bool {
+	return slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.release != nil && a.release.IsOnDisk() })
 }

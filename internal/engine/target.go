@@ -62,8 +62,8 @@ func parseSize(name, v string) (uint64, error) {
 	return n, nil
 }
 
-// aimed are the statement's target and the size that its asker expects: of the session, or of EXPLAIN's own options.
-func (p *Prepared) aimed() (t target, size uint64, err error) {
+// targetAndSize are the statement's target and the size that its asker expects: of the session, or of EXPLAIN's own options.
+func (p *Prepared) targetAndSize() (t target, size uint64, err error) {
 	t, size = p.session.now.target, p.session.now.size
 	if p.explain != nil {
 		if v, ok := p.explain.Options["target_error"]; ok {
@@ -78,15 +78,15 @@ func (p *Prepared) aimed() (t target, size uint64, err error) {
 	return t, size, err
 }
 
-// aim is a statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
+// solveForTargetError is a statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
 // target.
 //
 // Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and values of releases that this analyst may be given (Ledger.Lookup, relatives); nothing
 // else is read. So they are post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever: each stage at the whole loss of its own price.
-func (p *Prepared) aim(ctx context.Context, stages []*stage, args []sqltype.Value) (out []*stage, words []string, err error) {
+func (p *Prepared) solveForTargetError(ctx context.Context, stages []*stage, args []sqltype.Value) (out []*stage, words []string, err error) {
 	out, words = slices.Clone(stages), make([]string, len(stages))
-	t, size, err := p.aimed()
-	if err != nil || t.most == 0 || !slices.ContainsFunc(stages, (*stage).costs) {
+	t, size, err := p.targetAndSize()
+	if err != nil || t.most == 0 || !slices.ContainsFunc(stages, (*stage).isCharged) {
 		return out, words, err
 	}
 	if p.under.fresh {
@@ -96,28 +96,28 @@ func (p *Prepared) aim(ctx context.Context, stages []*stage, args []sqltype.Valu
 	sum, most := 0.0, p.session.analyst.MaxQueryEpsilon
 	for i, st := range stages {
 		switch {
-		case !st.costs():
+		case !st.isCharged():
 		case st.as != i:
 			out[i], words[i] = out[st.as], words[st.as]
 		default:
 			var price float64
-			if out[i], price, words[i], err = p.aimStage(ctx, stages, i, t, size, args); err != nil {
+			if out[i], price, words[i], err = p.solveStage(ctx, stages, i, t, size, args); err != nil {
 				return nil, nil, err
 			}
 			sum += price
 		}
 	}
 	if sum > most*(1+1e-9) {
-		return nil, nil, sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, number(threeUp(sum)), most).
+		return nil, nil, sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, number(roundUp3(sum)), most).
 			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_epsilon.")
 	}
 	return out, words, nil
 }
 
-// aimStage is stage i at its least price, and that; 0 where a release keeps the target.
-func (p *Prepared) aimStage(ctx context.Context, stages []*stage, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
+// solveStage is stage i at its least price, and that; 0 where a release keeps the target.
+func (p *Prepared) solveStage(ctx context.Context, stages []*stage, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
 	st := stages[i]
-	if st.an.Trees() {
+	if st.an.HasTrees() {
 		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
 			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.epsilon how many rows in rank a statistic errs by.")
 	}
@@ -132,26 +132,26 @@ func (p *Prepared) aimStage(ctx context.Context, stages []*stage, i int, t targe
 	}
 	out, from := *st, w.from
 	if w.kept {
-		out.priced, out.ask.Epsilon, out.kept, out.keptOf = nil, w.price, w.kin, w.of
+		out.priced, out.request.Epsilon, out.kept, out.keptOf = nil, w.price, w.reused, w.of
 		return &out, 0, fmt.Sprintf("a 95%% error of at most %s: kept by %s", t, from), nil
 	}
-	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
+	if out.request.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err
 	}
 	if out.priced, out.again = nil, w.fresh; w.fresh {
 		from += "; asked anew, since measuring again does not tell more exactly what bounds took away"
 	}
-	if little, err := w.little(out.ask.Epsilon); err != nil || little {
+	if little, err := w.hasNoisyChoices(out.request.Epsilon); err != nil || little {
 		if err != nil {
 			return nil, 0, "", err
 		}
-		if out.ask.Epsilon, err = p.leastPrice(st, t, &widths{within: w.anew}); err != nil {
+		if out.request.Epsilon, err = p.leastPrice(st, t, &widths{within: w.freshWithin}); err != nil {
 			return nil, 0, "", err
 		}
 		out.again = true
 		from += "; asked anew, since bounds and groups that were chosen at so small a price are poor ones: the error is that of the same bounds"
 	}
-	return &out, out.ask.Epsilon, fmt.Sprintf("a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
+	return &out, out.request.Epsilon, fmt.Sprintf("a 95%% error of at most %s: price %s, %s", t, number(out.request.Epsilon), from), nil
 }
 
 // namedOf are the output columns that are aggregates of stage i, or of another that is the same release.
@@ -190,7 +190,7 @@ func narrowed(low, high, ratio float64, is func(price float64) (bool, error)) (b
 
 // leastPrice searches the prices that this analyst may ask for, to three digits.
 func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
-	low, high := st.ask.Least, p.session.analyst.MaxQueryEpsilon
+	low, high := st.request.Least, p.session.analyst.MaxQueryEpsilon
 	if ok, err := w.within(low); err != nil || ok {
 		return low, err
 	}
@@ -200,7 +200,7 @@ func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	}
 	if ok {
 		_, found, err := narrowed(low, high, 1.004, w.within)
-		return min(high, threeUp(found)), err
+		return min(high, roundUp3(found)), err
 	}
 	no := sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a larger price than this analyst may ask for, which is %g", t, high)
 	const most = 1000
@@ -214,11 +214,11 @@ func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_epsilon.", number(threeUp(found)))
+	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_epsilon.", number(roundUp3(found)))
 }
 
-// threeUp is x with three digits, rounded up.
-func threeUp(x float64) float64 {
+// roundUp3 is x with three digits, rounded up.
+func roundUp3(x float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
 	up, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Ceil(x/unit-1e-9)*unit), 64)
 	if err != nil || up < x {
@@ -230,24 +230,24 @@ func threeUp(x float64) float64 {
 // widths tells, for each price, whether the errors are small enough.
 type widths struct {
 	kept   bool             // by what there is: nothing is charged
-	kin    *release.Release // that this is computed from another question's release
+	reused *release.Release // that this is computed from another question's release
 	of     int64            // its reservation
 	price  float64          // of what is kept
 	within func(epsilon float64) (bool, error)
 	from   string // the size that they go by
 
-	release *release.Release // nil: they go by none
-	fresh   bool             // there is one of the statement's own, which is not topped up
-	plan    func(epsilon float64) (*measure.Plan, error)
-	anew    func(epsilon float64) (bool, error) // within, of a new release with the same bounds
+	release     *release.Release // nil: they go by none
+	fresh       bool             // there is one of the statement's own, which is not topped up
+	plan        func(epsilon float64) (*price.Quote, error)
+	freshWithin func(epsilon float64) (bool, error) // within, of a new release with the same bounds
 }
 
-// poorly is how much smaller than at a new price noise of choices is for which they are made again.
-const poorly = 10
+// noisyChoiceRatio is how much smaller than at a new price noise of choices is for which they are made again.
+const noisyChoiceRatio = 10
 
-// little says that bounds or groups were chosen with so much more noise than at this price that measuring again at them is not what was asked for: a top-up keeps them. It costs at most a ninth more.
-func (w *widths) little(epsilon float64) (bool, error) {
-	if w.release == nil || len(w.release.Plan.Choices)+len(w.release.Plan.Selections) == 0 || epsilon < poorly*w.release.Plan.Price {
+// hasNoisyChoices says that bounds or groups were chosen with so much more noise than at this price that measuring again at them is not what was asked for: a top-up keeps them. It costs at most a ninth more.
+func (w *widths) hasNoisyChoices(epsilon float64) (bool, error) {
+	if w.release == nil || len(w.release.Plan.Choices)+len(w.release.Plan.Selections) == 0 || epsilon < noisyChoiceRatio*w.release.Plan.Price {
 		return false, nil
 	}
 	mp, err := w.plan(epsilon)
@@ -255,12 +255,12 @@ func (w *widths) little(epsilon float64) (bool, error) {
 		return false, err
 	}
 	for i, c := range w.release.Plan.Choices {
-		if measure.ChoiceScale(c) >= poorly*measure.ChoiceScale(mp.Choices[i]) {
+		if price.ChoiceScale(c) >= noisyChoiceRatio*price.ChoiceScale(mp.Choices[i]) {
 			return true, nil
 		}
 	}
 	for i, sel := range w.release.Plan.Selections {
-		if sel.Scale.Float() >= poorly*mp.Selections[i].Scale.Float() {
+		if sel.Scale.Float() >= noisyChoiceRatio*mp.Selections[i].Scale.Float() {
 			return true, nil
 		}
 	}
@@ -275,14 +275,14 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	}
 	from := "as dpsql.expected_size says"
 	rows := float64(size)
-	if size == 0 && p.world.policy.Population.MostOf(st.an.Units()) > 0 && st.an.Groups.Public && !filtered(st.an) {
+	if size == 0 && p.world.policy.Population.MostOf(st.an.Units()) > 0 && st.an.Groups.Public && !isFiltered(st.an) {
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
 	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
-	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an, st.an.Formulas[n.formula]) })
+	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.isSizeDependent(st.an, st.an.Formulas[n.formula]) })
 	if len(st.an.Choices) > 0 { // first of all: no size makes bounds known
 		hint := once
-		if ofRowsAlone(st.an) && p.under.clip == 0 && !slices.ContainsFunc(named, func(n namedAggregate) bool {
+		if isRowCountOnly(st.an) && p.under.clip == 0 && !slices.ContainsFunc(named, func(n namedAggregate) bool {
 			return t.relative && !(math.Abs(valueAt(st.an, st.an.Formulas[n.formula], 1)) > 0)
 		}) {
 			if hint += " Or SET dpsql.clip to the number of rows of a person that shall count"; rows == 0 && sized {
@@ -298,7 +298,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	}
 	for _, n := range named {
 		f := st.an.Formulas[n.formula]
-		if f.Kind == sensitivity.IsAvg && ofDistinct(st.an, f) {
+		if f.Kind == sensitivity.IsAvg && isDistinctCount(st.an, f) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.name, t).
 				WithHint(once)
 		}
@@ -314,14 +314,14 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	return &widths{within: p.widthsAt(st, t, rows, named), from: from}, nil
 }
 
-// ofRowsAlone: all that is chosen is how many rows of a person count, which dpsql.clip would say: not what values add up to without a range, how many groups, how long vectors are, how often joined values occur, or what passes between two people.
-func ofRowsAlone(a *sensitivity.Analysis) bool {
+// isRowCountOnly: all that is chosen is how many rows of a person count, which dpsql.clip would say: not what values add up to without a range, how many groups, how long vectors are, how often joined values occur, or what passes between two people.
+func isRowCountOnly(a *sensitivity.Analysis) bool {
 	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && a.Limit.Norm == 0 &&
-		!slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound != nil && m.BoundsSum() && !m.Declared })
+		!slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound != nil && m.IsSumBounded() && !m.Declared })
 }
 
-// filtered: some rows are left out, so the population tells nothing of how many are kept.
-func filtered(a *sensitivity.Analysis) bool {
+// isFiltered: some rows are left out, so the population tells nothing of how many are kept.
+func isFiltered(a *sensitivity.Analysis) bool {
 	for _, m := range a.Measures {
 		if m.Filter != nil {
 			return true
@@ -334,14 +334,14 @@ func filtered(a *sensitivity.Analysis) bool {
 	})
 }
 
-// ofDistinct: an aggregate of distinct values, of which the number of rows does not tell how many there are.
-func ofDistinct(a *sensitivity.Analysis, f sensitivity.Formula) bool {
-	return slices.ContainsFunc([]int{f.Count, f.Sum}, func(m int) bool { return m >= 0 && a.Measures[m].Apart() })
+// isDistinctCount: an aggregate of distinct values, of which the number of rows does not tell how many there are.
+func isDistinctCount(a *sensitivity.Analysis, f sensitivity.Formula) bool {
+	return slices.ContainsFunc([]int{f.Count, f.Sum}, func(m int) bool { return m >= 0 && a.Measures[m].NeedsOwnScan() })
 }
 
 // valueAt is an aggregate's value in a group of so many rows, each in the middle of its range; NaN of others than counts, sums and averages of them.
 func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float64 {
-	if ofDistinct(a, f) {
+	if isDistinctCount(a, f) {
 		return math.NaN()
 	}
 	middle := func() float64 {
@@ -365,9 +365,9 @@ func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float
 // widthsAt are those of a plan at a price, for groups of so many rows.
 func (p *Prepared) widthsAt(st *stage, t target, rows float64, named []namedAggregate) func(float64) (bool, error) {
 	return func(epsilon float64) (bool, error) {
-		ask := st.ask
+		ask := st.request
 		ask.Epsilon = epsilon
-		mp, err := measure.New(st.an, ask)
+		mp, err := price.New(st.an, ask)
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
 			return false, nil
 		}

@@ -19,11 +19,11 @@ func TestTargetJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := p.stages[0]
-	edgeAt := func(epsilon float64, often uint64) (*measure.Plan, int) {
+	edgeAt := func(epsilon float64, often uint64) (*price.Quote, int) {
 		t.Helper()
-		ask := st.ask
+		ask := st.request
 		ask.Epsilon = epsilon
-		mp, err := measure.New(st.an, ask)
+		mp, err := price.New(st.an, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestTargetJoined(t *testing.T) {
 	for _, often := range []uint64{3, 300, 30_000, 3_000_000} {
 		for _, was := range []float64{0.05, 0.5, 2} {
 			mp, at := edgeAt(was, often)
-			by := &release.Release{Plan: mp, Chosen: measure.Chosen{at}}
+			by := &release.Release{Plan: mp, Chosen: price.Chosen{at}}
 			for _, times := range []float64{0.2, 1, 3, 10} {
 				now, want := edgeAt(was*times, often)
 				got, err := boundsOf(t.Context(), st.an, by)(now)
@@ -70,7 +70,7 @@ func TestTargetJoined(t *testing.T) {
 	if p, err = prepare(s, sql); err != nil {
 		t.Fatal(err)
 	}
-	aimed, _, err := p.aim(t.Context(), p.stages, nil)
+	aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

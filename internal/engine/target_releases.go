@@ -40,7 +40,7 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 			return nil, err
 		}
 		if ownSize = size; size != nil {
-			price := own.Spent().Price
+			price := own.LastQuote().Price
 			if ok, err := keeps(ctx, st.an, t, own, named, size); err != nil {
 				return nil, err
 			} else if ok {
@@ -73,9 +73,9 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 		if err != nil {
 			return nil, err
 		}
-		price := one.release.Spent().Price
+		price := one.release.LastQuote().Price
 		if ok {
-			return &widths{kept: true, kin: one.release, of: one.of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", number(price))}, nil
+			return &widths{kept: true, reused: one.release, of: one.of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", number(price))}, nil
 		}
 		if tells == nil {
 			tells, kinSize = one, size
@@ -83,10 +83,10 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 	}
 	switch {
 	case ownSize != nil:
-		from := fmt.Sprintf("as large as the release made at price %s says its largest group is", number(own.Spent().Price))
+		from := fmt.Sprintf("as large as the release made at price %s says its largest group is", number(own.LastQuote().Price))
 		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), nil
 	case tells != nil:
-		from := fmt.Sprintf("as large as a release of another question, made at price %s, says its largest group is", number(tells.release.Spent().Price))
+		from := fmt.Sprintf("as large as a release of another question, made at price %s, says its largest group is", number(tells.release.LastQuote().Price))
 		return p.widthsBy(ctx, st, t, own, tells.release, named, kinSize, from), nil
 	}
 	return nil, silent
@@ -95,7 +95,7 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 // widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.
 func (p *Prepared) widthsOfEither(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*stage, *widths, error) {
 	w, err := p.widths(ctx, st, t, size, named, args)
-	other := st.other()
+	other := st.rivalStage()
 	if other == nil || err == nil && w.kept || err != nil && sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
 		return st, w, err
 	}
@@ -130,9 +130,9 @@ func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Val
 	return r, nil
 }
 
-// sized: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.
-func (t target) sized(a *sensitivity.Analysis, f sensitivity.Formula) bool {
-	return t.relative || slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && a.Loses(at) }) || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
+// isSizeDependent: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.
+func (t target) isSizeDependent(a *sensitivity.Analysis, f sensitivity.Formula) bool {
+	return t.relative || slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && a.CanBeClipped(at) }) || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
 }
 
 // sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
@@ -144,7 +144,7 @@ func (p *Prepared) sizes(ctx context.Context, st *stage, t target, r *release.Re
 	groups := make([]*release.Group, len(named))
 	for i, n := range named {
 		f := st.an.Formulas[n.formula]
-		if !t.sized(st.an, f) {
+		if !t.isSizeDependent(st.an, f) {
 			continue
 		}
 		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
@@ -198,23 +198,23 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
-	fresh, least := own != nil && st.an.LosesAny(), 0.0
+	fresh, least := own != nil && st.an.CanAnyBeClipped(), 0.0
 	if fresh {
-		least = own.Spent().Price
+		least = own.LastQuote().Price
 	}
-	if p.anew(st.an, own) || fresh {
+	if p.needsFreshRelease(st.an, own) || fresh {
 		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
 	}
 	chosen := boundsOf(ctx, st.an, by)
 	w := &widths{from: from, release: own, fresh: fresh}
-	w.plan = func(epsilon float64) (*measure.Plan, error) {
-		ask := st.ask
+	w.plan = func(epsilon float64) (*price.Quote, error) {
+		ask := st.request
 		ask.Epsilon = epsilon
-		return measure.New(st.an, ask)
+		return price.New(st.an, ask)
 	}
-	w.anew = func(epsilon float64) (bool, error) {
-		ask := st.ask
-		if ask.Epsilon = epsilon; fresh && !ask.WorthTopUp(least) { // at this price what is stored would answer
+	w.freshWithin = func(epsilon float64) (bool, error) {
+		ask := st.request
+		if ask.Epsilon = epsilon; fresh && !ask.IsWorthTopUp(least) { // at this price what is stored would answer
 			return false, nil
 		}
 		mp, err := w.plan(epsilon)
@@ -239,14 +239,14 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 		ok := t.within(func(*release.Group) *finish.Errors { return e }, named, size)
 		return ok, ctx.Err()
 	}
-	if w.within = w.anew; own == nil {
+	if w.within = w.freshWithin; own == nil {
 		return w
 	}
 	w.within = func(epsilon float64) (bool, error) {
 		at := own
-		ask := st.ask
+		ask := st.request
 		ask.Epsilon = epsilon
-		top, err := measure.TopUp(st.an, own.Run, own.Spent().Price, ask)
+		top, err := price.TopUp(st.an, own.Run, own.LastQuote().Price, ask)
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
 			top, err = nil, nil
 		}
@@ -273,21 +273,21 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 }
 
 // boundsOf are the bounds that a new release is expected to have, by its plan: those of an earlier one; where these follow the price, what is expected of the values that are as frequent as that one tells.
-func boundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release) func(*measure.Plan) (measure.Chosen, error) {
-	if !a.Smoothed() {
-		return func(*measure.Plan) (measure.Chosen, error) { return by.Chosen, nil }
+func boundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release) func(*price.Quote) (price.Chosen, error) {
+	if !a.IsSmoothed() {
+		return func(*price.Quote) (price.Chosen, error) { return by.Chosen, nil }
 	}
 	var often []uint64
-	return func(mp *measure.Plan) (measure.Chosen, error) {
+	return func(mp *price.Quote) (price.Chosen, error) {
 		if often == nil {
 			e := earlier{Scale: release.Scale{Event: by.Plan.Scale.Event, Edge: by.Chosen[0]}}
 			var err error
-			if often, err = e.often(ctx, a.Joined.Formula, a.Choices[0].Edges); err != nil {
+			if often, err = e.frequencies(ctx, a.Joined.Formula, a.Choices[0].Edges); err != nil {
 				return nil, err
 			}
 		}
 		at, err := expectedEdge(ctx, a, mp, often)
-		return measure.Chosen{min(at+1, int(mp.Among(a.Choices[0]))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
+		return price.Chosen{min(at+1, int(mp.CandidateCount(a.Choices[0]))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
 	}
 }
 

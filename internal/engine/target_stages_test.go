@@ -37,7 +37,7 @@ func TestTargetStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), p.stages, nil)
+		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
@@ -52,12 +52,12 @@ func TestTargetStages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			price := aimed[i].ask.Epsilon
+			price := aimed[i].request.Epsilon
 			sum += price
 			if ok, err := w.within(price); !ok || err != nil {
 				t.Errorf("%s: stage %d: price %g does not give the target: %v", c.sql, i, price, err)
 			}
-			if ok, err := w.within(0.95 * price); (ok || err != nil) && price > st.ask.Least {
+			if ok, err := w.within(0.95 * price); (ok || err != nil) && price > st.request.Least {
 				t.Errorf("%s: stage %d: price %g is not the least: %v", c.sql, i, price, err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), p.stages, nil)
+		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +110,8 @@ func TestTargetChoosesAnew(t *testing.T) {
 		all := charges(t, s.engine)
 		last := all[len(all)-1]
 		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.AboveThreshold); return ok })
-		if len(all) != 2 || !chosen || last.Price != aimed[0].ask.Epsilon {
-			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].ask.Epsilon, all)
+		if len(all) != 2 || !chosen || last.Price != aimed[0].request.Epsilon {
+			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].request.Epsilon, all)
 		}
 		own, err := s.engine.filter().Sum(last.Events)
 		if tag := s.engine.filter().Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
@@ -139,7 +139,7 @@ func TestTargetObserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), p.stages, nil)
+		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestTargetObserved(t *testing.T) {
 			if mechanism == "gaussian" && !within {
 				continue
 			}
-			set(t, s, "dpsql.epsilon", fmt.Sprint(part*aimed[0].ask.Epsilon))
+			set(t, s, "dpsql.epsilon", fmt.Sprint(part*aimed[0].request.Epsilon))
 			var drawn [2][]float64
 			for range n {
 				_, a := ask(t, s, sql)

@@ -71,11 +71,11 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			aimed, _, err := p.aim(t.Context(), p.stages, nil)
+			aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			price := aimed[0].ask.Epsilon
+			price := aimed[0].request.Epsilon
 			if ok, err := w.within(price); !ok || err != nil {
 				t.Errorf("price %g does not give the target: %v", price, err)
 			}

@@ -39,8 +39,8 @@ func (e *Engine) textKeys(p *policy.Policy) (keys []*ledger.Key, made bool, err 
 	return []*ledger.Key{k}, made, err
 }
 
-// asked is the statement's text for the ledger, with the values of its parameters behind it.
-func (p *Prepared) asked(args []sqltype.Value) string {
+// statementText is the statement's text for the ledger, with the values of its parameters behind it.
+func (p *Prepared) statementText(args []sqltype.Value) string {
 	b := &strings.Builder{}
 	b.WriteString(p.text)
 	if p.query == nil || b.Len() > ledger.MaxText {

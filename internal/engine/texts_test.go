@@ -40,7 +40,7 @@ func TestQueryColumn(t *testing.T) {
 			t.Errorf("bob sees %q in %s", got, table)
 		}
 	}
-	list, _, err := e.Statements(context.Background(), ledger.AskedFilter{})
+	list, _, err := e.Statements(context.Background(), ledger.StatementFilter{})
 	if err != nil || len(list) != 2 || list[0].Text != anns || !strings.HasPrefix(list[1].Text, bobs) {
 		t.Errorf("the owner sees %+v, %v", list, err)
 	}

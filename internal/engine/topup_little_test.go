@@ -80,7 +80,7 @@ func TestTopUpOfSelections(t *testing.T) {
 		if p.an.Groups.Public || p.an.Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
 			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.an.Groups.Public, p.an.Limit.PerUnit, first.Rows, again.Rows)
 		}
-		for i, ev := range r.Spent().Measures {
+		for i, ev := range r.LastQuote().Measures {
 			before, err := r.Run.Event(i)
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
 		mp := s.last.releases[0].release.Plan
-		widest, narrow := make([]uint64, len(p.an.Choices)), make(measure.Chosen, len(p.an.Choices))
+		widest, narrow := make([]uint64, len(p.an.Choices)), make(price.Chosen, len(p.an.Choices))
 		for i, c := range p.an.Choices {
 			widest[i] = c.Edges[len(c.Edges)-1]
 			narrow[i] = 2
@@ -125,7 +125,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		if other, err := normTotals(p, s.engine.backend, widest, nil); err != nil || reflect.DeepEqual(other.Groups, want.Groups) {
 			t.Fatalf("%s: norms make no difference (%v)", sql, err)
 		}
-		top := &measure.Plan{Price: 2, Mechanism: measure.Gaussian, UnitsFromSelection: -1}
+		top := &price.Quote{Price: 2, Mechanism: price.Gaussian, UnitsFromSelection: -1}
 		for _, ev := range run.Measures { // so quiet that it is not heard beside a release's noise, which it replaces
 			top.Measures = append(top.Measures, dp.Gaussian{Sensitivity: sensitivityOf(t, ev), Scale: dp.Scale{Num: 1, Den: 64}})
 		}
@@ -137,7 +137,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := &asked{stage: p.stages[0], release: old, maker: maker}
+		at := &stageRun{stage: p.stages[0], release: old, releaser: maker}
 		err = running(p).read(ctx, tx, at)
 		r := at.release
 		tx.Close()
@@ -150,7 +150,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		}
 		for key, v := range want.Groups {
 			for i, x := range v[:len(p.an.Measures)] {
-				fine := big.NewInt(int64(max(1, p.an.Measures[i].Fine)))
+				fine := big.NewInt(int64(max(1, p.an.Measures[i].Subdivision)))
 				d := new(big.Int).Sub(x, new(big.Int).Mul(got[key][i], fine))
 				if d.Lsh(d, 1).CmpAbs(fine) > 0 {
 					t.Errorf("%s: measure %d of %s is %s, not %s/%s", sql, i+1, key, got[key][i], x, fine)
@@ -189,7 +189,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 			for _, g := range truth.Groups {
 				old.Groups = append(old.Groups, release.Group{Keys: g.Keys, Values: []*big.Int{big.NewInt(1 << 40)}})
 			}
-			top := &measure.Plan{Price: 2, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: loud.Measures}
+			top := &price.Quote{Price: 2, Mechanism: price.Laplace, UnitsFromSelection: -1, Measures: loud.Measures}
 			if quiet {
 				top.Measures = noise(1, 1<<10)
 			}
@@ -201,7 +201,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := &asked{stage: p.stages[0], release: old, maker: maker}
+			at := &stageRun{stage: p.stages[0], release: old, releaser: maker}
 			err = running(p).read(ctx, tx, at)
 			tx.Close()
 			if err != nil || len(at.release.Groups) != len(truth.Groups) {

@@ -135,12 +135,12 @@ func TestTopUps(t *testing.T) {
 				paid.Pure, paid.Renyi, paid.Delta = paid.Pure+loss.Pure, paid.Renyi+loss.Renyi, paid.Delta+loss.Delta
 				order = step.epsilon
 				const rounding = 1e-9
-				if room := f.Price(order); paid.Renyi > room*(1+rounding) || paid.Pure > order*(1+rounding) && !math.IsInf(loss.Pure, 1) {
+				if room := f.RenyiLimit(order); paid.Renyi > room*(1+rounding) || paid.Pure > order*(1+rounding) && !math.IsInf(loss.Pure, 1) {
 					t.Errorf("at %g: %+v was paid, the tag allows %g and %g", order, paid, order, room)
 				}
 				switch {
 				case math.IsInf(loss.Pure, 1):
-					if i > 0 && loss.Renyi < 0.9*(f.Price(order)-f.Price(order-step.paid)) {
+					if i > 0 && loss.Renyi < 0.9*(f.RenyiLimit(order)-f.RenyiLimit(order-step.paid)) {
 						t.Errorf("at %g: only %+v of the difference is used", order, loss)
 					}
 				case loss.Pure < 0.97*step.paid:
@@ -193,7 +193,7 @@ func TestTopUps(t *testing.T) {
 				if err != nil || !bytes.Equal(again, stored.Payload) {
 					t.Errorf("Encode(Decode(x)) is not x: %v\n%s\n%s", err, stored.Payload, again)
 				}
-				for k, ev := range r.Spent().Measures {
+				for k, ev := range r.LastQuote().Measures {
 					before, err := r.Run.Event(k)
 					if err != nil {
 						t.Fatal(err)
@@ -202,12 +202,12 @@ func TestTopUps(t *testing.T) {
 						t.Errorf("at %g: measure %d is topped up for %+v, its release is for %+v", step.epsilon, k+1, got, want)
 					}
 				}
-				if want := map[int]int{1: 1, 3: 2}[i]; len(r.Tops) != want || r.Spent().Price != step.epsilon || r.Plan.Price != steps[0].epsilon {
-					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.Spent().Price, r.Plan.Price)
+				if want := map[int]int{1: 1, 3: 2}[i]; len(r.Tops) != want || r.LastQuote().Price != step.epsilon || r.Plan.Price != steps[0].epsilon {
+					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.LastQuote().Price, r.Plan.Price)
 				}
 			}
 			b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
-			if err != nil || b.Dataset.Spent.Renyi > f.Price(order)*(1+1e-9) {
+			if err != nil || b.Dataset.Spent.Renyi > f.RenyiLimit(order)*(1+1e-9) {
 				t.Errorf("%+v, %v", b.Dataset.Spent, err)
 			}
 		})

@@ -204,8 +204,8 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 		defer cancel()
 	}
 	var ans *Answer
-	var heard *Heard
-	err := s.atOrder(func(bool) error {
+	var heard *AuditEvent
+	err := s.withOrderRetries(func(bool) error {
 		if s.world != t.world || s.now != t.under || s.values != t.values || *s.filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
 			again, err := s.prepareTrain(ctx, t.node, t.explain)
 			if err != nil {
@@ -220,19 +220,19 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 			ans = &Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err
 		}
-		heard = &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
+		heard = &AuditEvent{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
 		var err error
 		ans, err = t.runOnce(ctx, heard)
 		return err
 	})
 	if heard != nil {
-		s.tell(heard, err)
+		s.observeEnd(heard, err)
 	}
 	return ans, err
 }
 
 // runOnce trains at the order that it was priced at.
-func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
+func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*Answer, error) {
 	s := t.session
 	if err := s.notStopped(); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (t *training) free(ctx context.Context) error {
 //
 // Proof: (1) the whole training is charged durably before a private row is read; (2) rows are read in one snapshot of the schema that the policy was bound to, and confirmed; (3) whatever fails afterwards keeps the charge and has one fixed error, the client's own cancel
 // apart; (3') that noisy gradients diverged is a function of what they release, so it is told; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
-func (t *training) train(ctx context.Context, heard *Heard) error {
+func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	s := t.session
 	done, err := s.turn(ctx)
 	if err != nil {
@@ -295,8 +295,8 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return t.denied(ctx, err)
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
-	s.tellCharged(*heard)
-	open := []*asked{{id: ids[0]}}
+	s.observeCharge(*heard)
+	open := []*stageRun{{id: ids[0]}}
 	started := time.Now()
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
 		err = tx.confirm(ctx) // (2)
@@ -314,7 +314,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
 		return s.resourceFailed(ctx, open, err) // (3)
 	}
-	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Apart: true}); err != nil {
+	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, External: true}); err != nil {
 		return s.ledgerFailed(err)
 	}
 	if renamed { // a function of the names that there are; the model is kept

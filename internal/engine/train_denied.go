@@ -26,13 +26,13 @@ func (t *training) denied(ctx context.Context, err error) error {
 func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	fits := func(epsilon, delta float64) bool {
 		loss, err := t.filter.Loss(dp.Training{Method: t.plan.Method, Epsilon: epsilon, Delta: delta})
-		return err == nil && d.Balance.Admits(loss)
+		return err == nil && d.Balance.CanAdmit(loss)
 	}
 	instead := ""
 	if t.plan.Spec.Noise() > 0 {
 		instead = " instead of noise_multiplier"
 	}
-	switch low, most := t.session.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.plan.Delta)); {
+	switch low, most := t.session.leastEpsilon(), roundDown3(math.Min(d.Left.Delta, t.plan.Delta)); {
 	case d.Balance.Dataset.Ended:
 		return "No epsilon of this training passes now; more budget is the owner's to give."
 	case fits(low, t.plan.Delta):
@@ -44,7 +44,7 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 				high = mid
 			}
 		}
-		if x := threeDown(low); fits(x, t.plan.Delta) {
+		if x := roundDown3(low); fits(x, t.plan.Delta) {
 			low = x
 		}
 		return fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(low), instead)
@@ -53,13 +53,13 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	}
 	// The deltas have ended, or both sums of what comes with one. What the training's parts lose has no delta, and a training by plain epsilons has none either.
 	if t.plan.Composed != nil {
-		if t.under.mechanism == measure.Laplace {
+		if t.under.mechanism == price.Laplace {
 			other := *t
-			if other.under.mechanism = measure.Auto; other.priceBy(d.Balance) == nil && d.Balance.Admits(other.loss) {
+			if other.under.mechanism = price.Auto; other.priceBy(d.Balance) == nil && d.Balance.CanAdmit(other.loss) {
 				return "SET dpsql.mechanism = auto passes now."
 			}
 		}
-		for x, tries := threeDown(t.plan.Epsilon/2), 0; x >= t.session.leastEpsilon() && tries < mostReplanned; x, tries = threeDown(x/2), tries+1 {
+		for x, tries := roundDown3(t.plan.Epsilon/2), 0; x >= t.session.leastEpsilon() && tries < mostReplanned; x, tries = roundDown3(x/2), tries+1 {
 			if t.passes(ctx, d.Balance, func(spec *mlext.Spec) error { spec.Epsilon = x; return nil }) {
 				return fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(x), instead)
 			}
@@ -85,5 +85,5 @@ func (t *training) passes(ctx context.Context, b ledger.Balance, change func(*ml
 	if err != nil {
 		return false
 	}
-	return other.priceBy(b) == nil && b.Admits(other.loss)
+	return other.priceBy(b) == nil && b.CanAdmit(other.loss)
 }

@@ -43,8 +43,8 @@ func (t *training) priceBy(balance ledger.Balance) error {
 		return nil
 	}
 	_, ended := balance.PureEnded()
-	prefers := t.under.mechanism != measure.Laplace && t.filter.PrefersRenyi()
-	fits, otherFits := balance.Admits(parts), balance.Admits(t.loss)
+	prefers := t.under.mechanism != price.Laplace && t.filter.PrefersRenyi()
+	fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
 	smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
 	switch {
 	case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.filter.Order:

@@ -369,7 +369,7 @@ func TestTrainRefused(t *testing.T) {
 func TestTrainCharged(t *testing.T) {
 	heard := &heardLog{}
 	p := clinicPolicyFor(t, backend.DuckDB)
-	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Watch: heard})
+	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
 	if err != nil {
 		t.Fatal(err)
 	}

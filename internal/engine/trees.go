@@ -13,16 +13,16 @@ import (
 )
 
 // readApart reads what a statement of its own tells of each measure that is read apart, in the snapshot of the totals: a scan each.
-func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Analysis, a *asked) error {
+func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Analysis, a *stageRun) error {
 	for i, m := range an.Measures {
-		if !m.Apart() {
+		if !m.NeedsOwnScan() {
 			continue
 		}
-		read := a.maker.ReadDistinct
-		if m.Leafy() {
-			read = a.maker.ReadTree
+		read := a.releaser.ReadDistinct
+		if m.IsTree() {
+			read = a.releaser.ReadTree
 		}
-		st, err := apart(an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
+		st, err := apart(an, r.session.engine.dialect, i, a.releaser.Kept(i), a.seed())
 		if err != nil {
 			return err
 		}
@@ -35,15 +35,15 @@ func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Anal
 
 // apart prints the statement of a measure that is read apart.
 func apart(a *sensitivity.Analysis, d funcs.Dialect, i int, kept sqlgen.Kept, seed int64) (*sqlgen.Statement, error) {
-	if a.Measures[i].Leafy() {
+	if a.Measures[i].IsTree() {
 		return sqlgen.TreeLeaves(a, d, i, kept, seed)
 	}
 	return sqlgen.Distinct(a, d, i, kept, seed)
 }
 
-// noTotals: the groups are public, and nothing is measured or chosen by their totals.
-func noTotals(a *sensitivity.Analysis) bool {
-	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return !m.Apart() })
+// hasNoTotals: the groups are public, and nothing is measured or chosen by their totals.
+func hasNoTotals(a *sensitivity.Analysis) bool {
+	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return !m.NeedsOwnScan() })
 }
 
 // mostNodes bounds what is looked at for order statistics and the most frequent values: each group's leaves, or candidates as often as one of them is picked.

@@ -46,7 +46,7 @@ func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	type leaves = map[neighbour.Leaf]*big.Int
-	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.Leafy() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[leaves] {
+	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.IsTree() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[leaves] {
 		return comparison[leaves]{
 			read: func(b backend.Backend) (leaves, error) {
 				return neighbour.ReadLeaves(context.Background(), uncovered{b}, st)
@@ -76,7 +76,7 @@ func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 			return err
 		}
 	}
-	law, err := measure.LawOf(ev)
+	law, err := price.LawOf(ev)
 	if err != nil {
 		return err
 	}
@@ -192,11 +192,11 @@ func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.V
 
 func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	ctx := context.Background()
-	ask := p.session.asks()
+	ask := p.session.request()
 	pure := *ask.Filter
 	pure.Order = 0
-	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, measure.Laplace, &pure
-	mp, err := measure.New(p.an, ask)
+	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, price.Laplace, &pure
+	mp, err := price.New(p.an, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +213,8 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := run.asked[0]
-	at.maker = maker
+	at := run.stageRuns[0]
+	at.releaser = maker
 	if err := run.read(ctx, tx, at); err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func TestTreeOracle(t *testing.T) {
 		set(t, s, "dpsql.max_groups", "1000")
 		for _, sql := range neighbour.Ordered {
 			p, got := nearlyExact(t, s, sql)
-			if p.an.Picks() {
+			if p.an.HasPicks() {
 				continue
 			}
 			var types []sqltype.Type

@@ -220,8 +220,8 @@ func TestJoinsAreChosen(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
-		if p.an.Smoothed() != c.measured || !strings.Contains(p.an.Joined.Why, c.because) || c.because == "" && p.an.Joined.Why != "" {
-			t.Errorf("%v: measured %t: %s", c, p.an.Smoothed(), p.an.Joined.Why)
+		if p.an.IsSmoothed() != c.measured || !strings.Contains(p.an.Joined.Why, c.because) || c.because == "" && p.an.Joined.Why != "" {
+			t.Errorf("%v: measured %t: %s", c, p.an.IsSmoothed(), p.an.Joined.Why)
 		}
 		if c.because != "" {
 			rows, err := try(s, "EXPLAIN "+days)

@@ -134,7 +134,7 @@ func (r *run) warnings() []string {
 	list := r.releases()
 	for i, a := range list {
 		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a)) { // (2), (3), (5)
-			out = append(out, stageWord(i, list)+l)
+			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
 	return append(out, r.nulls...) // (4)
@@ -174,22 +174,22 @@ func (r *run) noValue(fn plan.AggFunc) {
 }
 
 // noInterval notes a computed value of which nothing can be said.
-func (r *run) noInterval(name string, m mark) {
+func (r *run) noInterval(name string, m displayColumn) {
 	why := "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
 		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"
-	case m.exactly:
+	case m.isExact:
 		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
-func (r *run) hiddenLines(a *asked) []string {
+func (r *run) hiddenLines(a *stageRun) []string {
 	least, shown := r.world.policy.Query.MinPeople, a.release.Len()
 	most, is := hiddenUpTo(a.an, a.release, least)
-	if least > 0 && a.an.People >= 0 && !a.release.Many() {
+	if least > 0 && a.an.People >= 0 && !a.release.IsOnDisk() {
 		for _, g := range a.release.Groups {
 			if g.Values[a.an.People].Cmp(big.NewInt(least)) < 0 {
 				shown--
@@ -216,7 +216,7 @@ func (r *run) hiddenLines(a *asked) []string {
 }
 
 // openLines say of MIN and MAX without a declared range that only their rank is known.
-func (r *run) openLines(a *asked) (lines []string) {
+func (r *run) openLines(a *stageRun) (lines []string) {
 	var e *finish.Errors
 	for i, f := range a.an.Formulas {
 		if !f.IsEnd() || !a.an.Measures[f.Sum].Tree.Open {
@@ -227,13 +227,13 @@ func (r *run) openLines(a *asked) (lines []string) {
 			if e, err = finish.NewErrors(a.an, a.release.Run); err != nil {
 				return nil
 			}
-			e = e.Together(r.together())
+			e = e.Simultaneous(r.simultaneousRows())
 		}
 		fn, end := "min", "dp_low"
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; ", fn, rankWords(a.an, e, i))
+		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; ", fn, rankText(a.an, e, i))
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {
@@ -261,15 +261,15 @@ func hiddenUpTo(a *sensitivity.Analysis, r *release.Release, least int64) (most 
 }
 
 // lowerThreshold is the threshold of the same groups at four times the price, or at the most that the analyst may ask for; 0: it is no lower.
-func (r *run) lowerThreshold(a *asked) (price float64, threshold int64) {
-	ask := a.ask
+func (r *run) lowerThreshold(a *stageRun) (epsilon float64, threshold int64) {
+	ask := a.request
 	if a.release.Run == nil || a.release.Run.Selection == nil {
 		return 0, 0
 	}
-	if ask.Epsilon = min(4*ask.Epsilon, ask.Most); !(ask.Epsilon > a.ask.Epsilon) {
+	if ask.Epsilon = min(4*ask.Epsilon, ask.Most); !(ask.Epsilon > a.request.Epsilon) {
 		return 0, 0
 	}
-	mp, err := measure.New(a.an, ask)
+	mp, err := price.New(a.an, ask)
 	if err != nil {
 		return 0, 0
 	}
@@ -277,5 +277,5 @@ func (r *run) lowerThreshold(a *asked) (price float64, threshold int64) {
 	if at < 0 || mp.Selections[at].Threshold >= a.release.Run.Selection.Threshold {
 		return 0, 0
 	}
-	return r.under.epsilon * ask.Epsilon / a.ask.Epsilon, int64(mp.Selections[at].Threshold) //nolint:gosec // at most dp.MaxScale
+	return r.under.epsilon * ask.Epsilon / a.request.Epsilon, int64(mp.Selections[at].Threshold) //nolint:gosec // at most dp.MaxScale
 }

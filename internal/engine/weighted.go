@@ -11,16 +11,16 @@ import (
 
 const noticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
 
-// weighted: what the stage counts are weights.
-func (st *stage) weighted() bool { return st.an.Joined != nil && st.an.Joined.Weighted != nil }
+// isWeighted: what the stage counts are weights.
+func (st *stage) isWeighted() bool { return st.an.Joined != nil && st.an.Joined.Weighted != nil }
 
 // mark says which releases are counts by weights; "": none.
 func (r *run) mark() string {
 	list := r.releases()
 	var lines []string
 	for i, a := range list {
-		if a.weighted() {
-			lines = append(lines, stageWord(i, list)+noticeWeighted)
+		if a.isWeighted() {
+			lines = append(lines, stagePrefix(i, list)+noticeWeighted)
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -28,25 +28,25 @@ func (r *run) mark() string {
 
 // label is an output column's name: a count that is one by weights says so, unless the statement gives it a name of its own.
 func (p *Prepared) label(o plan.Output) string {
-	if o.Name == string(plan.Count) && slices.ContainsFunc(p.stages, (*stage).weighted) && p.weighted().has(o.Col) {
+	if o.Name == string(plan.Count) && slices.ContainsFunc(p.stages, (*stage).isWeighted) && p.weightedColumns().isWeighted(o.Col) {
 		return "weighted_" + o.Name
 	}
 	return o.Name
 }
 
-// weighing are the columns of a statement's answer that are counts by weights, and what others are made of.
-type weighing struct {
+// weightedColumns are the columns of a statement's answer that are counts by weights, and what others are made of.
+type weightedColumns struct {
 	counts map[plan.ColID]bool
 	of     map[plan.ColID][]plan.ColID
 }
 
-// weighted finds them: in what is released for the answer, wherever that stands in the statement.
-func (p *Prepared) weighted() weighing {
-	w := weighing{map[plan.ColID]bool{}, map[plan.ColID][]plan.ColID{}}
+// weightedColumns finds them: in what is released for the answer, wherever that stands in the statement.
+func (p *Prepared) weightedColumns() weightedColumns {
+	w := weightedColumns{map[plan.ColID]bool{}, map[plan.ColID][]plan.ColID{}}
 	for _, l := range p.program.Answer.Leaves {
 		for _, part := range l.Parts {
 			for i, v := range part.Values {
-				if v.From >= 0 && p.stages[part.Stage].weighted() { // which has no keys
+				if v.From >= 0 && p.stages[part.Stage].isWeighted() { // which has no keys
 					w.counts[l.Cols[i]] = true
 				}
 			}
@@ -57,7 +57,7 @@ func (p *Prepared) weighted() weighing {
 }
 
 // read notes what columns are made of. Those of aggregates and windows are numbers of their own.
-func (w weighing) read(r plan.Rel) {
+func (w weightedColumns) read(r plan.Rel) {
 	for _, x := range plan.Scalars(r) {
 		if x != nil {
 			plan.VisitQueries(x, func(s *plan.Subquery) bool {
@@ -85,7 +85,7 @@ func (w weighing) read(r plan.Rel) {
 	}
 }
 
-func (w weighing) from(id plan.ColID, ids ...plan.ColID) {
+func (w weightedColumns) from(id plan.ColID, ids ...plan.ColID) {
 	for _, c := range ids {
 		if c != id && !slices.Contains(w.of[id], c) {
 			w.of[id] = append(w.of[id], c)
@@ -93,8 +93,8 @@ func (w weighing) from(id plan.ColID, ids ...plan.ColID) {
 	}
 }
 
-// has: the column is a count by weights, or made of one.
-func (w weighing) has(id plan.ColID) bool {
+// isWeighted: the column is a count by weights, or made of one.
+func (w weightedColumns) isWeighted(id plan.ColID) bool {
 	seen, todo := map[plan.ColID]bool{}, []plan.ColID{id}
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]

@@ -27,11 +27,11 @@ func (b turning) Begin(ctx context.Context) (backend.Tx, error) {
 }
 
 // heardAll keeps what the owner hears.
-type heardAll struct{ list []Heard }
+type heardAll struct{ list []AuditEvent }
 
-func (h *heardAll) Charged(Heard) {}
+func (h *heardAll) Charged(AuditEvent) {}
 
-func (h *heardAll) Heard(one Heard) { h.list = append(h.list, one) }
+func (h *heardAll) Ended(one AuditEvent) { h.list = append(h.list, one) }
 
 // monthlyAt is the clinic's policy with a monthly budget of 10 and this query.epsilon.
 func monthlyAt(query string) []string {
@@ -50,7 +50,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn, heard := func() {}, &heardAll{}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Watch: heard,
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Observer: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		t.Helper()
 		all := charges(t, e)
 		c, f := all[len(all)-1], e.filter()
-		tag := f.Price(price) - f.Price(was)
+		tag := f.RenyiLimit(price) - f.RenyiLimit(was)
 		if c.Order != order || f.Order != order || c.Price != price || c.Loss.Renyi > tag*(1+1e-9) || math.IsInf(c.Loss.Pure, 1) && c.Loss.Renyi < 0.9*tag {
 			t.Errorf("charged %+v at order %g, of a tag of %g at order %g", c.Loss, c.Order, tag, order)
 		}
@@ -177,7 +177,7 @@ func TestServersBeginAWindow(t *testing.T) {
 	wg.Wait()
 	order := both[0].filter().Order
 	for _, c := range charges(t, both[0]) {
-		if c.Order != order || c.Loss.Renyi > both[0].filter().Price(0.1)*(1+1e-9) {
+		if c.Order != order || c.Loss.Renyi > both[0].filter().RenyiLimit(0.1)*(1+1e-9) {
 			t.Errorf("charged %+v at order %g, the window's is %g", c.Loss, c.Order, order)
 		}
 	}
@@ -208,7 +208,7 @@ func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([
 func TestOrderIsAskedThrice(t *testing.T) {
 	heard := &heardAll{}
 	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
-	e.watch = heard
+	e.observer = heard
 	for i, c := range []struct {
 		moves int
 		id    string

@@ -34,7 +34,7 @@ var extremes = map[sqltype.OID][]sqltype.Value{
 func TestRegistryAgrees(t *testing.T) {
 	compared := 0
 	for _, f := range funcs.All() {
-		if f.Eval == nil || f.Exact == nil {
+		if f.Eval == nil || f.RaisingForm == nil {
 			continue
 		}
 		types := make([]sqltype.Type, len(f.Args))
@@ -113,7 +113,7 @@ func compareCall(t *testing.T, f *funcs.Func, args []sqltype.Value, types []sqlt
 			spelt[i] = "(" + text + "::bpchar)"
 		}
 	}
-	sql := f.Exact(funcs.Postgres, spelt, types, result)
+	sql := f.RaisingForm(funcs.Postgres, spelt, types, result)
 	want, state, err := ask("SELECT " + sql)
 	if err != nil {
 		t.Fatal(err)

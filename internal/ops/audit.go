@@ -141,12 +141,12 @@ type line struct {
 }
 
 // Charged appends the line of a charge, and returns when it is on disk.
-func (a *Audit) Charged(h engine.Heard) { a.append(h, true) }
+func (a *Audit) Charged(h engine.AuditEvent) { a.append(h, true) }
 
-// Heard appends the line of a statement that ended.
-func (a *Audit) Heard(h engine.Heard) { a.append(h, false) }
+// Ended appends the line of a statement that ended.
+func (a *Audit) Ended(h engine.AuditEvent) { a.append(h, false) }
 
-func (a *Audit) append(h engine.Heard, durably bool) {
+func (a *Audit) append(h engine.AuditEvent, durably bool) {
 	key, err := h.Statement.MarshalText()
 	if err == nil {
 		l := line{Analyst: h.Analyst, Outcome: h.Outcome, Error: h.Error, Statement: string(key), Reservation: h.Reservation, Price: h.Price, Plan: h.Plan}

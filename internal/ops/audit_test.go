@@ -22,8 +22,8 @@ import (
 const planText = `count over encounters where diag = 'constant'`
 
 // charge is a statement that was charged.
-func charge(analyst string, reservation int64) engine.Heard {
-	return engine.Heard{Analyst: analyst, Statement: [32]byte{1, 2}, Plan: planText, Reservation: reservation, Price: 0.5,
+func charge(analyst string, reservation int64) engine.AuditEvent {
+	return engine.AuditEvent{Analyst: analyst, Statement: [32]byte{1, 2}, Plan: planText, Reservation: reservation, Price: 0.5,
 		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}, Order: 3.18, Outcome: engine.Answered}
 }
 
@@ -60,11 +60,11 @@ func lines(t *testing.T, path string) (out []map[string]any) {
 func TestAuditLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	a, log := open(t, path)
-	a.Heard(charge("ann", 7))
+	a.Ended(charge("ann", 7))
 	pure := charge("ann", 8)
 	pure.Loss, pure.Order = dp.Loss{Pure: 0.5, Renyi: math.Inf(1)}, 0
-	a.Heard(pure)
-	a.Heard(engine.Heard{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Error: "budget_exhausted", Loss: dp.Loss{Pure: math.Inf(1), Renyi: math.Inf(1)}, Order: math.Inf(1)})
+	a.Ended(pure)
+	a.Ended(engine.AuditEvent{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Error: "budget_exhausted", Loss: dp.Loss{Pure: math.Inf(1), Renyi: math.Inf(1)}, Order: math.Inf(1)})
 	statement := "0102" + strings.Repeat("0", 60)
 	want := []map[string]any{
 		{"time": "2026-01-02T02:04:05Z", "analyst": "ann", "outcome": "answered", "statement": statement, "reservation": 7.0, "price": 0.5, "renyi": 0.25, "order": 3.18, "delta": 1e-9, "plan": planText},
@@ -82,7 +82,7 @@ func TestAuditLines(t *testing.T) {
 // TestAuditHoldsNoAnswers: an audit line is made of a Heard, in which no answer has a place. A new field wants a look.
 func TestAuditHoldsNoAnswers(t *testing.T) {
 	var fields []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.Heard]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.AuditEvent]()) {
 		fields = append(fields, f.Name+" "+f.Type.String())
 	}
 	if want := []string{"Analyst string", "Statement ledger.Hash", "Plan string", "Reservation int64", "Price float64", "Loss dp.Loss", "Order float64", "Outcome engine.Outcome", "Error string"}; !slices.Equal(fields, want) {
@@ -109,19 +109,19 @@ func TestAuditRotation(t *testing.T) {
 	dir := t.TempDir()
 	path, moved := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "audit.jsonl.1")
 	a, log := open(t, path)
-	a.Heard(charge("ann", 1))
+	a.Ended(charge("ann", 1))
 	if err := os.Rename(path, moved); err != nil {
 		t.Fatal(err)
 	}
-	a.Heard(charge("ann", 2))
+	a.Ended(charge("ann", 2))
 	if err := a.Reopen(); err != nil {
 		t.Fatal(err)
 	}
-	a.Heard(charge("ann", 3))
+	a.Ended(charge("ann", 3))
 	if err := a.Reopen(); err != nil {
 		t.Fatal(err)
 	}
-	a.Heard(charge("ann", 4))
+	a.Ended(charge("ann", 4))
 	if old, now := lines(t, moved), lines(t, path); len(old) != 2 || len(now) != 2 || now[0]["reservation"] != 3.0 {
 		t.Errorf("%v\n%v", old, now)
 	}
@@ -137,7 +137,7 @@ func TestAuditRotation(t *testing.T) {
 	if err := a.Reopen(); err == nil {
 		t.Error("a folder was opened")
 	}
-	a.Heard(charge("ann", 5))
+	a.Ended(charge("ann", 5))
 	if got := lines(t, moved); len(got) != 3 || got[2]["reservation"] != 5.0 {
 		t.Error(got)
 	}
@@ -161,8 +161,8 @@ func TestAuditCannotBeWritten(t *testing.T) {
 		log   *bytes.Buffer
 		want  string
 	}{{full, log, "no space left"}, {closed, clog, "closed"}} {
-		c.audit.Heard(charge("ann", 1))
-		c.audit.Heard(charge("ann", 2))
+		c.audit.Ended(charge("ann", 1))
+		c.audit.Ended(charge("ann", 2))
 		text := c.log.String()
 		if strings.Count(text, "the audit log could not be written") != 2 || !strings.Contains(text, c.want) || strings.Contains(text, "constant") || strings.Contains(text, "encounters") {
 			t.Error(text)
@@ -178,7 +178,7 @@ func TestAuditCannotBeWritten(t *testing.T) {
 	if err := closed.Reopen(); err != nil {
 		t.Error(err)
 	}
-	closed.Heard(charge("ann", 3))
+	closed.Ended(charge("ann", 3))
 	if got := lines(t, closed.path); len(got) != 1 {
 		t.Error(got)
 	}
@@ -281,15 +281,15 @@ func TestAuditIsDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	a, d, log := onDisk(t, path)
 	for i, c := range []struct {
-		write func(engine.Heard)
+		write func(engine.AuditEvent)
 		want  int
-	}{{a.Charged, 1}, {a.Heard, 1}, {a.Heard, 1}, {a.Charged, 4}, {a.Charged, 5}} {
+	}{{a.Charged, 1}, {a.Ended, 1}, {a.Ended, 1}, {a.Charged, 4}, {a.Charged, 5}} {
 		if c.write(charge("ann", int64(i+1))); d.synced[path] != c.want {
 			t.Errorf("%d of %d lines are synced, want %d", d.synced[path], i+1, c.want)
 		}
 	}
 	d.fails = errors.New("no disk")
-	a.Heard(charge("ann", 6))
+	a.Ended(charge("ann", 6))
 	if a.Failing() || log.Len() > 0 {
 		t.Errorf("a line that is no charge was synced: %s", log)
 	}
@@ -353,7 +353,7 @@ func TestAuditAtOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for i := range 50 {
-				if a.Heard(charge("ann", int64(i+1))); i%2 == 0 {
+				if a.Ended(charge("ann", int64(i+1))); i%2 == 0 {
 					a.Charged(charge("ann", int64(i+1)))
 				}
 				if i%10 == 0 {
@@ -375,9 +375,9 @@ func TestWatchers(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := open(t, filepath.Join(dir, "a"))
 	b, _ := open(t, filepath.Join(dir, "b"))
-	Watchers{a, b}.Heard(charge("ann", 1))
-	Watchers{a, b}.Charged(charge("ann", 1))
-	Watchers(nil).Heard(charge("ann", 1))
+	Observers{a, b}.Ended(charge("ann", 1))
+	Observers{a, b}.Charged(charge("ann", 1))
+	Observers(nil).Ended(charge("ann", 1))
 	if x, y := lines(t, a.path), lines(t, b.path); len(x) != 2 || !reflect.DeepEqual(x, y) {
 		t.Errorf("%v\n%v", x, y)
 	}

@@ -80,10 +80,10 @@ func (m *Metrics) Bytes(received, sent int) {
 }
 
 // Charged does nothing: a charge is counted at its statement's end.
-func (m *Metrics) Charged(engine.Heard) {}
+func (m *Metrics) Charged(engine.AuditEvent) {}
 
-// Heard counts a private statement.
-func (m *Metrics) Heard(h engine.Heard) {
+// Ended counts a private statement.
+func (m *Metrics) Ended(h engine.AuditEvent) {
 	m.private.WithLabelValues(h.Analyst, string(h.Outcome)).Inc()
 	if h.Reservation != 0 {
 		m.price.WithLabelValues(h.Analyst).Add(h.Price)

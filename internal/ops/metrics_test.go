@@ -49,9 +49,9 @@ func used(accounts func() (ledger.Accounts, error)) *Metrics {
 	m.Statement("ok")
 	m.Statement("PV007")
 	m.Bytes(100, 2000)
-	m.Heard(charge("ann", 7))
-	m.Heard(engine.Heard{Analyst: "ann", Plan: planText, Outcome: engine.Free})
-	m.Heard(engine.Heard{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Price: 9, Error: "budget_exhausted"})
+	m.Ended(charge("ann", 7))
+	m.Ended(engine.AuditEvent{Analyst: "ann", Plan: planText, Outcome: engine.Free})
+	m.Ended(engine.AuditEvent{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Price: 9, Error: "budget_exhausted"})
 	return m
 }
 

@@ -46,19 +46,19 @@ type Degraded string
 // Error is the words.
 func (d Degraded) Error() string { return string(d) }
 
-// Watchers are several of them as one.
-type Watchers []engine.Watcher
+// Observers are several of them as one.
+type Observers []engine.Observer
 
 // Charged tells all.
-func (ws Watchers) Charged(h engine.Heard) {
+func (ws Observers) Charged(h engine.AuditEvent) {
 	for _, w := range ws {
 		w.Charged(h)
 	}
 }
 
-// Heard tells all.
-func (ws Watchers) Heard(h engine.Heard) {
+// Ended tells all.
+func (ws Observers) Ended(h engine.AuditEvent) {
 	for _, w := range ws {
-		w.Heard(h)
+		w.Ended(h)
 	}
 }

@@ -71,19 +71,19 @@ func (s *schema) candidates() []Candidate {
 	return out
 }
 
-// Doubts says why the first candidate may not be who is to be protected, and what to do; nothing where it looks like people.
-func Doubts(rels []sqltype.Relation, backend string) []string {
+// CandidateWarnings says why the first candidate may not be who is to be protected, and what to do; nothing where it looks like people.
+func CandidateWarnings(rels []sqltype.Relation, backend string) []string {
 	s, err := newSchema(rels, backend)
 	if err != nil {
 		return nil
 	}
 	if list := s.candidates(); len(list) > 0 {
-		return s.doubts(list[0])
+		return s.candidateWarnings(list[0])
 	}
 	return nil
 }
 
-func (s *schema) doubts(c Candidate) []string {
+func (s *schema) candidateWarnings(c Candidate) []string {
 	if c.People {
 		return nil
 	}

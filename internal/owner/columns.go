@@ -46,10 +46,10 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		l.live = false
 		l.entry = inComment(c.Name)
 		say("its name is longer than the 63 bytes that a policy's names have")
-	case !c.Type.Readable() && c.List.OID != 0:
+	case !c.Type.IsReadable() && c.List.OID != 0:
 		l.live, l.note = false, "a list, as "+typeText(c.List)
 		say(shapeBlank)
-	case !c.Type.Readable():
+	case !c.Type.IsReadable():
 		l.live = false
 	case c.Denied:
 		l.live = false

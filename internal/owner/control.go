@@ -30,7 +30,7 @@ type Server interface {
 	Policy() *policy.Policy
 	History(ctx context.Context) ([]ledger.Spent, error)
 	// Statements lists charges with what was asked.
-	Statements(ctx context.Context, f ledger.AskedFilter) (AskedPage, error)
+	Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
@@ -107,7 +107,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 		reply(w, list, err)
 	})
 	mux.HandleFunc("POST /statements", func(w http.ResponseWriter, r *http.Request) {
-		var f ledger.AskedFilter
+		var f ledger.StatementFilter
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&f); err != nil {
 			reply(w, nil, err)
 			return

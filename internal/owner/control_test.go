@@ -49,8 +49,8 @@ func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) erro
 	return f.err
 }
 
-func (f *fakeServer) Statements(_ context.Context, a ledger.AskedFilter) (AskedPage, error) {
-	return AskedPage{Charges: []ledger.Asked{{Analyst: a.Analyst, Text: "select 1"}}, Next: a.After + 1}, f.err
+func (f *fakeServer) Statements(_ context.Context, a ledger.StatementFilter) (StatementsPage, error) {
+	return StatementsPage{Charges: []ledger.StatementCharge{{Analyst: a.Analyst, Text: "select 1"}}, Next: a.After + 1}, f.err
 }
 
 func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
@@ -112,7 +112,7 @@ func TestControl(t *testing.T) {
 	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {
 		t.Errorf("%+v %v", h, err)
 	}
-	if p, err := c.Statements(ctx, ledger.AskedFilter{Analyst: "ann", After: 6}); err != nil || p.Next != 7 || p.Charges[0].Text != "select 1" || p.Charges[0].Analyst != "ann" {
+	if p, err := c.Statements(ctx, ledger.StatementFilter{Analyst: "ann", After: 6}); err != nil || p.Next != 7 || p.Charges[0].Text != "select 1" || p.Charges[0].Analyst != "ann" {
 		t.Errorf("%+v %v", p, err)
 	}
 	f.err = errors.New("the policy has no analyst \"x\"")

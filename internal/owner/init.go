@@ -133,7 +133,7 @@ func (w *writer) unit(opt InitOptions, candidates []Candidate) {
 	if opt.Unit != "" {
 		return
 	}
-	for _, l := range s.doubts(candidates[0]) {
+	for _, l := range s.candidateWarnings(candidates[0]) {
 		w.add("# WARNING: " + l)
 	}
 	var others []string

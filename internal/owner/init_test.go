@@ -190,7 +190,7 @@ func TestNoPeople(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Doubts(rels, "postgres"); !slices.Equal(got, want) || strings.Count(string(out), "# WARNING: ") != len(want) {
+		if got := CandidateWarnings(rels, "postgres"); !slices.Equal(got, want) || strings.Count(string(out), "# WARNING: ") != len(want) {
 			t.Errorf("%q\n%s", got, out)
 		}
 		for _, l := range want {

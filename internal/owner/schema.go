@@ -326,7 +326,7 @@ func plainID(name string) bool {
 }
 
 func typeText(t sqltype.Type) string {
-	if t.Readable() {
+	if t.IsReadable() {
 		return t.String()
 	}
 	return "a type that dpsql does not compute with"

@@ -12,19 +12,19 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 )
 
-// AskedPage is a page of charges with what was asked.
-type AskedPage struct {
-	Charges []ledger.Asked `json:"charges"`
-	Next    int64          `json:"next,omitempty"` // After of the next page; 0: this is the last
+// StatementsPage is a page of charges with what was asked.
+type StatementsPage struct {
+	Charges []ledger.StatementCharge `json:"charges"`
+	Next    int64                    `json:"next,omitempty"` // After of the next page; 0: this is the last
 }
 
 // Statements lists charges with what was asked, a page of them.
-func (c *Client) Statements(ctx context.Context, f ledger.AskedFilter) (p AskedPage, err error) {
+func (c *Client) Statements(ctx context.Context, f ledger.StatementFilter) (p StatementsPage, err error) {
 	return p, c.call(ctx, http.MethodPost, "statements", f, &p)
 }
 
-// PrintAsked writes charges for a terminal. A statement of several releases is written once, below all of its charges.
-func PrintAsked(w io.Writer, list []ledger.Asked) error {
+// PrintStatements writes charges for a terminal. A statement of several releases is written once, below all of its charges.
+func PrintStatements(w io.Writer, list []ledger.StatementCharge) error {
 	for i, a := range list {
 		_, err := fmt.Fprintf(w, "%s  %s  epsilon %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), harmless(a.Analyst), a.Price, a.Seq, a.Statement)
 		if i+1 < len(list) && sameStatement(&a, &list[i+1]) {
@@ -47,7 +47,7 @@ func PrintAsked(w io.Writer, list []ledger.Asked) error {
 	return nil
 }
 
-func sameStatement(a, b *ledger.Asked) bool {
+func sameStatement(a, b *ledger.StatementCharge) bool {
 	return a.Text == b.Text && a.Analyst == b.Analyst && a.At.Equal(b.At) && a.Unread == b.Unread
 }
 

@@ -92,7 +92,7 @@ func TestEveryFunction(t *testing.T) {
 		} else {
 			var v sqltype.Value
 			result := sqltype.Type{OID: p.Result, Typmod: -1}
-			if v, err = f.Eval(values, types, result); err == nil && v != nil && result.Known() && p.Result != sqltype.OIDAnyArray {
+			if v, err = f.Eval(values, types, result); err == nil && v != nil && result.IsKnown() && p.Result != sqltype.OIDAnyArray {
 				_, err = sqltype.Encode(s.Shown(v, result), result, sqltype.TextFormat, nil)
 			}
 		}

@@ -400,7 +400,7 @@ func (s *Session) formatType(oid, typmod int64, modified bool) string {
 	switch {
 	case t.OID == sqltype.OIDBPChar && modified && typmod < 0:
 		return "bpchar"
-	case t.Known() && !t.OfCatalogs() && t.OID != sqltype.OIDUnknown:
+	case t.IsKnown() && !t.IsCatalogType() && t.OID != sqltype.OIDUnknown:
 		return t.String()
 	case oid == 1560 || oid == 1562:
 		name := map[int64]string{1560: "bit", 1562: "bit varying"}[oid]

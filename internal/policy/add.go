@@ -126,7 +126,7 @@ func analystsKey(text []byte) (at analystsAt, err error) {
 
 // quoteYAML quotes what YAML would not read as a plain text.
 func quoteYAML(s string) string {
-	if plainName(s) && !boolLike(s) {
+	if plainName(s) && !isBoolLike(s) {
 		return s
 	}
 	return fmt.Sprintf("%q", s)
@@ -139,7 +139,7 @@ func quoteAll(list []string) (out []string) {
 		for _, p := range parts {
 			plain = plain && plainName(p)
 		}
-		if plain && !boolLike(s) {
+		if plain && !isBoolLike(s) {
 			out = append(out, s)
 		} else {
 			out = append(out, fmt.Sprintf("%q", s))

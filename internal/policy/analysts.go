@@ -55,7 +55,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 			f.add(a.at, "%s: a role with a budget has this name too, so nobody could tell whom dpsql budget grant is for", what)
 		}
 		f.fields(e.value, what, []field{
-			{name: "password", required: f.p.TLS.ByPassword(), read: func(n ast.Node) {
+			{name: "password", required: f.p.TLS.HasPasswords(), read: func(n ast.Node) {
 				w, ok := f.secretText(n, what+".password")
 				if !ok {
 					return

@@ -118,7 +118,7 @@ func (b *binding) relation(t *tableDecl, rels []sqltype.Relation) *sqltype.Relat
 		if r.Schema != schema || r.Name != t.name {
 			continue
 		}
-		if b.usable(t, r) {
+		if b.isUsable(t, r) {
 			return r
 		}
 		return nil
@@ -156,7 +156,7 @@ func (b *binding) useColumns() {
 	for _, t := range b.p.tables {
 		if bt := b.bound[t]; bt != nil {
 			use(t, t.withoutUnit.position, ownKey(bt), IsUnitText, "tell rows without a person apart", "rows_without_unit: drop")
-			use(t, t.othersAt, t.others, isOther, "name a unit", "leave it out of coalesce")
+			use(t, t.fallbackAt, t.fallbackColumns, isOther, "name a unit", "leave it out of coalesce")
 		}
 		for _, path := range t.paths() {
 			cure := "lead there by a key of another type"
@@ -211,7 +211,7 @@ func (b *binding) table(bt *boundTable) {
 		if c != nil && c.shape != nil && rc.Type.OID == 0 && rc.List.OID != 0 {
 			rc.Type = rc.List // which is an array of that length, or left out
 		}
-		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.Readable()}
+		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.IsReadable()}
 		if c != nil {
 			b.declared(d, c, &pc)
 		}

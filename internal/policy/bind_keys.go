@@ -39,7 +39,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
 			hint("give it a unit instead of public: true")
 		return
-	case b.sameWay(bt, target, fk) || b.decided(bt, target, fk):
+	case b.isSameWay(bt, target, fk) || b.isDecided(bt, target, fk):
 		return
 	}
 	same := ""
@@ -48,7 +48,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
 	}
 	refused := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
-	if b.sameKind(d, target.decl) {
+	if b.isSameKind(d, target.decl) {
 		refused.hint("say what it means: %sunprotected: true on the column if that person needs no protection here; if both do, leave the table out: statements cannot read rows of two people of one kind", same)
 		return
 	}
@@ -56,8 +56,8 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		arrow(fk.Columns, target.decl, fk.RefColumns))
 }
 
-// sameKind: rows of both tables belong to units of some kind in common, so that one that belonged to both tables' would belong to two of them.
-func (b *binding) sameKind(d, target *tableDecl) bool {
+// isSameKind: rows of both tables belong to units of some kind in common, so that one that belonged to both tables' would belong to two of them.
+func (b *binding) isSameKind(d, target *tableDecl) bool {
 	theirs := b.leadsTo[target]
 	for k, n := range b.leadsTo[d] {
 		if n > 0 && k < len(theirs) && theirs[k] > 0 {
@@ -82,22 +82,22 @@ func arrow(columns []string, parent *tableDecl, of []string) string {
 	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
 }
 
-// waived: the owner has said that whom a foreign key names is not protected.
-func (b *binding) waived(d *tableDecl, fk sqltype.RelationForeignKey) bool {
+// isWaived: the owner has said that whom a foreign key names is not protected.
+func (b *binding) isWaived(d *tableDecl, fk sqltype.RelationForeignKey) bool {
 	return d.unprotected || slices.ContainsFunc(fk.Columns, func(name string) bool {
 		c := d.column(name)
 		return c != nil && c.unprotected
 	})
 }
 
-// decided reports that the owner has said what a second way means.
-func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+// isDecided reports that the owner has said what a second way means.
+func (b *binding) isDecided(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
 	d := bt.decl
-	if b.waived(d, fk) {
+	if b.isWaived(d, fk) {
 		return true
 	}
 	paths := d.also
-	if b.muddled(d) { // its rows belong to two units of one kind by ways that the owner named, so no statement reads it, and its own way is one of them
+	if b.hasTwoWays(d) { // its rows belong to two units of one kind by ways that the owner named, so no statement reads it, and its own way is one of them
 		paths = d.paths()
 	}
 	for _, path := range paths {
@@ -131,9 +131,9 @@ func (b *binding) holds(r *sqltype.Relation, schema, name string) bool {
 		slices.ContainsFunc(r.PartOf, same)
 }
 
-// sameWay reports that a foreign key leads where the table's own units are, of each kind that its target has: it pairs the unit's columns of both tables; or it
+// isSameWay reports that a foreign key leads where the table's own units are, of each kind that its target has: it pairs the unit's columns of both tables; or it
 // runs along the declared path to that kind, with its columns among the path's, or the path's among its own.
-func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+func (b *binding) isSameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
 	some := len(b.p.kinds) == 0
 	for kind, theirs := range target.as {
 		if theirs != nil {

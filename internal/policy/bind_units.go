@@ -68,7 +68,7 @@ func (b *binding) owners(bt *boundTable) {
 			kinds = append(kinds, k)
 		}
 	}
-	if b.muddled(d) || len(kinds) < 2 {
+	if b.hasTwoWays(d) || len(kinds) < 2 {
 		b.resolve(d, b.mainKind(d))
 		return
 	}
@@ -112,7 +112,7 @@ func (b *binding) severalUnits(d *tableDecl, done map[*tableDecl]bool) dp.Units 
 	if bt == nil || d.public {
 		return nil
 	}
-	if done[d] || !b.muddled(d) {
+	if done[d] || !b.hasTwoWays(d) {
 		return bt.table.Units
 	}
 	done[d] = true
@@ -136,8 +136,8 @@ func (b *binding) severalUnits(d *tableDecl, done map[*tableDecl]bool) dp.Units 
 	return bt.table.Units
 }
 
-// muddled: two ways to units of one kind.
-func (b *binding) muddled(d *tableDecl) bool { return slices.Max(b.leadsTo[d]) > 1 }
+// hasTwoWays: two ways to units of one kind.
+func (b *binding) hasTwoWays(d *tableDecl) bool { return slices.Max(b.leadsTo[d]) > 1 }
 
 // resolve settles how a private table reaches the units of one kind, parents first; circles were refused with the file, or counted.
 func (b *binding) resolve(d *tableDecl, kind int) *plan.Table {
@@ -170,7 +170,7 @@ func (b *binding) unitColumn(bt *boundTable, t *plan.Table, column string) {
 		return
 	}
 	for _, k := range t.Keys {
-		if len(k) != 1 || k[0] != t.UnitCol || bt.decl.others != nil { // many rows may have one value of the others
+		if len(k) != 1 || k[0] != t.UnitCol || bt.decl.fallbackColumns != nil { // many rows may have one value of the others
 			continue
 		}
 		t.MaxRows = 1

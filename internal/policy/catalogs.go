@@ -16,11 +16,11 @@ import (
 
 // Catalogs is a policy bound to a schema: it publishes to each analyst what the policy lets them see. It is immutable.
 type Catalogs struct {
-	policy *Policy
-	order  []*tableDecl
-	tables map[*tableDecl]*plan.Table
-	epoch  string
-	doubts []Doubt
+	policy       *Policy
+	order        []*tableDecl
+	tables       map[*tableDecl]*plan.Table
+	epoch        string
+	copyWarnings []CopyWarning
 }
 
 func newCatalogs(b *binding) *Catalogs {
@@ -28,7 +28,7 @@ func newCatalogs(b *binding) *Catalogs {
 	for d, bt := range b.bound {
 		c.tables[d] = bt.table
 	}
-	c.epoch, c.doubts = c.hash(b), b.doubts()
+	c.epoch, c.copyWarnings = c.hash(b), b.copyWarnings()
 	return c
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// Doubt is a public table whose rows may be people's: nothing in the database says so, but its columns do.
-type Doubt struct {
+// CopyWarning is a public table whose rows may be people's: nothing in the database says so, but its columns do.
+type CopyWarning struct {
 	Table  string
 	Says   string
 	column string
@@ -18,21 +18,21 @@ type Doubt struct {
 // commonNames are columns that have one name in many tables.
 var commonNames = []string{"id", "nr", "no", "key", "code", "name", "number", "uuid", "type", "date"}
 
-// doubts are public tables with a column that leads to a unit in a private table, or with the columns of a private table: copies, which have no foreign key.
-func (b *binding) doubts() (out []Doubt) {
+// copyWarnings are public tables with a column that leads to a unit in a private table, or with the columns of a private table: copies, which have no foreign key.
+func (b *binding) copyWarnings() (out []CopyWarning) {
 	for _, t := range b.p.tables {
 		bt := b.bound[t]
 		if bt == nil || bt.table == nil || !t.public {
 			continue
 		}
-		if d := b.doubt(bt); d != nil {
+		if d := b.copyWarning(bt); d != nil {
 			out = append(out, *d)
 		}
 	}
 	return out
 }
 
-func (b *binding) doubt(public *boundTable) *Doubt {
+func (b *binding) copyWarning(public *boundTable) *CopyWarning {
 	for _, t := range b.p.tables {
 		private := b.bound[t]
 		if private == nil || private.table == nil || t.public {
@@ -53,7 +53,7 @@ func (b *binding) doubt(public *boundTable) *Doubt {
 			default:
 				continue
 			}
-			return &Doubt{Table: public.decl.String(), Says: says, column: name, at: public.decl.at}
+			return &CopyWarning{Table: public.decl.String(), Says: says, column: name, at: public.decl.at}
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (b *binding) doubt(public *boundTable) *Doubt {
 
 // leading are the columns of a private table that say whose a row is.
 func (b *binding) leading(bt *boundTable) (out []string) {
-	out = append(out, bt.decl.others...)
+	out = append(out, bt.decl.fallbackColumns...)
 	for kind, of := range b.p.kinds {
 		if bt.decl == of.table {
 			out = append(out, of.column.text)
@@ -85,12 +85,12 @@ func sameColumns(a, b *sqltype.Relation) bool {
 	return true
 }
 
-// doubts warns of public tables whose rows may be people's.
-func (w *warnings) doubts(list []Doubt) {
+// copies warns of public tables whose rows may be people's.
+func (w *warnings) copies(list []CopyWarning) {
 	for _, d := range list {
 		w.add(d.at, "%s", d.Says).hint("give it a unit, as a private table has, or leave it out; if its rows are nobody's, a view of it with another name for %s ends this warning", quoteName(d.column))
 	}
 }
 
-// Doubts are the public tables whose rows may be people's.
-func (c *Catalogs) Doubts() []Doubt { return c.doubts }
+// CopyWarnings are the public tables whose rows may be people's.
+func (c *Catalogs) CopyWarnings() []CopyWarning { return c.copyWarnings }

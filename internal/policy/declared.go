@@ -20,7 +20,7 @@ var integerLimit = map[sqltype.OID]decimal.Decimal{
 }
 
 func typeText(t sqltype.Type) string {
-	if !t.Readable() {
+	if !t.IsReadable() {
 		return "an unknown type"
 	}
 	return "type " + t.String()

@@ -121,7 +121,7 @@ func (w *warnings) maxFrequencies(t *tableDecl, joins string) {
 		if i == 0 && joins != JoinsAny {
 			w.add(d.at, "table %s: max_frequency says nothing: joins off the unit are refused", t).hint("query: {joins: any} lets statements make them; or leave max_frequency out")
 		}
-		if odd(decimal.NewFromUint64(d.most)) {
+		if isOdd(decimal.NewFromUint64(d.most)) {
 			w.add(d.at, "table %s: max_frequency: %s: %d looks copied from the data", t, d, d.most).
 				hint("it is public: choose it from what the key means, never from max(); rows beyond it are left out of joins")
 		}

@@ -151,10 +151,10 @@ func (s *names) parens() ([]string, error) {
 
 // pathRef is a written unit path. Of coalesce(a, b) -> t.c the others are b, and of coalesce(a, b) alone there is no table.
 type pathRef struct {
-	columns       []string
-	others        []string
-	schema, table string
-	parentColumns []string
+	columns         []string
+	fallbackColumns []string
+	schema, table   string
+	parentColumns   []string
 }
 
 // coalesce takes the word and its parenthesis; a column may have that name.
@@ -182,13 +182,13 @@ func parsePath(text string) (p pathRef, err error) {
 		if !s.accept(",") {
 			return p, fmt.Errorf("coalesce has one column: a comma and another are missing")
 		}
-		p.others, err = s.parens()
+		p.fallbackColumns, err = s.parens()
 	}
 	if err != nil {
 		return p, err
 	}
 	if coalesce && s.end() == nil {
-		return p, distinct(append(slices.Clone(p.columns), p.others...))
+		return p, distinct(append(slices.Clone(p.columns), p.fallbackColumns...))
 	}
 	if !s.accept("->") {
 		return p, fmt.Errorf("an arrow -> is missing")
@@ -218,7 +218,7 @@ func parsePath(text string) (p pathRef, err error) {
 	if len(p.columns) != len(p.parentColumns) {
 		return p, fmt.Errorf("%d columns lead to %d columns", len(p.columns), len(p.parentColumns))
 	}
-	if err := distinct(append(slices.Clone(p.columns), p.others...)); err != nil {
+	if err := distinct(append(slices.Clone(p.columns), p.fallbackColumns...)); err != nil {
 		return p, err
 	}
 	return p, distinct(p.parentColumns)

@@ -27,8 +27,8 @@ const CertAlone = "cert"
 // ClientNames are the parts of a certificate that may be the analyst's name.
 var ClientNames = []string{"cn", "email", "dns"}
 
-// ByPassword reports that analysts log in with passwords, with or without a certificate.
-func (t *TLS) ByPassword() bool { return t == nil || t.ClientCert != CertAlone }
+// HasPasswords reports that analysts log in with passwords, with or without a certificate.
+func (t *TLS) HasPasswords() bool { return t == nil || t.ClientCert != CertAlone }
 
 func (f *file) tls(n ast.Node) {
 	t := &TLS{}
@@ -150,8 +150,8 @@ func (p *Policy) SetListen(addr string) error {
 	return nil
 }
 
-// RequireTLS reports that plaintext is refused: everywhere but on the machine's own addresses, and there too where clients need certificates.
-func (p *Policy) RequireTLS() bool {
+// IsTLSRequired reports that plaintext is refused: everywhere but on the machine's own addresses, and there too where clients need certificates.
+func (p *Policy) IsTLSRequired() bool {
 	if p.TLS != nil && p.TLS.ClientCA != "" {
 		return true
 	}

@@ -72,8 +72,8 @@ func (b *binding) ownRows() {
 		if d.withoutUnit.text == withoutOwn {
 			b.ownRowsOf(bt)
 		}
-		if d.others != nil {
-			b.othersOf(bt)
+		if d.fallbackColumns != nil {
+			b.bindFallback(bt)
 		}
 		b.carriesOn(bt)
 	}
@@ -122,8 +122,8 @@ func (b *binding) personsType(d *tableDecl) *sqltype.Type {
 	return nil
 }
 
-// othersOf settles the columns of coalesce after the first.
-func (b *binding) othersOf(bt *boundTable) {
+// bindFallback settles the columns of coalesce after the first.
+func (b *binding) bindFallback(bt *boundTable) {
 	d := bt.decl
 	root := b.p.rootOf(d)
 	if d.path == nil && root == nil {
@@ -138,14 +138,14 @@ func (b *binding) othersOf(bt *boundTable) {
 		first, way, alone = []string{root.column.text}, quoteName(root.column.text), "leave unit out of the table"
 	}
 	refuse := func(hint, format string, args ...any) {
-		b.add(d.othersAt, "table %s: unit: coalesce: "+format, append([]any{d}, args...)...).hint("%s", hint)
+		b.add(d.fallbackAt, "table %s: unit: coalesce: "+format, append([]any{d}, args...)...).hint("%s", hint)
 	}
-	for _, name := range append(slices.Clone(first), d.others[:len(d.others)-1]...) {
+	for _, name := range append(slices.Clone(first), d.fallbackColumns[:len(d.fallbackColumns)-1]...) {
 		c, ok := bt.rel.Column(name)
-		if ok && c.NotNull && (len(first) == 1 || slices.Contains(d.others, name)) {
+		if ok && c.NotNull && (len(first) == 1 || slices.Contains(d.fallbackColumns, name)) {
 			cure := alone
-			if at := slices.Index(d.others, name); at >= 0 {
-				cure = "unit: " + coalesced(way, d.others[:at+1])
+			if at := slices.Index(d.fallbackColumns, name); at >= 0 {
+				cure = "unit: " + coalesced(way, d.fallbackColumns[:at+1])
 			}
 			refuse(cure, "%s is never NULL, so what follows it is never read", quoteName(name))
 			return
@@ -163,17 +163,17 @@ func (b *binding) othersOf(bt *boundTable) {
 		refuse(alone, "values of %s are not told apart by their texts", typeText(*t))
 		return
 	}
-	for _, name := range d.others {
+	for _, name := range d.fallbackColumns {
 		if i := bt.columnIndex(name); i >= 0 {
 			bt.table.UnitElse = append(bt.table.UnitElse, i)
 		}
 	}
 }
 
-// leadsElsewhere: rows of the table that lead to no person may be units all the same, and the words of the policy that say so.
-func (t *tableDecl) leadsElsewhere() (words string, ok bool) {
+// fallbackUnit: rows of the table that lead to no person may be units all the same, and the words of the policy that say so.
+func (t *tableDecl) fallbackUnit() (words string, ok bool) {
 	switch {
-	case t.others != nil:
+	case t.fallbackColumns != nil:
 		return "unit is coalesce", true
 	case t.withoutUnit.text == withoutOwn:
 		return "rows_without_unit is own", true
@@ -191,14 +191,14 @@ func (b *binding) carriesOn(bt *boundTable) {
 		unit := quoteName(as.Columns[as.UnitCol].Name)
 		cure := fmt.Sprintf("make %s NOT NULL", unit)
 		if way := pathWithout(path, as.Columns[as.UnitCol].Name); len(bt.mayLack(&plan.Table{UnitCol: -1}, way)) == 0 { // else rows that have the person alone would be lost to that person
-			cure += fmt.Sprintf(", or lead to %s without it: unit: %s", path.parent, coalesced(arrow(way.columns, way.parent, way.parentColumns), bt.decl.others))
+			cure += fmt.Sprintf(", or lead to %s without it: unit: %s", path.parent, coalesced(arrow(way.columns, way.parent, way.parentColumns), bt.decl.fallbackColumns))
 		}
 		if bt.decl.withoutUnit.text == withoutOwn {
 			b.add(bt.decl.withoutUnit.position, "table %s: rows_without_unit: own: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
 			continue
 		}
-		if bt.decl.others != nil {
-			b.add(bt.decl.othersAt, "table %s: unit: coalesce: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
+		if bt.decl.fallbackColumns != nil {
+			b.add(bt.decl.fallbackAt, "table %s: unit: coalesce: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
 			continue
 		}
 		for up := path; up != nil; {
@@ -206,7 +206,7 @@ func (b *binding) carriesOn(bt *boundTable) {
 			if parent == nil {
 				break
 			}
-			if words, ok := up.parent.leadsElsewhere(); ok {
+			if words, ok := up.parent.fallbackUnit(); ok {
 				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose %s", bt.decl, unit, up.parent, words).hint("%s", cure)
 				break
 			}
@@ -229,7 +229,7 @@ func pathWithout(path *pathDecl, name string) *pathDecl {
 // lostWithout are those of mayLack by which a row may be of no unit, and with what else NULL.
 func (t *boundTable) lostWithout(names []string) []string {
 	with := ""
-	for _, o := range t.decl.others {
+	for _, o := range t.decl.fallbackColumns {
 		if c, ok := t.rel.Column(o); !ok || c.NotNull {
 			return nil
 		}

@@ -17,7 +17,7 @@ func (b *binding) unlistedPersons() {
 			if bt == nil || t.public {
 				continue
 			}
-			own := slices.Clone(t.others)
+			own := slices.Clone(t.fallbackColumns)
 			for _, as := range bt.ways() {
 				if u := as.UnitCol; u >= 0 {
 					own = append(own, as.Columns[u].Name)
@@ -44,7 +44,7 @@ func (b *binding) unlistedPersons() {
 	})
 	each(func(bt *boundTable, fk sqltype.RelationForeignKey, leads bool) {
 		d := bt.decl
-		if leads || !persons[sqltype.QualifiedName{Schema: fk.RefSchema, Name: fk.RefTable}] || b.waived(d, fk) {
+		if leads || !persons[sqltype.QualifiedName{Schema: fk.RefSchema, Name: fk.RefTable}] || b.isWaived(d, fk) {
 			return
 		}
 		b.add(d.at, "table %s: the foreign key %v to %s is a second way to a person: the unit's column leads to that table too", d, fk.Columns, qualified(fk.RefSchema, fk.RefTable)).

@@ -223,7 +223,7 @@ func (p *Policy) Listed() []Listed {
 			read(t, path.columns...)
 			read(path.parent, path.parentColumns...)
 		}
-		read(t, t.others...)
+		read(t, t.fallbackColumns...)
 	}
 	for _, k := range p.kinds {
 		read(k.table, k.column.text)
@@ -277,24 +277,24 @@ func (p *Policy) rootOf(t *tableDecl) *unitDecl {
 
 // tableDecl is one table of the file. schema is empty where the backend's default schema is meant.
 type tableDecl struct {
-	at           position
-	schema, name string
-	public       bool
-	pathGiven    bool // the key is there, whatever it says
-	path         *pathDecl
-	others       []string // of unit: coalesce(column, ...), the columns after the first, that name a unit where that leads to no person
-	othersAt     position
-	also         []*pathDecl // further units that its rows belong to
-	unprotected  bool        // second ways to a unit are not protected, whichever
-	file         string      // of the files backend; "": the table's name
-	key          word        // of the files backend: columns that the opening checks to be unique
-	keyColumns   []string
-	maxRows      uint64   // 0: chosen by each statement
-	maxRowsAt    position // set by auto too
-	withoutUnit  word     // rows_without_unit: withoutOwn, withoutDrop, or "" for drop
-	frequencies  []frequencyDecl
-	columns      []*columnDecl
-	allColumns   bool // a public table that lists none: all are visible
+	at              position
+	schema, name    string
+	public          bool
+	pathGiven       bool // the key is there, whatever it says
+	path            *pathDecl
+	fallbackColumns []string // of unit: coalesce(column, ...), the columns after the first, that name a unit where that leads to no person
+	fallbackAt      position
+	also            []*pathDecl // further units that its rows belong to
+	unprotected     bool        // second ways to a unit are not protected, whichever
+	file            string      // of the files backend; "": the table's name
+	key             word        // of the files backend: columns that the opening checks to be unique
+	keyColumns      []string
+	maxRows         uint64   // 0: chosen by each statement
+	maxRowsAt       position // set by auto too
+	withoutUnit     word     // rows_without_unit: withoutOwn, withoutDrop, or "" for drop
+	frequencies     []frequencyDecl
+	columns         []*columnDecl
+	allColumns      bool // a public table that lists none: all are visible
 }
 
 func (t *tableDecl) String() string { return qualified(t.schema, t.name) }

@@ -127,7 +127,7 @@ func describe(p *Policy) string {
 	}
 	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.Limits.StatementTime)
 	if p.TLS != nil && p.TLS.ClientCA != "" {
-		fmt.Fprintf(&b, "clients' certificates %+v, by password %t, TLS only %t\n", *p.TLS, p.TLS.ByPassword(), p.RequireTLS())
+		fmt.Fprintf(&b, "clients' certificates %+v, by password %t, TLS only %t\n", *p.TLS, p.TLS.HasPasswords(), p.IsTLSRequired())
 	}
 	for _, t := range p.tables {
 		fmt.Fprintf(&b, "table %s public %t max %d", t, t.public, t.maxRows)

@@ -8,14 +8,14 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// usable says whether a relation of the database can be what the policy makes of it, and reports why not.
+// isUsable says whether a relation of the database can be what the policy makes of it, and reports why not.
 //
 // Proof: a private relation's rows must each be a function of one stored row, which belongs to one unit (Bind): a table's are,
 // those of declared partitions too, and a simple view's (sqltype.ViewFacts) where nothing in it is volatile. Any other view may
 // make rows of many people's. (a) A materialized view or a foreign table enforces nothing. (b) Row security may hide rows by what
 // other people's rows say. (c) A public relation must not read what private relations are made of (publicReads); one with functions
 // that may read anything is refused.
-func (b *binding) usable(t *tableDecl, r *sqltype.Relation) bool {
+func (b *binding) isUsable(t *tableDecl, r *sqltype.Relation) bool {
 	refuse := func(hint, format string, args ...any) bool {
 		b.add(t.at, "%s %s", t, fmt.Sprintf(format, args...)).hint("%s", hint)
 		return false

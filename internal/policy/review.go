@@ -99,7 +99,7 @@ func (w *warnings) file(f *file) {
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}
-	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); n == 0 && i >= 0 {
+	if i := slices.IndexFunc(f.p.tables, (*tableDecl).isAutomatic); n == 0 && i >= 0 {
 		where := f.p.unitColumn.position
 		if i >= 0 {
 			where = f.p.tables[i].at
@@ -119,7 +119,7 @@ func (w *warnings) file(f *file) {
 				continue
 			}
 			for _, end := range []decimal.Decimal{*c.lo, *c.hi} {
-				if odd(end) {
+				if isOdd(end) {
 					w.add(c.rangeAt, "column %s.%s: range: %s looks copied from the data", t, quoteName(c.name.text), end).
 						hint("the ends of a range are public: choose them from what the values mean, never from min() and max(); range: auto leaves them to each statement, if the type is exact")
 				}
@@ -159,7 +159,7 @@ func (w *warnings) balancers(p *Policy) {
 		return
 	}
 	switch {
-	case p.TLS != nil || p.RequireTLS(): // which is a mistake without tls
+	case p.TLS != nil || p.IsTLSRequired(): // which is a mistake without tls
 	case b.Header:
 		w.add(b.at, "balancers: clients of other machines are refused unless the balancer ends their TLS and says so, as there is no tls").
 			hint("tls: {cert: ..., key: ...}; or in HAProxy: bind ... ssl, server ... send-proxy-v2-ssl")
@@ -173,8 +173,8 @@ func (w *warnings) balancers(p *Policy) {
 	}
 }
 
-// automatic: how many rows of a person count is left to each statement.
-func (t *tableDecl) automatic() bool { return t.path != nil && !t.public && t.maxRows == 0 }
+// isAutomatic: how many rows of a person count is left to each statement.
+func (t *tableDecl) isAutomatic() bool { return t.path != nil && !t.public && t.maxRows == 0 }
 
 // usualRows: a larger max_rows_per_unit is no bound that somebody knows, but one that was to be out of the way.
 const usualRows = 10_000
@@ -184,7 +184,7 @@ func (w *warnings) maxRows(t *tableDecl) {
 	case n > usualRows:
 		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d makes the noise of every count that much larger", t, n).
 			hint("max_rows_per_unit: auto finds a smaller bound with a part of each statement's epsilon")
-	case odd(decimal.NewFromUint64(n)):
+	case isOdd(decimal.NewFromUint64(n)):
 		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d looks copied from the data", t, n).
 			hint("it is public: choose it from what the rows mean, never from max(); if you do not know it, max_rows_per_unit: auto")
 	}
@@ -196,8 +196,8 @@ var usual = []int64{365, 366, 168, 744, 1440, 8760, 8784, 10080, 3600, 86400, 60
 
 var nines = regexp.MustCompile(`^9+$`)
 
-// odd reports an end that nobody would choose from the meaning of a column: more than two digits that matter.
-func odd(d decimal.Decimal) bool {
+// isOdd reports an end that nobody would choose from the meaning of a column: more than two digits that matter.
+func isOdd(d decimal.Decimal) bool {
 	if d.Abs().IsInteger() && slices.Contains(usual, d.Abs().IntPart()) {
 		return false
 	}
@@ -209,7 +209,7 @@ func odd(d decimal.Decimal) bool {
 // schema warns of what the database shows.
 func (w *warnings) schema(b *binding) {
 	p := b.p
-	w.doubts(b.doubts())
+	w.copies(b.copyWarnings())
 	for _, t := range p.tables {
 		bt := b.bound[t]
 		if bt == nil || bt.table == nil {
@@ -221,7 +221,7 @@ func (w *warnings) schema(b *binding) {
 			}
 		}
 		for _, c := range bt.rel.Columns {
-			if d := t.column(c.Name); d != nil && !c.Type.Readable() {
+			if d := t.column(c.Name); d != nil && !c.Type.IsReadable() {
 				w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name)).
 					hint("a view of the table may give it as text, if the database allows that without failing")
 			}
@@ -241,7 +241,7 @@ func (w *warnings) schema(b *binding) {
 func (w *warnings) unsummed(bt *boundTable) {
 	for i, c := range bt.table.Columns {
 		d := bt.decl.column(c.Name)
-		if d == nil || !NeedsRange(c.Type) || c.Range != nil || c.Step != nil || d.hasValues || bt.used[c.Name] || bt.inKey(i) {
+		if d == nil || !NeedsRange(c.Type) || c.Range != nil || c.Step != nil || d.hasValues || bt.used[c.Name] || bt.isInKey(i) {
 			continue
 		}
 		w.add(d.name.position, "column %s.%s is %s without range or step: sums and averages over it are refused", bt.decl, quoteName(c.Name), c.Type).
@@ -252,7 +252,7 @@ func (w *warnings) unsummed(bt *boundTable) {
 // unread warns of tables that no statement may read: their rows belong to two people of one kind, or lead to such rows.
 func (w *warnings) unread(b *binding, bt *boundTable) {
 	t := bt.decl
-	if len(b.p.kinds) == 0 || !b.muddled(t) {
+	if len(b.p.kinds) == 0 || !b.hasTwoWays(t) {
 		return
 	}
 	says := w.add(t.at, "table %s: no statement can read it: its rows belong to two people of one kind", t)
@@ -267,8 +267,8 @@ func (w *warnings) unread(b *binding, bt *boundTable) {
 	says.hint("if one of them needs no protection here: unprotected: true on the column (%s) in place of also_unit; else leave the table out", strings.Join(columns, ", "))
 }
 
-// inKey reports a column that a key or a foreign key of the database has.
-func (t *boundTable) inKey(column int) bool {
+// isInKey reports a column that a key or a foreign key of the database has.
+func (t *boundTable) isInKey(column int) bool {
 	name := t.table.Columns[column].Name
 	return slices.ContainsFunc(t.table.Keys, func(k []int) bool { return slices.Contains(k, column) }) ||
 		slices.ContainsFunc(t.rel.ForeignKeys, func(fk sqltype.RelationForeignKey) bool { return slices.Contains(fk.Columns, name) })
@@ -313,14 +313,14 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 // withoutUnit warns of rows that lead to no person: of those that are dropped where the policy does not say so, and of what own does not promise.
 func (w *warnings) withoutUnit(b *binding, bt *boundTable, at position, columns []string) {
 	t := bt.decl
-	if len(columns) > 0 && t.others != nil {
+	if len(columns) > 0 && t.fallbackColumns != nil {
 		of := strings.Join(columns, " or ")
-		w.add(t.othersAt, "table %s: unit: coalesce: where %s is NULL the unit is the value of %s: one human with rows of both kinds is two units, each protected by itself", t, of, strings.Join(t.others, " or ")).
+		w.add(t.fallbackAt, "table %s: unit: coalesce: where %s is NULL the unit is the value of %s: one human with rows of both kinds is two units, each protected by itself", t, of, strings.Join(t.fallbackColumns, " or ")).
 			hint("if erasing a person sets %s to NULL, that person's rows become another unit's: delete them instead; or lead to the person alone, without coalesce", of)
-		w.others(b, bt)
+		w.fallbackUnits(b, bt)
 	}
-	if t.path == nil && t.others != nil {
-		at = t.othersAt
+	if t.path == nil && t.fallbackColumns != nil {
+		at = t.fallbackAt
 	}
 	for _, name := range bt.lostWithout(columns) {
 		switch t.withoutUnit.text {
@@ -328,22 +328,22 @@ func (w *warnings) withoutUnit(b *binding, bt *boundTable, at position, columns 
 			w.add(t.withoutUnit.position, "%s.%s can be NULL: each such row is protected as one unit, with everything that hangs on it, and not the person behind several of them", t, name).
 				hint("if erasing a person sets it to NULL, that person's rows become such: delete them instead, or say rows_without_unit: drop")
 		case "":
-			w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.others != nil]).
+			w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.fallbackColumns != nil]).
 				hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
 		}
 	}
 }
 
-// others warns of values that name units beside persons: of blanks, which are values too, and of columns of other names, whose values are other units.
-func (w *warnings) others(b *binding, bt *boundTable) {
+// fallbackUnits warns of values that name units beside persons: of blanks, which are values too, and of columns of other names, whose values are other units.
+func (w *warnings) fallbackUnits(b *binding, bt *boundTable) {
 	t := bt.decl
-	for _, name := range t.others {
+	for _, name := range t.fallbackColumns {
 		c, ok := bt.rel.Column(name)
 		notBlank := slices.ContainsFunc(bt.rel.Checks, func(k sqltype.RelationCheck) bool {
 			return strings.Contains(k.Expr, name) && (strings.Contains(k.Expr, "<> ''") || strings.Contains(k.Expr, "> 0"))
 		})
 		if ok && c.Type.IsString() && !notBlank {
-			w.add(t.othersAt, "table %s: unit: coalesce: all rows without a person whose %s is blank ('' or spaces) are one unit, of which most are cut", t, quoteName(name)).
+			w.add(t.fallbackAt, "table %s: unit: coalesce: all rows without a person whose %s is blank ('' or spaces) are one unit, of which most are cut", t, quoteName(name)).
 				hint("store NULL in place of blanks, and keep it so: CHECK (btrim(%s) <> '')", quoteName(name))
 		}
 	}
@@ -351,10 +351,10 @@ func (w *warnings) others(b *binding, bt *boundTable) {
 		if o == t {
 			break
 		}
-		if o.others == nil || slices.ContainsFunc(o.others, func(name string) bool { return slices.Contains(t.others, name) }) {
+		if o.fallbackColumns == nil || slices.ContainsFunc(o.fallbackColumns, func(name string) bool { return slices.Contains(t.fallbackColumns, name) }) {
 			continue
 		}
-		w.add(t.othersAt, "table %s: unit: coalesce: a value of %s and the same value of %s in table %s are two units, as the columns have different names", t, strings.Join(t.others, " or "), strings.Join(o.others, " or "), o).
+		w.add(t.fallbackAt, "table %s: unit: coalesce: a value of %s and the same value of %s in table %s are two units, as the columns have different names", t, strings.Join(t.fallbackColumns, " or "), strings.Join(o.fallbackColumns, " or "), o).
 			hint("if they name the same people, give the columns one name in the database")
 	}
 }
@@ -364,10 +364,10 @@ func leadsNowhere(t *tableDecl, path *pathDecl, as *plan.Table) string {
 	switch {
 	case as.UnitCol >= 0: // the statement does not look whether the person is there
 		return fmt.Sprintf("rows whose %s is not in %s count as rows of one more person for each value", quoteName(as.Columns[as.UnitCol].Name), path.parent)
-	case t.others != nil && t.withoutUnit.text == withoutOwn:
-		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s, and without one the row itself", strings.Join(t.others, " or "))
-	case t.others != nil:
-		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s; without one it is in no answer", strings.Join(t.others, " or "))
+	case t.fallbackColumns != nil && t.withoutUnit.text == withoutOwn:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s, and without one the row itself", strings.Join(t.fallbackColumns, " or "))
+	case t.fallbackColumns != nil:
+		return fmt.Sprintf("the unit of a row that leads nowhere is the value of %s; without one it is in no answer", strings.Join(t.fallbackColumns, " or "))
 	case t.withoutUnit.text == withoutOwn:
 		return "each row that leads nowhere is protected as one unit, and not the person behind several of them"
 	}
@@ -390,7 +390,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	enforced := false
 	for _, fk := range bt.rel.ForeignKeys {
 		for _, target := range b.targets(fk) {
-			enforced = enforced || target.decl == path.parent && (b.sameWay(bt, target, fk) || b.decided(bt, target, fk))
+			enforced = enforced || target.decl == path.parent && (b.isSameWay(bt, target, fk) || b.isDecided(bt, target, fk))
 		}
 	}
 	if !enforced {

@@ -657,7 +657,7 @@ func TestDoubts(t *testing.T) {
 		if got := contains(r.Warnings, "table copied is public and has"); got != (c.want != "") || got && !contains(r.Warnings, c.want) {
 			t.Errorf("%+v %s: %v", c.rel.Columns, c.text, r.Warnings)
 		}
-		if n := len(r.Catalogs.Doubts()); (n > 0) != (c.want != "") {
+		if n := len(r.Catalogs.CopyWarnings()); (n > 0) != (c.want != "") {
 			t.Errorf("%d doubts, want %q", n, c.want)
 		}
 		if contains(r.Warnings, "is not a key") {

@@ -33,7 +33,7 @@ func ValidDataset(name string) bool { return datasetName.MatchString(name) }
 func LeadsToUnit(t sqltype.Type) bool { return t.IsKey() }
 
 // CanBeUnit reports that a column of the type can be the unit, by which rows are also grouped.
-func CanBeUnit(t sqltype.Type) bool { return t.IsKey() && t.Groupable() }
+func CanBeUnit(t sqltype.Type) bool { return t.IsKey() && t.IsGroupable() }
 
 // LongestName is the most bytes that a name has.
 const LongestName = maxName

@@ -342,9 +342,9 @@ func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
 	}
 	ref, err := parsePath(w.text)
 	root := f.p.rootOf(t)
-	if t.othersAt = w.position; err != nil || ref.others == nil || root == nil && ref.table != "" {
+	if t.fallbackAt = w.position; err != nil || ref.fallbackColumns == nil || root == nil && ref.table != "" {
 		if t.path = f.pathTo(n, what+": unit"); err == nil {
-			t.others = ref.others
+			t.fallbackColumns = ref.fallbackColumns
 		}
 		return
 	}
@@ -355,9 +355,9 @@ func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
 	case root == nil: // reported
 	case ref.table != "" || !slices.Equal(ref.columns, []string{root.column.text}):
 		f.add(w.position, "%s holds the unit itself: its unit begins with %s and leads nowhere", what, quoteName(root.column.text)).
-			hint("unit: %s", coalesced(quoteName(root.column.text), slices.DeleteFunc(slices.Clone(ref.others), func(c string) bool { return c == root.column.text })))
+			hint("unit: %s", coalesced(quoteName(root.column.text), slices.DeleteFunc(slices.Clone(ref.fallbackColumns), func(c string) bool { return c == root.column.text })))
 	default:
-		t.others = ref.others
+		t.fallbackColumns = ref.fallbackColumns
 	}
 }
 
@@ -404,8 +404,8 @@ func (f *file) pathTo(n ast.Node, what string) *pathDecl {
 		}
 		return nil
 	}
-	if ref.others != nil && !strings.HasSuffix(what, ": unit") {
-		f.add(w.position, "%s: coalesce is for unit alone", what).hint("leave out %s", strings.Join(ref.others, ", "))
+	if ref.fallbackColumns != nil && !strings.HasSuffix(what, ": unit") {
+		f.add(w.position, "%s: coalesce is for unit alone", what).hint("leave out %s", strings.Join(ref.fallbackColumns, ", "))
 		return nil
 	}
 	name := []string{ref.schema, ref.table}

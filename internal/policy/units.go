@@ -57,7 +57,7 @@ func (f *file) unit(n ast.Node, what string) {
 	if !ok {
 		return
 	}
-	if ref, err := parsePath(w.text); err == nil && ref.others != nil {
+	if ref, err := parsePath(w.text); err == nil && ref.fallbackColumns != nil {
 		f.add(w.position, "%s must be table.column, not %q", what, clip(w.text)).hint("coalesce stands with its table: %s: table.column, and tables: {table: {unit: %q}}", what, w.text)
 		return
 	}

@@ -263,7 +263,7 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 	case *ast.StringNode:
 		s.text = x.Token.Value
 		s.quoted = x.Token.Type == token.SingleQuoteType || x.Token.Type == token.DoubleQuoteType
-		if !s.quoted && boolLike(s.text) {
+		if !s.quoted && isBoolLike(s.text) {
 			r.bare = append(r.bare, s.word)
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -295,8 +295,8 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 	return s, true
 }
 
-// boolLike reports the words that YAML 1.1 takes for true or false.
-func boolLike(s string) bool {
+// isBoolLike reports the words that YAML 1.1 takes for true or false.
+func isBoolLike(s string) bool {
 	return slices.Contains([]string{"no", "off", "on", "yes", "y", "n", "true", "false", "null"}, strings.ToLower(s))
 }
 

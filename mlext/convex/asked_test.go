@@ -33,15 +33,15 @@ func TestAsked(t *testing.T) {
 			most := max(productRows, data.Between(2*size)+blockRows)
 			asked.Store(0)
 			no.Store(0)
-			p.asked = data.Ask(ask)
+			p.continueCheck = data.Ask(ask)
 			if pass(); int(asked.Load())*most < c.rows {
 				t.Errorf("%s of %v: %d questions", name, c, asked.Load())
 			}
 			asked.Store(0)
 			no.Store(2)
-			p.asked = data.Ask(ask)
-			if pass(); asked.Load() != 3 || p.asked.Err() == nil {
-				t.Errorf("%s of %v: %d questions, %v", name, c, asked.Load(), p.asked.Err())
+			p.continueCheck = data.Ask(ask)
+			if pass(); asked.Load() != 3 || p.continueCheck.Err() == nil {
+				t.Errorf("%s of %v: %d questions, %v", name, c, asked.Load(), p.continueCheck.Err())
 			}
 		}
 		for last := int64(1); last < 60; last = last*5 + 1 { // wherever it is asked, a no ends the search

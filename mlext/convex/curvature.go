@@ -29,7 +29,7 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 		defer cursor.Close()
 		between := data.Between(2 * d)
 		for i := range p.table.Rows() {
-			if i%between == 0 && !p.asked.On() {
+			if i%between == 0 && !p.continueCheck.CanContinue() {
 				break
 			}
 			for j, x := range cursor.Row(i) {
@@ -85,7 +85,7 @@ func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*
 		s := mat.NewSymDense(d, nil)
 		block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
 		defer cursor.Close()
-		for at := part * rows / parts; at < (part+1)*rows/parts && p.asked.On(); at += productRows {
+		for at := part * rows / parts; at < (part+1)*rows/parts && p.continueCheck.CanContinue(); at += productRows {
 			n := min(productRows, (part+1)*rows/parts-at)
 			b := block.Slice(0, n, 0, d).(*mat.Dense)
 			for i := range n {

@@ -79,7 +79,7 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	}
 	upper, diagonal := make([]int64, d*(d-1)/2), make([]int64, d)
 	asked := data.Ask(stop)
-	grams := (&problem{table: t, asked: asked}).parted(1, func(int, []float32) float64 { return 1 })
+	grams := (&problem{table: t, continueCheck: asked}).parted(1, func(int, []float32) float64 { return 1 })
 	if err := asked.Err(); err != nil {
 		return nil, err
 	}

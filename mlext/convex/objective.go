@@ -128,7 +128,7 @@ type Model struct {
 
 // Train finds and releases the minimum.
 func (o *Objective) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
-	if t.Width() != o.Width || t.Single() != (o.Rows == 1) {
+	if t.Width() != o.Width || t.HasUnitPerRow() != (o.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > o.most {

@@ -67,7 +67,7 @@ func outputLambda(norm float64) float64 { return norm / 5 }
 
 // Train finds the minimum and releases it with noise.
 func (o *Output) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
-	if t.Width() != o.Width || t.Single() != (o.Rows == 1) {
+	if t.Width() != o.Width || t.HasUnitPerRow() != (o.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > o.most {

@@ -87,7 +87,7 @@ func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (
 }
 
 func (p *Posterior) draw(t *data.Table, src *noise.Source, stop func() error) (*drawn, error) {
-	if t.Width() != p.Width || !t.Single() {
+	if t.Width() != p.Width || !t.HasUnitPerRow() {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	most, err := p.most(t, src)

@@ -14,11 +14,11 @@ import (
 
 // problem is to minimise the sum of losses + lambda/2 |theta|^2 + linear . theta. theta has Outputs numbers for each feature, feature after feature.
 type problem struct {
-	table  *data.Table
-	loss   *loss.Loss
-	lambda float64
-	linear []float64
-	asked  *data.Asked // within passes over the rows: after a no, what they give is worth nothing
+	table         *data.Table
+	loss          *loss.Loss
+	lambda        float64
+	linear        []float64
+	continueCheck *data.ContinueCheck // within passes over the rows: after a no, what they give is worth nothing
 }
 
 func (p *problem) size() int { return p.table.Width() * p.loss.Outputs }
@@ -75,7 +75,7 @@ func (p *problem) sum(coarse, fine []float64, size, from, to int) []float64 {
 	between, left := max(1, data.Between(2*size)/blockRows), 0
 	for at := from; at < to; at += blockRows {
 		if left--; left < 0 {
-			if left = between - 1; !p.asked.On() {
+			if left = between - 1; !p.continueCheck.CanContinue() {
 				break
 			}
 		}
@@ -153,15 +153,15 @@ const mostSteps = 1000
 // difference of values is needed, which rounding would swallow near the minimum.
 func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error) {
 	size := p.size()
-	p.asked = data.Ask(stop)
+	p.continueCheck = data.Ask(stop)
 	theta, g := make([]float64, size), make([]float64, size)
 	next, gNext := make([]float64, size), make([]float64, size)
 	invert := p.inverse(theta)
 	memory := &history{size: size}
 	p.gradient(theta, g)
 	for step := range mostSteps {
-		if !p.asked.On() {
-			return nil, p.asked.Err()
+		if !p.continueCheck.CanContinue() {
+			return nil, p.continueCheck.Err()
 		}
 		if n := floats.Norm(g, 2)*(1+1e-12) + p.rounding(theta); n <= tolerance {
 			return theta, nil
@@ -183,8 +183,8 @@ func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error)
 		lo, hi, length := 0.0, math.Inf(1), 1.0
 		for range 40 {
 			floats.AddScaledTo(next, theta, length, way)
-			if p.gradient(next, gNext); !p.asked.On() {
-				return nil, p.asked.Err()
+			if p.gradient(next, gNext); !p.continueCheck.CanContinue() {
+				return nil, p.continueCheck.Err()
 			}
 			s := floats.Dot(way, gNext)
 			if math.Abs(s) <= 0.5*math.Abs(slope) {

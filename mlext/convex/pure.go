@@ -115,7 +115,7 @@ func (p *Pure) out(moved, epsilon, size float64) {
 
 // Train finds and releases the minimum.
 func (p *Pure) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
-	if t.Width() != p.Width || t.Single() != (p.Rows == 1) {
+	if t.Width() != p.Width || t.HasUnitPerRow() != (p.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > p.most {

@@ -2,18 +2,18 @@ package data
 
 import "sync"
 
-// Asked is a question whether to go on that parts of a computation ask now and again, one at a time; the first no is everybody's, and what was computed since is worth nothing. A nil one is always answered by yes.
-type Asked struct {
+// ContinueCheck is a question whether to go on that parts of a computation ask now and again, one at a time; the first no is everybody's, and what was computed since is worth nothing. A nil one is always answered by yes.
+type ContinueCheck struct {
 	mu   sync.Mutex
 	stop func() error
 	err  error
 }
 
 // Ask makes the question.
-func Ask(stop func() error) *Asked { return &Asked{stop: stop} }
+func Ask(stop func() error) *ContinueCheck { return &ContinueCheck{stop: stop} }
 
-// On asks.
-func (a *Asked) On() bool {
+// CanContinue asks.
+func (a *ContinueCheck) CanContinue() bool {
 	if a == nil {
 		return true
 	}
@@ -26,7 +26,7 @@ func (a *Asked) On() bool {
 }
 
 // Err is the no, if there was one.
-func (a *Asked) Err() error {
+func (a *ContinueCheck) Err() error {
 	if a == nil {
 		return nil
 	}

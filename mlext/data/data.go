@@ -183,8 +183,8 @@ func (t *Table) Units() int {
 	return t.units
 }
 
-// Single says that each row is a unit of its own.
-func (t *Table) Single() bool { return t.single }
+// HasUnitPerRow says that each row is a unit of its own.
+func (t *Table) HasUnitPerRow() bool { return t.single }
 
 // Row is one row's features, not to be changed. Of rows on disk it is a copy: who reads many has a Cursor.
 func (t *Table) Row(i int) []float32 {

@@ -57,7 +57,7 @@ func TestUnits(t *testing.T) {
 		t.Error("a row of unit 2 behind unit 5 is taken")
 	}
 	table := b.Table()
-	if table.Units() != 3 || table.Single() {
+	if table.Units() != 3 || table.HasUnitPerRow() {
 		t.Fatalf("%d units", table.Units())
 	}
 	for u, want := range [][2]int{{0, 2}, {2, 3}, {3, 5}} {

@@ -121,7 +121,7 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 		if err := each(step); err != nil {
 			return nil, err
 		}
-		s.asked = data.Ask(func() error { return each(step) })
+		s.continueCheck = data.Ask(func() error { return each(step) })
 		var err error
 		if batch, err = sample(batch[:0]); err != nil {
 			return nil, err

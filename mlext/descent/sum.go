@@ -26,10 +26,10 @@ type summer struct {
 	clip  float64
 	noise adder
 	// automatic clips so (factor); count, if not 0, is how many steps a unit adds to the count of those within the clip, which is the last of the totals, and within the last released one, in units.
-	automatic bool
-	count     int64
-	within    float64
-	asked     *data.Asked // between rows
+	automatic     bool
+	count         int64
+	within        float64
+	continueCheck *data.ContinueCheck // between rows
 }
 
 // adder adds noise to whole numbers, in place: noise.Normal, or what a test puts there.
@@ -70,13 +70,13 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 		size++
 	}
 	sums := s.split(size, batch, func(units []int32, sum []float64) {
-		if s.table.Single() {
+		if s.table.HasUnitPerRow() {
 			s.one(theta, units, sum)
 		} else {
 			s.several(theta, units, sum)
 		}
 	})
-	if err := s.asked.Err(); err != nil {
+	if err := s.continueCheck.Err(); err != nil {
 		return nil, err
 	}
 	totals := make([]int64, size)
@@ -110,7 +110,7 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	between, left := data.Between(2*len(theta)), 0
 	for len(units) > 0 {
 		if left <= 0 {
-			if left = between; !s.asked.On() {
+			if left = between; !s.continueCheck.CanContinue() {
 				return
 			}
 		}
@@ -213,7 +213,7 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	goOn := func() bool {
 		if left--; left < 0 {
 			left = between - 1
-			return s.asked.On()
+			return s.continueCheck.CanContinue()
 		}
 		return true
 	}

@@ -45,16 +45,16 @@ func arithmetic() []*Func {
 
 func intOperator(op string, a, b sqltype.OID) *Func {
 	t := widest(a, b)
-	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: t, MayBeNull: true, Exact: infix(op),
+	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: t, MayBeNull: true, RaisingForm: infix(op),
 		Range: intRange(op, oids(a, b), t), Safe: intSafe(op, oids(a, b), t)}
-	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
 			return duckInt(op, t, x)
 		}
 		return pgInt(op, t, x)
 	}
 	if op == "/" || op == "%" {
-		f.Exact = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		f.RaisingForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			if d == DuckDB {
 				return duckExactDivision(map[string]string{"/": "//", "%": "%"}[op], x)
 			}
@@ -154,11 +154,11 @@ func divisionByZero() error { return sqlerr.New(sqlerr.DivisionByZero, "division
 
 func numericOperator(op string) *Func {
 	f := &Func{Name: op, Kind: Operator, Args: oids(sqltype.OIDNumeric, sqltype.OIDNumeric), Result: sqltype.OIDNumeric,
-		MayBeNull: true, Exact: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
+		MayBeNull: true, RaisingForm: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
 	if op == "/" || op == "%" {
 		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values; cast an operand to float8")
 	}
-	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
 		case f.Refused[d] != "":
 			return ""
@@ -171,7 +171,7 @@ func numericOperator(op string) *Func {
 		}
 		return "(" + limited(x[0], types[0]) + " " + op + " " + limited(x[1], types[1]) + ")"
 	}
-	f.Exact = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
 		case d == Postgres:
 			return "(" + x[0] + " " + op + " " + x[1] + ")"
@@ -284,8 +284,8 @@ func leading(x decimal.Decimal) (weight, digit int) {
 
 func negation(t sqltype.OID) *Func {
 	minus := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" }
-	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: minus,
-		Spell: func(d Dialect, x []string, types []sqltype.Type, result sqltype.Type) string {
+	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), RaisingForm: minus,
+		TotalForm: func(d Dialect, x []string, types []sqltype.Type, result sqltype.Type) string {
 			switch {
 			case isInt(t) && d == DuckDB:
 				return duckWithin("-CAST("+x[0]+" AS HUGEINT)", t)
@@ -326,7 +326,7 @@ func notLeastSafe(t sqltype.OID) safeFunc {
 
 func plus(t sqltype.OID) *Func {
 	same := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return x[0] }
-	return &Func{Name: "+", Kind: Operator, Args: []sqltype.OID{t}, Result: t, Spell: same, Exact: same, Range: firstRange,
+	return &Func{Name: "+", Kind: Operator, Args: []sqltype.OID{t}, Result: t, TotalForm: same, RaisingForm: same, Range: firstRange,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return v[0], nil }}
 }
 

@@ -54,7 +54,7 @@ func arrays() []*Func {
 			guard = few("{x}")
 		}
 		f := add(Operator, op, oids(anyArray, anyArray), yes, true, "CASE WHEN "+guard+" THEN {x} "+op+" {y} END", nil)
-		plain, own := f.Spell, f.Exact
+		plain, own := f.TotalForm, f.RaisingForm
 		comparable := func(form spelling) spelling { // PostgreSQL raises where elements have no equality
 			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 				if elem, ok := types[0].Elem(); !ok || elem.OID == sqltype.OIDJSON {
@@ -63,7 +63,7 @@ func arrays() []*Func {
 				return form(d, x, types, t)
 			}
 		}
-		f.Spell, f.Exact = comparable(plain), comparable(own)
+		f.TotalForm, f.RaisingForm = comparable(plain), comparable(own)
 	}
 	return append(out, arrayText(), textArray())
 }
@@ -72,7 +72,7 @@ func arrays() []*Func {
 func arrayText() *Func {
 	f := row(Function, "array_to_string", oids(anyArray, text), text, true, forms{short: true, why: listsThere,
 		pg: "CASE WHEN CAST(cardinality({x}) AS int8) * greatest(octet_length({y}), 1) <= " + most + " THEN CASE WHEN octet_length(array_to_string({x}, {y})) <= " + most + " THEN array_to_string({x}, {y}) END END"})
-	plain, own := f.Spell, f.Exact
+	plain, own := f.TotalForm, f.RaisingForm
 	spelled := func(form spelling) spelling { // the texts of others follow from settings
 		return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 			elem, ok := types[0].Elem()
@@ -82,7 +82,7 @@ func arrayText() *Func {
 			return form(d, x, types, t)
 		}
 	}
-	f.Spell, f.Exact = spelled(plain), spelled(own)
+	f.TotalForm, f.RaisingForm = spelled(plain), spelled(own)
 	return f.eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		elem, ok := types[0].Elem()
 		if !ok {

@@ -179,7 +179,7 @@ func shifted(op string, t sqltype.OID, front bool) *Func {
 			" AND abs(EXTRACT(day FROM " + iv + ")) < 2147483648 AND abs(" + months + ") < 5000000000000000 AND abs(" + spanTime(iv) + ") < 9223372036854775808 THEN " + own.pg + " WHEN NOT isfinite(" + x + ") AND " + iv + " IS NOT NULL THEN CAST(" + x + " AS timestamp) END"
 	}
 	g := row(Operator, op, args, result, t != clock, own)
-	f.Spell, f.Exact, f.Refused = g.Spell, g.Exact, g.Refused
+	f.TotalForm, f.RaisingForm, f.Refused = g.TotalForm, g.RaisingForm, g.Refused
 	return f
 }
 

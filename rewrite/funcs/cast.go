@@ -45,18 +45,18 @@ func castName(t sqltype.Type) string {
 // numberCast converts between integers, floats and numeric. Integers get the nearest whole number: from numeric halves go away
 // from zero, from floats to even. A number that the type cannot hold is NULL.
 func numberCast(from, to sqltype.OID) *Func {
-	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to, Exact: exactCast}
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to, RaisingForm: exactCast}
 	f.MayBeNull = isInt(to) && !narrower(from, to) || isFloat(to) && (from == sqltype.OIDNumeric || to == sqltype.OIDFloat4) || to == sqltype.OIDNumeric
 	if isFloat(from) && to == sqltype.OIDNumeric {
 		f.refuse(DuckDB, "DuckDB has no way to PostgreSQL's 15 significant digits")
 	}
-	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
 			return duckNumberCast("TRY_CAST", x[0], from, types[0], t)
 		}
 		return pgNumberCast(x[0], from, t)
 	}
-	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		switch {
 		case d == Postgres || isInt(to) && isInt(from):
 			return exactCast(d, x, types, t)
@@ -270,7 +270,7 @@ func boolToInt() *Func {
 	spell := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		return "CAST(" + x[0] + " AS integer)"
 	}
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDBool}, Result: sqltype.OIDInt4, Spell: spell, Exact: spell,
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDBool}, Result: sqltype.OIDInt4, TotalForm: spell, RaisingForm: spell,
 		Range: func([]*num.Interval, []sqltype.Type) *num.Interval {
 			return &num.Interval{Lo: decimal.Zero, Hi: decimal.NewFromInt(1)}
 		},
@@ -284,7 +284,7 @@ func boolToInt() *Func {
 
 func intToBool() *Func {
 	spell := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(" + x[0] + " <> 0)" }
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDInt4}, Result: sqltype.OIDBool, Spell: spell, Exact: spell,
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDInt4}, Result: sqltype.OIDBool, TotalForm: spell, RaisingForm: spell,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			return v[0].(int64) != 0, nil
 		}}
@@ -307,7 +307,7 @@ func toText(from sqltype.OID) *Func {
 		}
 		return "CAST(" + x[0] + " AS text)"
 	}
-	f := &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: sqltype.OIDText, Spell: spell, Exact: spell,
+	f := &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: sqltype.OIDText, TotalForm: spell, RaisingForm: spell,
 		Eval: func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			switch x := v[0].(type) {
 			case bool:
@@ -332,7 +332,7 @@ func trimBlanks(s string) string {
 
 // dateToTimestamp: a date that no timestamp can hold is NULL.
 func dateToTimestamp() *Func {
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, Exact: exactCast,
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, RaisingForm: exactCast,
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 			if a[0] == nil {
 				return nil
@@ -340,7 +340,7 @@ func dateToTimestamp() *Func {
 			return a[0].Map(dayMicros.Mul).Meet(allInstant)
 		},
 		Safe: func(a []*num.Interval, _ []sqltype.Type) bool { return a[0].Within(num.Ints(firstDay, lastDay)) },
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		TotalForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			if d == DuckDB {
 				return "TRY_CAST(" + x[0] + " AS TIMESTAMP)"
 			}
@@ -356,9 +356,9 @@ func dateToTimestamp() *Func {
 }
 
 func timestampToDate() *Func {
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, Exact: exactCast,
-		Spell: exactCast,
-		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return floored(a[0]) },
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, RaisingForm: exactCast,
+		TotalForm: exactCast,
+		Range:     func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return floored(a[0]) },
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			at := v[0].(sqltype.Micros)
 			switch at {

@@ -41,13 +41,13 @@ func read(from, to sqltype.OID, f forms) *Func {
 	f.own = "CAST({x} AS " + name + ")"
 	r := row(Cast, "cast", oids(from), to, true, f)
 	if from == sqltype.OIDBPChar { // without its blanks
-		spell := r.Spell
-		r.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		spell := r.TotalForm
+		r.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 			return spell(d, []string{unpadded(d, x[0])}, types, t)
 		}
 		if f.duck != "" {
-			exact := r.Exact
-			r.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+			exact := r.RaisingForm
+			r.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 				if d == DuckDB {
 					x = []string{unpadded(d, x[0])}
 				}
@@ -110,8 +110,8 @@ func textToFloat(t sqltype.OID) forms {
 func textToNumeric(from sqltype.OID) *Func {
 	f := read(from, numeric, shapedAs(space+"("+number+"|[nN][aA][nN])"+space, "CAST({x} AS numeric)", ""))
 	f.Refused = map[Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
-	plain := f.Spell
-	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	plain := f.TotalForm
+	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		p, s, ok := t.NumericMod()
 		switch {
 		case d == Postgres && !ok:
@@ -126,9 +126,9 @@ func textToNumeric(from sqltype.OID) *Func {
 		}
 		return fill(d, shapedAs(space+significand+"([eE][+]?0*[0-9]{1,3})?"+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck, x)
 	}
-	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
-			return f.Spell(d, x, types, t)
+			return f.TotalForm(d, x, types, t)
 		}
 		return "CAST(" + x[0] + " AS " + castName(t) + ")"
 	}
@@ -151,7 +151,7 @@ func cutTo(to sqltype.OID) *Func {
 		name = "bpchar"
 		f.refuse(DuckDB, paddedThere)
 	}
-	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
+	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
 		n := strconv.Itoa(int(t.Typmod - 4))
 		switch {
 		case f.Refused[d] != "":
@@ -165,7 +165,7 @@ func cutTo(to sqltype.OID) *Func {
 		}
 		return x[0]
 	}
-	f.Exact = f.Spell
+	f.RaisingForm = f.TotalForm
 	return f.safe(harmless).eval(func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		s, n := v[0].(string), int64(t.Typmod-4)
 		switch {

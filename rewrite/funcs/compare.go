@@ -49,7 +49,7 @@ func comparison(op string, a, b sqltype.OID) *Func {
 		}
 		return "TRY" + exact(d, x, types, t)
 	}
-	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, MayBeNull: may, Spell: spell, Exact: exact,
+	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, MayBeNull: may, TotalForm: spell, RaisingForm: exact,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			c := 0
 			if a == sqltype.OIDBPChar {
@@ -102,7 +102,7 @@ func zonedComparison(op string, a, b sqltype.OID) *Func {
 				return compare(d, x, types, t)
 			}
 		}
-		g.Spell, g.Exact = print(cast.Spell, plain.Spell), print(cast.Exact, plain.Exact)
+		g.TotalForm, g.RaisingForm = print(cast.TotalForm, plain.TotalForm), print(cast.RaisingForm, plain.RaisingForm)
 		g.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 			converted, err := cast.Eval(v[side:side+1], nil, sqltype.Timestamptz)
 			if err != nil { // beyond all timestamps

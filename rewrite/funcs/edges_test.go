@@ -206,7 +206,7 @@ func tested(t *testing.T) []*Func {
 		if !only.MatchString(signature(f, sqltype.Type{OID: f.Result, Typmod: -1})) {
 			continue
 		}
-		if f.Spell != nil {
+		if f.TotalForm != nil {
 			out = append(out, f)
 		}
 		if f.With == nil {
@@ -393,7 +393,7 @@ func checkOwn(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name strin
 		}
 	}
 	var oid int64
-	err := conn.QueryRow(ctx, "SELECT pg_typeof("+f.Exact(Postgres, blanks(f), types(f), rt)+")::oid::int8 FROM (SELECT "+strings.Join(cols, ", ")+") AS "+name).Scan(&oid)
+	err := conn.QueryRow(ctx, "SELECT pg_typeof("+f.RaisingForm(Postgres, blanks(f), types(f), rt)+")::oid::int8 FROM (SELECT "+strings.Join(cols, ", ")+") AS "+name).Scan(&oid)
 	if err != nil || sqltype.OID(oid) != f.Result {
 		t.Errorf("%s: %v, type %d", signature(f, rt), err, oid)
 	}

@@ -31,7 +31,7 @@ func enums() []*Func {
 			}
 			return "(" + place(x[0]) + " " + op + " " + place(x[1]) + ")"
 		}
-		f := &Func{Name: op, Kind: Operator, Args: oids(anyEnum, anyEnum), Result: yes, Spell: spell, Exact: spell}
+		f := &Func{Name: op, Kind: Operator, Args: oids(anyEnum, anyEnum), Result: yes, TotalForm: spell, RaisingForm: spell}
 		out = append(out, f.eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			c := sqltype.CompareAs(v[0], v[1], types[0])
 			return map[string]bool{"=": c == 0, "<>": c != 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[op], nil
@@ -48,6 +48,6 @@ func enumText() *Func {
 		}
 		return "CAST(" + x[0] + " AS pg_catalog.text)"
 	}
-	f := &Func{Name: "cast", Kind: Cast, Args: oids(anyEnum), Result: text, Spell: spell, Exact: spell}
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(anyEnum), Result: text, TotalForm: spell, RaisingForm: spell}
 	return f.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return v[0], nil })
 }

@@ -90,13 +90,13 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	if g.Refused[DuckDB] == "" {
 		duck = duckField(unit, t, exactly, zone, loc)
 	}
-	g.Spell = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+	g.TotalForm = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
 			return fill(d, duck, a)
 		}
 		return fill(d, pgForm, a)
 	}
-	g.Exact = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+	g.RaisingForm = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
 			return fill(d, duck, a)
 		}

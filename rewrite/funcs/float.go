@@ -17,8 +17,8 @@ func floatOperator(op string, a, b sqltype.OID) *Func {
 		result = sqltype.OIDFloat4
 	}
 	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: result, MayBeNull: true, Range: floatRange(op, result), Safe: floatSafe(op, result)}
-	f.Exact = infix(op)
-	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	f.RaisingForm = infix(op)
+	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		switch {
 		case d == DuckDB: // IEEE's arithmetic, and NULL for a division by zero
 			return "(" + x[0] + " " + op + " " + x[1] + ")"

@@ -30,24 +30,24 @@ type Func struct {
 	// Range derives the interval of the result from the arguments' (nil entries and a nil result: unknown; a nil func: unknown).
 	Range func(args []*num.Interval, types []sqltype.Type) *num.Interval
 	// Safe reports that PostgreSQL cannot raise, and the result cannot be NULL, for non-NULL arguments in these intervals: then
-	// Exact may be printed in place of Spell. A nil func: never known. An interval holds what is a number: what has one is not infinite, but may be NaN.
+	// RaisingForm may be printed in place of TotalForm. A nil func: never known. An interval holds what is a number: what has one is not infinite, but may be NaN.
 	Safe func(args []*num.Interval, types []sqltype.Type) bool
 	// RaisesNaN says that Safe holds only where no argument is NaN.
 	RaisesNaN bool
-	// Spell prints the total form from printed, parenthesised arguments: it never raises on any stored value and equals
+	// TotalForm prints the total form from printed, parenthesised arguments: it never raises on any stored value and equals
 	// PostgreSQL's own result wherever that one does not raise. result carries the typmod. An empty text is a refusal: the
 	// backend has no such form. Each argument is mentioned so rarely that nested calls do not multiply (see guard).
-	Spell func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
-	// Exact prints PostgreSQL's own form (it may raise): for statements over public tables only.
-	Exact func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
-	// Refused says, for each backend without a total form, why it has none: there Spell is empty.
+	TotalForm func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	// RaisingForm prints PostgreSQL's own form (it may raise): for statements over public tables only.
+	RaisingForm func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	// Refused says, for each backend without a total form, why it has none: there TotalForm is empty.
 	Refused map[Dialect]string
 	// Short has the places of texts of at most MaxShort bytes, because the cost of each row grows with them: constants and parameters are checked before
 	// the statement runs, and for a longer one that is made of columns the total form is NULL.
 	Short []int
 	// Const has the places of the arguments that must be constants of the plan (not NULL, no parameter), and With gives the row for them: of the
 	// same name, arguments, result and Const, without With; its forms need no text for those places. Zoned says that With needs the session's
-	// time zone. A row with With and with Spell serves where they are no constants, too.
+	// time zone. A row with With and with TotalForm serves where they are no constants, too.
 	Const  []int
 	Zoned  bool
 	With   func(c Constants) (*Func, error)

@@ -74,13 +74,13 @@ func documentCasts(t sqltype.OID, add func(kind Kind, name string, args []sqltyp
 	for _, n := range append([]sqltype.OID{numeric}, append(intOIDs[:3:3], floatOIDs...)...) {
 		number := "CASE WHEN jsonb_typeof({x}) = 'number' THEN CAST({x} AS numeric) END"
 		f := add(Cast, "cast", oids(t), n, true, number, "CAST({x} AS numeric)")
-		f.Spell = func(d Dialect, x []string, _ []sqltype.Type, r sqltype.Type) string {
+		f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, r sqltype.Type) string {
 			if d == DuckDB {
 				return ""
 			}
 			return pgNumberCast(fill(d, number, x), numeric, r)
 		}
-		f.Exact = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
+		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
 			if d == DuckDB {
 				return ""
 			}

@@ -13,7 +13,7 @@ import (
 //   - Of a polymorphic one ("=" of anyarray or anyenum, array_length(anyarray, int4)), a row with the call's own types is looked
 //     for first ({int4[], int4}), then the row as declared ({anyarray, int4}); Call.T has the type that the call gives.
 //   - Of a variadic one Args is as declared (concat {"any"}, jsonb_extract_path {jsonb, text[]}): arguments to VARIADIC "any" come one
-//     by one, so that Spell and Eval get any number of them; to VARIADIC text[] and the like they come as one array.
+//     by one, so that TotalForm and Eval get any number of them; to VARIADIC text[] and the like they come as one array.
 //   - Arguments that a default stands for are in the call, as constants.
 //   - A cast is Kind Cast, Name "cast", Args {source}, Result target; the wanted modifier is result.Typmod. One to a type's own
 //     (varchar to varchar(3)) applies the modifier.

@@ -113,7 +113,7 @@ func makeZoned(f *Func, zone string) (*Func, error) {
 			return of(turn)(d, []string{"", of(stamps)(d, x[:6], nil, sqltype.Timestamp)}, nil, t)
 		}
 	}
-	g.Spell, g.Exact = print(func(f *Func) spelling { return f.Spell }), print(func(f *Func) spelling { return f.Exact })
+	g.TotalForm, g.RaisingForm = print(func(f *Func) spelling { return f.TotalForm }), print(func(f *Func) spelling { return f.RaisingForm })
 	g.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		m, err := stampFrom(v, types, t)
 		if err != nil {

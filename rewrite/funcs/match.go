@@ -45,15 +45,15 @@ func liked(op string, t sqltype.OID) *Func {
 			}
 			return "(CASE WHEN " + fill(DuckDB, evenBackslashes("{y}"), x) + " THEN " + duckLike(x) + " END)"
 		}
-		pg, own := f.Spell, f.Exact
+		pg, own := f.TotalForm, f.RaisingForm
 		f.Refused = nil
-		f.Spell = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
+		f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
 			if d == DuckDB {
 				return duck(d, x, types, r)
 			}
 			return pg(d, x, types, r)
 		}
-		f.Exact = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
+		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
 			if d == DuckDB {
 				return duck(d, x, types, r)
 			}

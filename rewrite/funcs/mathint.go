@@ -27,9 +27,9 @@ func integerFunctions() []*Func {
 
 // called is an operator's row as a function of two arguments.
 func called(name string, f *Func) *Func {
-	own, op := f.Exact, f.Name
+	own, op := f.RaisingForm, f.Name
 	f.Name, f.Kind = name, Function
-	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
 			return own(d, x, types, t)
 		}

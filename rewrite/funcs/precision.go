@@ -11,7 +11,7 @@ func precisions() []*Func {
 	var out []*Func
 	for _, t := range []sqltype.OID{stamp, zoned, clock, span} {
 		f := &Func{Name: "cast", Kind: Cast, Args: oids(t), Result: t, MayBeNull: t == stamp || t == zoned || t == span}
-		f.Spell = func(d Dialect, x []string, _ []sqltype.Type, to sqltype.Type) string {
+		f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, to sqltype.Type) string {
 			switch p, ok := to.Precision(); {
 			case f.Refused[d] != "":
 				return ""
@@ -23,11 +23,11 @@ func precisions() []*Func {
 				return fill(d, duckRounded(t, p), x)
 			}
 		}
-		f.Exact = func(d Dialect, x []string, types []sqltype.Type, to sqltype.Type) string {
+		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, to sqltype.Type) string {
 			if d == Postgres {
 				return "CAST(" + x[0] + " AS " + to.String() + ")"
 			}
-			return f.Spell(d, x, types, to)
+			return f.TotalForm(d, x, types, to)
 		}
 		if t == span {
 			f.refuse(DuckDB, "DuckDB's intervals have no modifiers")

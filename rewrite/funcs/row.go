@@ -42,13 +42,13 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 		}
 		return form
 	}
-	out.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	out.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
 			return fill(d, strict(f.duck, x), x)
 		}
 		return fill(d, f.pg, x)
 	}
-	out.Exact = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	out.RaisingForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
 			form := strict(own, x)
 			if maybe && form != "" {
@@ -177,7 +177,7 @@ func (f *Func) eval(e evalFunc) *Func    { f.Eval = e; return f }
 func (f *Func) within(r rangeFunc) *Func { f.Range = r; return f }
 func (f *Func) safe(s safeFunc) *Func    { f.Safe = s; return f }
 
-// never raises: Exact may stand for Spell everywhere.
+// never raises: RaisingForm may stand for TotalForm everywhere.
 func harmless([]*num.Interval, []sqltype.Type) bool { return true }
 
 func outOfRange(what string) error {

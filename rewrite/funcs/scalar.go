@@ -19,7 +19,7 @@ func mathFunctions() []*Func {
 	var out []*Func
 	for _, t := range append([]sqltype.OID{sqltype.OIDNumeric}, append(intOIDs[:3:3], floatOIDs...)...) {
 		at := absolute(t)
-		at.Name, at.Kind, at.Exact = "@", Operator, func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		at.Name, at.Kind, at.RaisingForm = "@", Operator, func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			return "(@ " + x[0] + ")"
 		}
 		out = append(out, absolute(t), at)
@@ -33,8 +33,8 @@ func mathFunctions() []*Func {
 }
 
 func absolute(t sqltype.OID) *Func {
-	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: call("abs"),
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), RaisingForm: call("abs"),
+		TotalForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			switch {
 			case isInt(t) && d == DuckDB:
 				return duckWithin("abs(CAST("+x[0]+" AS HUGEINT))", t)
@@ -64,7 +64,7 @@ func absolute(t sqltype.OID) *Func {
 // rounding is floor, ceil, round or trunc to a whole number: numeric halves away from zero, floats to even.
 func rounding(name string, t sqltype.OID) *Func {
 	return &Func{Name: name, Kind: Function, Args: oids(t), Result: t, MayBeNull: t == sqltype.OIDNumeric,
-		Spell: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+		TotalForm: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 			switch {
 			case t == sqltype.OIDFloat8:
 				return floatRounding(d, name, x[0])
@@ -73,7 +73,7 @@ func rounding(name string, t sqltype.OID) *Func {
 			}
 			return name + "(" + limited(x[0], types[0]) + ")"
 		},
-		Exact: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		RaisingForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			if t == sqltype.OIDFloat8 {
 				return floatRounding(d, name, x[0])
 			}
@@ -145,7 +145,7 @@ func roundBy(name string, places *int64) *Func {
 		}
 		return x[1]
 	}
-	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
 		case f.Refused[d] != "":
 			return ""
@@ -154,9 +154,9 @@ func roundBy(name string, places *int64) *Func {
 		}
 		return name + "(" + limited(x[0], types[0]) + ", " + n(x) + ")"
 	}
-	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
-			return f.Spell(d, x, types, t)
+			return f.TotalForm(d, x, types, t)
 		}
 		return name + "(" + x[0] + ", " + n(x) + ")"
 	}
@@ -193,13 +193,13 @@ func textFunctions() []*Func {
 		name string
 		eval func(string) string
 	}{{"lower", strings.ToLower}, {"upper", strings.ToUpper}} {
-		out = append(out, &Func{Name: f.name, Kind: Function, Args: oids(sqltype.OIDText), Result: sqltype.OIDText, Spell: call(f.name), Exact: call(f.name),
+		out = append(out, &Func{Name: f.name, Kind: Function, Args: oids(sqltype.OIDText), Result: sqltype.OIDText, TotalForm: call(f.name), RaisingForm: call(f.name),
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return f.eval(v[0].(string)), nil
 			}})
 	}
 	for _, name := range []string{"length", "char_length", "character_length"} {
-		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDInt4, Spell: lengthOf, Exact: lengthOf,
+		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDInt4, TotalForm: lengthOf, RaisingForm: lengthOf,
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return int64(utf8.RuneCountInString(v[0].(string))), nil
 			}})
@@ -221,12 +221,12 @@ func textFunctions() []*Func {
 	return append(out,
 		// The pattern is a constant or a parameter: the binder sees to it. One that ends in a lone backslash, which raises only for
 		// texts that get that far, gives NULL.
-		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, Spell: like,
-			Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
+		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, TotalForm: like,
+			RaisingForm: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return matchLike(never, []rune(v[0].(string)), []rune(v[1].(string)))
 			}, Slow: slowLike(func(s string) string { return s })},
-		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, MayBeNull: true, Spell: concat, Exact: concat, // NULL where it is long (sqlgen)
+		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, MayBeNull: true, TotalForm: concat, RaisingForm: concat, // NULL where it is long (sqlgen)
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return v[0].(string) + v[1].(string), nil
 			}})

@@ -33,7 +33,7 @@ func moreText() []*Func {
 				WithHint("Use SET TimeZone TO 'UTC', or to_char.")
 		}
 		wall := "CAST(timezone('UTC', {x}) AS text)"
-		stampText := toText(stamp).Spell(DuckDB, []string{"w"}, nil, sqltype.Text)
+		stampText := toText(stamp).TotalForm(DuckDB, []string{"w"}, nil, sqltype.Text)
 		duck := "list_transform([" + duckTurned("UTC", l, "{x}", zoned) + "], lambda w: CASE WHEN isfinite(w) THEN regexp_replace(" + stampText + ", '( BC)?$', '+00\\1') ELSE CAST(w AS VARCHAR) END)[1]"
 		g := row(Cast, "cast", oids(zoned), text, true, forms{pg: "CASE WHEN isfinite({x}) THEN replace(" + wall + " || '+00', ' BC+00', '+00 BC') ELSE CAST({x} AS text) END", own: "CAST({x} AS text)", duck: duck})
 		g.Zoned = true

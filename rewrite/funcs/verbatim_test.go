@@ -24,7 +24,7 @@ func TestVerbatim(t *testing.T) {
 							args[i] = fmt.Sprintf(`TRY_CAST(CASE WHEN %s THEN t END || {x}{y}{z}{v}{o}{sum} "\1$1%%s" || "s2"%s AS NUMERIC)`, marks[i], strings.Repeat(" ", size))
 						}
 					}
-					for _, form := range []spelling{f.Spell, f.Exact} {
+					for _, form := range []spelling{f.TotalForm, f.RaisingForm} {
 						if form == nil {
 							continue
 						}
@@ -101,7 +101,7 @@ func TestVerbatimBites(t *testing.T) {
 		t.Error("a brace of a constant is taken for a place")
 	}
 	f := numberCast(sqltype.OIDNumeric, sqltype.OIDFloat8)
-	if got := f.Exact(DuckDB, []string{"TRY_CAST(x AS VARCHAR)"}, types(f), sqltype.Float8); got != "CAST(CAST(TRY_CAST(x AS VARCHAR) AS VARCHAR) AS double precision)" {
+	if got := f.RaisingForm(DuckDB, []string{"TRY_CAST(x AS VARCHAR)"}, types(f), sqltype.Float8); got != "CAST(CAST(TRY_CAST(x AS VARCHAR) AS VARCHAR) AS double precision)" {
 		t.Error(got)
 	}
 }

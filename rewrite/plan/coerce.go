@@ -166,7 +166,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		if b.hides(t) {
 			return nil, unsupportedType(t, pos)
 		}
-		if !t.Known() {
+		if !t.IsKnown() {
 			return &Const{Value: text, T: bare(t), pos: x.pos}, nil
 		}
 		in := bare(t)
@@ -360,8 +360,8 @@ func (b *binder) elementwise(from, to, elem sqltype.Type, pos pgsyntax.Pos) *fun
 	}
 	slices.Reverse(steps)
 	return &funcs.Func{Name: "cast", Kind: funcs.Cast, Args: []sqltype.OID{from.OID}, Result: to.OID,
-		Refused: map[funcs.Dialect]string{funcs.Postgres: "it raises where an element has no room", funcs.DuckDB: "arrays are not computed with there"},
-		Spell:   func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string { return "" },
+		Refused:   map[funcs.Dialect]string{funcs.Postgres: "it raises where an element has no room", funcs.DuckDB: "arrays are not computed with there"},
+		TotalForm: func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string { return "" },
 		Eval: func(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			a, ok := args[0].(*sqltype.Array)
 			if !ok {

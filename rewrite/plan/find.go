@@ -103,7 +103,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 		switch {
 		case ok && x.Value != nil:
 			c.Values = append(c.Values, x.Value)
-		case fn.Spell != nil:
+		case fn.TotalForm != nil:
 			return fn, nil
 		default:
 			return nil, sqlerr.New(sqlerr.UnsupportedFunction, "argument %d of %s must be a constant", i+1, fn.Name).At(int(b.place(args[i], pos))).

@@ -21,7 +21,7 @@ type Interval struct {
 // Intervals makes the intervals of expressions over columns that have some: interval arithmetic (Moore, Kearfott, Cloud 2009, chapter 2).
 //
 // Proof: claim: the interval holds the expression's value without noise with probability 95%, where those of the columns do. (1) Of k aggregates each has its interval at 1 - 0.05/k (ErrorItem.Joint), by the rule of its own kind, so by the
-// union bound the noise of all k is within its ends with 95%, whatever depends on what. What bounds may have taken away is in them (finish.Errors.Together). (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0
+// union bound the noise of all k is within its ends with 95%, whatever depends on what. What bounds may have taken away is in them (finish.Errors.Simultaneous). (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0
 // (else it is NULL), and other functions are monotone in each argument that has an interval. What is none of these has no interval. (3) No end raises by what is not noisy: exact values that no double holds have none.
 type Intervals struct {
 	Exact func(Scalar) bool // an expression has no noise

@@ -116,7 +116,7 @@ func (f *finder) free() bool { return f.open || f.meta != nil }
 
 // hides says that a type is not one of an analyst's statements.
 func (b *binder) hides(t sqltype.Type) bool {
-	return !b.find.open && (!t.Known() || b.find.meta == nil && t.OfCatalogs())
+	return !b.find.open && (!t.IsKnown() || b.find.meta == nil && t.IsCatalogType())
 }
 
 // maxViews bounds views within views.

@@ -122,7 +122,7 @@ var sqlSpelling = map[sqltype.OID]string{oidBit: "bit", oidVarbit: "bit varying"
 
 // name is format_type_be: the type as messages spell it, without modifier.
 func (ts *types) name(o sqltype.OID) string {
-	if t := ts.of(o); t.Known() {
+	if t := ts.of(o); t.IsKnown() {
 		return t.String()
 	}
 	if e := ts.elem(o); e != 0 {

@@ -79,7 +79,7 @@ func (p *printer) typed(f *from, id plan.ColID) sqltype.Type {
 
 // alike prints what is equal where a join's "=" holds values equal, of one type.
 func (p *printer) alike(x string, t sqltype.Type) string {
-	if p.d == funcs.DuckDB && t.OID != sqltype.OIDTime || !t.Groupable() { // or refused
+	if p.d == funcs.DuckDB && t.OID != sqltype.OIDTime || !t.IsGroupable() { // or refused
 		return p.canonicalKey(x, t)
 	}
 	return p.binary(x, t)
@@ -95,7 +95,7 @@ func ofJoined(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fu
 
 // Frequencies prints one row: of each of a.Joined.Frequencies how many rows, at most, its leaf has with one value of its columns (RoleFrequency). seed is Private's, so that caps keep the same rows; both are to run in one snapshot.
 //
-// Proof: claim: what a sensitivity.Frequent says, of the very rows that Private joins: a leaf is the same relation there, and its caps the same function of its rows. Rows with NULL in one of the columns, which no equality holds for, count for nothing.
+// Proof: claim: what a sensitivity.KeyFrequency says, of the very rows that Private joins: a leaf is the same relation there, and its caps the same function of its rows. Rows with NULL in one of the columns, which no equality holds for, count for nothing.
 // Leaves of a self-join may have one text: of one table, with the same conditions, caps, constants and columns that are read. Each is a function of the snapshot (of a cap see capped), so they have one value, which is computed once.
 func Frequencies(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
 	return ofJoined(a, d, seed, (*private).frequencies)
@@ -107,7 +107,7 @@ func (w *private) frequencies() *Statement {
 	aliases := w.aliases
 	for i, q := range w.a.Joined.Frequencies {
 		w.aliases = aliases // so that what is the same is spelled the same
-		f := w.build(q.Leaf)
+		f := w.build(q.Side)
 		var by []string
 		for _, id := range q.Columns {
 			x := f.column(w.printer, id, stored)

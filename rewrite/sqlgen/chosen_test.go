@@ -164,7 +164,7 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 					x.Quo(x.Mul(x, new(big.Int).SetUint64(m.Rows)), k)
 				}
 			case m.Kind == sensitivity.CentredSum:
-				twice := decimal.NewFromInt(m.Twice())
+				twice := decimal.NewFromInt(m.DoubledCentre())
 				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(twice.Mul(count)).BigInt()
 			}
 			p.Values = append(p.Values, x)

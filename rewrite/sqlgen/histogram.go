@@ -39,7 +39,7 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 	}
 	for i, k := range w.a.Keys {
 		text := fmt.Sprintf(`"h"."k%d"`, i+1)
-		if w.a.UnitsApart() {
+		if w.a.CountsUnitsSeparately() {
 			text = fmt.Sprintf(`CASE WHEN "v"."part" >= 0 THEN %s END`, text)
 		}
 		put(Column{RoleKey, i, keyType(k.Type)}, text, true)
@@ -168,7 +168,7 @@ func (w *private) parts() []part {
 		}
 		out = append(out, p)
 	}
-	if !a.UnitsApart() {
+	if !a.CountsUnitsSeparately() {
 		return out
 	}
 	for _, c := range a.Choices {

@@ -18,7 +18,7 @@ func (p *printer) canonicalKey(x string, t sqltype.Type) string {
 	_, _, scaled := t.NumericMod()
 	pg := p.d == funcs.Postgres
 	switch {
-	case !t.Groupable():
+	case !t.IsGroupable():
 		return p.fail(sqlerr.New(sqlerr.Unsupported, "private rows cannot be grouped or told apart by values of type %s", t).
 			WithHint("Use what is computed from the value, such as a field of it."))
 	case t.OID == sqltype.OIDTime && !pg: // its driver reads 24:00 as 00:00

@@ -27,7 +27,7 @@ type Kept struct{ Rows, Groups uint64 }
 // 2^63 rows and m <= 2^53. (6) Where a unit's own extreme counts (Tree.Own), "g" has one row for each (unit, group), with the least or the greatest leaf of its rows that count, so the unit is in one leaf of a group at most.
 // A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL. (7) Where leaves widen with the value (Tree.Digits), which only trees of one value a unit and group do, "b" is the value in steps, and openLeaf numbers its leaf.
 func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
-	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {
+	if i >= len(a.Measures) || !a.Measures[i].IsTree() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {
 		return nil, internalError("a tree's bounds are not known")
 	}
 	return printed(a, d, seed, func(w *private) *Statement { return w.leaves(a.Measures[i], kept) })
@@ -59,7 +59,7 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 	switch {
 	case m.Single: // (2')
 		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(append(list, leaf+` AS "b"`), ", "), w.f.clause())
-	case m.OwnExtreme(): // (6)
+	case m.IsOwnExtreme(): // (6)
 		from = w.extremes(m.Tree.Own, leaf, list, kept)
 	default:
 		from, count = w.ranked(m, append(list, leaf+` AS "b"`), keys, kept), w.fn("sum")+"("+w.keptOf(m, kept.Rows)+")"

@@ -296,10 +296,10 @@ func (p *printer) clamped64(m sensitivity.Measure, x string) string {
 
 // centred is the sum of 2x - Twice over rows whose sum and count are known.
 func centred(m sensitivity.Measure, sum, count string) string {
-	if m.Twice() == 0 {
+	if m.DoubledCentre() == 0 {
 		return "2 * " + sum
 	}
-	return fmt.Sprintf("2 * %s - (%d) * %s", sum, m.Twice(), count)
+	return fmt.Sprintf("2 * %s - (%d) * %s", sum, m.DoubledCentre(), count)
 }
 
 // holding is the count in a type that holds its product with the row range for counts up to maxRows.

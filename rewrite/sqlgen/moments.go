@@ -34,7 +34,7 @@ func (p *printer) distance(m sensitivity.Measure, cut uint, f *from) string {
 	if r.scale > 0 {
 		text = fmt.Sprintf("%s * %s", text, decimal.New(1, r.scale))
 	}
-	text = fmt.Sprintf("(2 * %s - (%d))", p.big(text), m.Twice())
+	text = fmt.Sprintf("(2 * %s - (%d))", p.big(text), m.DoubledCentre())
 	if cut > 0 {
 		text = "(" + p.whole(text, int64(1)<<cut) + ")"
 	}

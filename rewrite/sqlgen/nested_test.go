@@ -133,7 +133,7 @@ func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensiti
 // nestedHolds: the statement runs, as do the scans of its leaves, and where nothing is chosen its claim holds for a unit.
 func nestedHolds(ctx context.Context, db *neighbour.Postgres, cat *neighbour.Catalog, a *sensitivity.Analysis, st *sqlgen.Statement, unit int) error {
 	for i, m := range a.Measures {
-		if !m.Leafy() {
+		if !m.IsTree() {
 			continue
 		}
 		leaves, err := sqlgen.TreeLeaves(a, funcs.Postgres, i, nestedKept, 42)

@@ -39,7 +39,7 @@ func (w *private) vectors(ut sqltype.Type) string {
 			}
 			x = w.partial(free, w.columns(i, m, w.inner), a.MaxRows)
 		}
-		list = append(list, fmt.Sprintf(`(%s) * %d AS "x%d"`, w.big(x), m.Fine, i+1))
+		list = append(list, fmt.Sprintf(`(%s) * %d AS "x%d"`, w.big(x), m.Subdivision, i+1))
 	}
 	return fmt.Sprintf(`(SELECT %s%s) AS "h"`, strings.Join(list, ", "), w.grouped(ut))
 }

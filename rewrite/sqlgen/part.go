@@ -21,7 +21,7 @@ func ChoiceOf(part int) (choice int, ok bool) { return -part - 1, part < PartTot
 
 // UnitsPart is the part that says how many units are beyond each edge of a choice. Where a unit is in one public group its partial there is its largest.
 func UnitsPart(a *sensitivity.Analysis, c *sensitivity.Choice) int {
-	if a.UnitsApart() {
+	if a.CountsUnitsSeparately() {
 		return PartOfChoice(c.Index)
 	}
 	return PartOf(c.Measure)

@@ -204,9 +204,9 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	if n.T.OID == sqltype.OIDNumeric && !p.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
 		return p.fail(differentScales())
 	}
-	spell := n.Fn.Spell
-	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.Exact, types, n.T)) { // TRY around error() takes none
-		spell = n.Fn.Exact
+	spell := n.Fn.TotalForm
+	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none
+		spell = n.Fn.RaisingForm
 	} else {
 		p.leavesOut(n, types)
 	}
@@ -243,7 +243,7 @@ func (p *printer) forgives(n *plan.Call) bool {
 	case "/", "%", "mod", "div":
 		args = args[len(args)-1:]
 	}
-	return n.Fn.Spell != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.noisy) })
+	return n.Fn.TotalForm != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.noisy) })
 }
 
 // hasSubquery tells whether a printed expression has a subquery. A text in it that looks like one counts, too: it is refused then, where none need be.

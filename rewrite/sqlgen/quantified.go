@@ -123,9 +123,9 @@ func (p *printer) only(x *plan.Subquery) []pair {
 
 // plainEqual: the backend's own = of two values, without more. DuckDB's IN rounds decimals to a common scale, where = does not: they are as plain as in a private statement.
 func (p *printer) plainEqual(eq *plan.Call) bool {
-	spell := eq.Fn.Spell
+	spell := eq.Fn.TotalForm
 	if p.exact && p.d == funcs.Postgres {
-		spell = eq.Fn.Exact
+		spell = eq.Fn.RaisingForm
 	}
 	types := make([]sqltype.Type, len(eq.Args))
 	for i, a := range eq.Args {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Table is a leaf of the tree: a relation of which each row is one unit's, or a public one. Each side of a self-join is a table of its own.
-type Table struct {
+// Side is a leaf of the tree: a relation of which each row is one unit's, or a public one. Each side of a self-join is a table of its own.
+type Side struct {
 	Name string
 	// Rows of one unit, at most; 0: public, the same in all neighbouring databases.
 	Rows uint64
@@ -27,7 +27,7 @@ type Table struct {
 // Proof: of the rows with one value of the cap's columns those before the cut come, in an order of their own. A unit's r rows with it take at most r places, so at most r others leave, and there are min(n + r, Most) of them for min(n, Most): at most r more. Seen by these columns alone, rows
 // with one value are alike, so this number is all that is seen of them. The r of all values are at most Rows together.
 // Of several caps: the unit's own rows are at most Rows. Another row that is kept in one database alone is before the cut of each cap there and behind the cut of some cap in the other. Each cap counts all rows, whatever the others do, so of it those are at most Rows, as above: with all caps that many each.
-func (t *Table) changed() uint64 {
+func (t *Side) changed() uint64 {
 	if len(t.Caps) == 1 && t.Caps[0].Bag {
 		return t.Rows
 	}
@@ -35,7 +35,7 @@ func (t *Table) changed() uint64 {
 }
 
 // swing bounds by how much one unit changes how often a value of any columns occurs: as its rows come, as many of others leave for each cap.
-func (t *Table) swing() uint64 { return multiply(max(1, uint64(len(t.Caps))), t.Rows) }
+func (t *Side) swing() uint64 { return multiply(max(1, uint64(len(t.Caps))), t.Rows) }
 
 // Cap is an enforced frequency.
 type Cap struct {
@@ -46,8 +46,8 @@ type Cap struct {
 
 // Column is one of a tree's.
 type Column struct {
-	Table *Table
-	Name  string
+	Side *Side
+	Name string
 }
 
 // Pair is an equality of a join.
@@ -55,24 +55,24 @@ type Pair struct{ Left, Right Column }
 
 // Node is a tree of joins: a table, or a join of two nodes.
 type Node struct {
-	Table       *Table // nil: a join
+	Side        *Side // nil: a join
 	Left, Right *Node
 	On          []Pair
 }
 
 // Frequency is how often, at most, one value of a key occurs in a table: what must be measured.
 type Frequency struct {
-	Table   *Table
+	Side    *Side
 	Columns []string // sorted
 }
 
-func (f Frequency) String() string { return f.Table.Name + "." + strings.Join(f.Columns, "+") }
+func (f Frequency) String() string { return f.Side.Name + "." + strings.Join(f.Columns, "+") }
 
 // ErrLarge is of a tree whose formula is too large: with keys of several columns what is asked of a subtree may double with each join above it.
 var ErrLarge = errors.New("elastic: the formula of these joins is too large")
 
-// mostAsked limits the keys that are asked of all subtrees of a tree together.
-const mostAsked = 2000
+// maxQuestions limits the keys that are asked of all subtrees of a tree together.
+const maxQuestions = 2000
 
 // Rows bounds how many rows of the tree's result one unit changes.
 //
@@ -88,17 +88,17 @@ func Rows(n *Node) (*Formula, error) {
 
 // builder makes a formula; expressions are places among its steps.
 type builder struct {
-	f       *Formula
-	leaf    map[*Table]int   // from left to right
-	span    map[*Node][2]int // a node's leaves, from one up to below another
-	columns []Column
-	number  map[Column]int   // its place among columns
-	asked   map[question]int // what often answered
-	answers int
+	f        *Formula
+	leaf     map[*Side]int    // from left to right
+	span     map[*Node][2]int // a node's leaves, from one up to below another
+	columns  []Column
+	number   map[Column]int   // its place among columns
+	answered map[question]int // what often answered
+	answers  int
 }
 
 func newBuilder() *builder {
-	return &builder{f: &Formula{}, leaf: map[*Table]int{}, span: map[*Node][2]int{}, number: map[Column]int{}, asked: map[question]int{}}
+	return &builder{f: &Formula{}, leaf: map[*Side]int{}, span: map[*Node][2]int{}, number: map[Column]int{}, answered: map[question]int{}}
 }
 
 func (b *builder) formula(n *Node) (*Formula, error) {
@@ -122,11 +122,11 @@ type question struct {
 // walk numbers the tables.
 func (b *builder) walk(n *Node) error {
 	from := len(b.leaf)
-	if n.Table != nil {
-		if _, twice := b.leaf[n.Table]; twice {
-			return fmt.Errorf("elastic: %s is in the tree twice", n.Table.Name)
+	if n.Side != nil {
+		if _, twice := b.leaf[n.Side]; twice {
+			return fmt.Errorf("elastic: %s is in the tree twice", n.Side.Name)
 		}
-		b.leaf[n.Table] = from
+		b.leaf[n.Side] = from
 	} else {
 		for _, kid := range []*Node{n.Left, n.Right} {
 			if err := b.walk(kid); err != nil {
@@ -140,7 +140,7 @@ func (b *builder) walk(n *Node) error {
 
 // has: a column is of a node's result.
 func (b *builder) has(n *Node, column int) bool {
-	at, ok := b.leaf[b.columns[column].Table]
+	at, ok := b.leaf[b.columns[column].Side]
 	return ok && at >= b.span[n][0] && at < b.span[n][1]
 }
 
@@ -162,8 +162,8 @@ func (b *builder) columnOf(c Column) int {
 }
 
 func (b *builder) rows(n *Node) (int, error) {
-	if n.Table != nil {
-		return b.constant(n.Table.changed()), nil
+	if n.Side != nil {
+		return b.constant(n.Side.changed()), nil
 	}
 	if len(n.On) == 0 {
 		return 0, errors.New("elastic: a join without an equality has no frequency")
@@ -213,14 +213,14 @@ func (b *builder) often(n *Node, columns []int) (int, error) {
 	slices.Sort(columns)
 	columns = slices.Compact(columns)
 	q := question{n, fmt.Sprint(columns)}
-	if at, ok := b.asked[q]; ok {
+	if at, ok := b.answered[q]; ok {
 		return at, nil
 	}
-	if b.answers++; b.answers > mostAsked {
+	if b.answers++; b.answers > maxQuestions {
 		return 0, ErrLarge
 	}
 	at, err := b.answer(n, columns)
-	b.asked[q] = at
+	b.answered[q] = at
 	return at, err
 }
 
@@ -230,11 +230,11 @@ func (b *builder) answer(n *Node, columns []int) (int, error) {
 	}
 	for _, c := range columns {
 		if !b.has(n, c) {
-			return 0, fmt.Errorf("elastic: %s is not of this join", b.columns[c].Table.Name)
+			return 0, fmt.Errorf("elastic: %s is not of this join", b.columns[c].Side.Name)
 		}
 	}
-	if n.Table != nil {
-		return b.tableOften(n.Table, columns), nil
+	if n.Side != nil {
+		return b.sideFrequency(n.Side, columns), nil
 	}
 	var of [2][]int
 	for _, c := range columns {
@@ -263,7 +263,7 @@ func (b *builder) answer(n *Node, columns []int) (int, error) {
 	return b.least(ways), nil
 }
 
-func (b *builder) tableOften(t *Table, columns []int) int {
+func (b *builder) sideFrequency(t *Side, columns []int) int {
 	var names []string
 	for _, c := range columns {
 		names = append(names, b.columns[c].Name)
@@ -284,7 +284,7 @@ func (b *builder) tableOften(t *Table, columns []int) int {
 	if capped {
 		return b.constant(most)
 	}
-	at := slices.IndexFunc(b.f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
+	at := slices.IndexFunc(b.f.Frequencies, func(o Frequency) bool { return o.Side == t && slices.Equal(o.Columns, names) })
 	if at < 0 {
 		at = len(b.f.Frequencies)
 		b.f.Frequencies = append(b.f.Frequencies, Frequency{t, names})

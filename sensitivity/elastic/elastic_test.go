@@ -14,7 +14,7 @@ import (
 
 // tree is a case of testdata: tables, joins and frequencies.
 type tree struct {
-	tables []*Table
+	tables []*Side
 	nodes  map[string]*Node
 	root   *Node
 	freq   map[string]uint64
@@ -29,10 +29,10 @@ func read(t testing.TB, text string) *tree {
 	column := func(s string) Column {
 		table, name, _ := strings.Cut(s, ".")
 		n := c.nodes[table]
-		if n == nil || n.Table == nil {
+		if n == nil || n.Side == nil {
 			t.Fatalf("no table %q", s)
 		}
-		return Column{n.Table, name}
+		return Column{n.Side, name}
 	}
 	number := func(s string) uint64 {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -48,7 +48,7 @@ func read(t testing.TB, text string) *tree {
 		}
 		switch w[0] {
 		case "table":
-			tb := &Table{Name: w[1], Rows: number(w[2])}
+			tb := &Side{Name: w[1], Rows: number(w[2])}
 			for _, o := range w[3:] {
 				if k, ok := strings.CutPrefix(o, "unique="); ok {
 					tb.Unique = append(tb.Unique, strings.Split(k, "+"))
@@ -60,7 +60,7 @@ func read(t testing.TB, text string) *tree {
 				}
 			}
 			c.tables = append(c.tables, tb)
-			c.root = &Node{Table: tb}
+			c.root = &Node{Side: tb}
 			c.nodes[w[1]] = c.root
 		case "join":
 			c.root = &Node{Left: c.nodes[w[2]], Right: c.nodes[w[3]]}
@@ -125,30 +125,30 @@ type unit [][]row
 type database struct {
 	public unit
 	units  []unit
-	tables []*Table
+	tables []*Side
 }
 
 type world struct {
 	*tree
 	columns [][]string // by table
-	at      map[*Table]int
+	at      map[*Side]int
 	rng     *rand.Rand
 }
 
 func (c *tree) world(rng *rand.Rand) *world {
-	w := &world{tree: c, at: map[*Table]int{}, columns: make([][]string, len(c.tables)), rng: rng}
+	w := &world{tree: c, at: map[*Side]int{}, columns: make([][]string, len(c.tables)), rng: rng}
 	for i, t := range c.tables {
 		w.at[t] = i
 	}
-	see := func(t *Table, name string) {
+	see := func(t *Side, name string) {
 		if i := w.at[t]; !slices.Contains(w.columns[i], name) {
 			w.columns[i] = append(w.columns[i], name)
 		}
 	}
 	for _, n := range c.nodes {
 		for _, p := range n.On {
-			see(p.Left.Table, p.Left.Name)
-			see(p.Right.Table, p.Right.Name)
+			see(p.Left.Side, p.Left.Name)
+			see(p.Right.Side, p.Right.Name)
 		}
 	}
 	for _, t := range c.tables {
@@ -230,7 +230,7 @@ func (r row) key(columns []string) (key string) {
 }
 
 // often is a frequency of a database.
-func (w *world) often(d database, t *Table, columns []string) (most uint64) {
+func (w *world) often(d database, t *Side, columns []string) (most uint64) {
 	count := map[string]uint64{}
 	for _, r := range d.rows(w.at[t]) {
 		count[r.key(columns)]++
@@ -274,23 +274,23 @@ func (w *world) changed(a, b database) (n uint64) {
 }
 
 // result is the rows of a node: combinations of one row a table.
-func (w *world) result(n *Node, d database) []map[*Table]row {
-	if n.Table != nil {
-		var out []map[*Table]row
-		for _, r := range d.rows(w.at[n.Table]) {
-			out = append(out, map[*Table]row{n.Table: r})
+func (w *world) result(n *Node, d database) []map[*Side]row {
+	if n.Side != nil {
+		var out []map[*Side]row
+		for _, r := range d.rows(w.at[n.Side]) {
+			out = append(out, map[*Side]row{n.Side: r})
 		}
 		return out
 	}
-	var out []map[*Table]row
+	var out []map[*Side]row
 	right := w.result(n.Right, d)
 	for _, l := range w.result(n.Left, d) {
 		for _, r := range right {
 			same := !slices.ContainsFunc(n.On, func(p Pair) bool {
-				return l[p.Left.Table][p.Left.Name] != r[p.Right.Table][p.Right.Name]
+				return l[p.Left.Side][p.Left.Name] != r[p.Right.Side][p.Right.Name]
 			})
 			if same {
-				both := map[*Table]row{}
+				both := map[*Side]row{}
 				for t, x := range l {
 					both[t] = x
 				}
@@ -312,7 +312,7 @@ func TestBruteForce(t *testing.T) {
 	datadriven.RunTest(t, "testdata/elastic", func(t *testing.T, d *datadriven.TestData) string {
 		c := read(t, d.Input)
 		f, err := Rows(c.root)
-		if err != nil || slices.ContainsFunc(c.tables, func(t *Table) bool { return t.Rows > 3 }) {
+		if err != nil || slices.ContainsFunc(c.tables, func(t *Side) bool { return t.Rows > 3 }) {
 			return d.Expected
 		}
 		cases++
@@ -328,7 +328,7 @@ func TestBruteForce(t *testing.T) {
 			}
 			var values []uint64
 			for _, q := range f.Frequencies {
-				values = append(values, w.often(base, q.Table, q.Columns))
+				values = append(values, w.often(base, q.Side, q.Columns))
 			}
 			for k := range uint64(3) {
 				moved := database{public: base.public, tables: c.tables, units: slices.Clone(base.units)}

@@ -28,8 +28,8 @@ const (
 // overBeta is how many times ln(1/(2 delta)) of the noise that raises the scale an e-fold of it is: it is raised by a factor of about exp(1/overBeta). A larger number raises it less and makes beta smaller, so that the smooth bound looks further.
 const overBeta = 2
 
-// Ladder lists edges: from 1 to last, each larger than the one before by 5% or by 1.
-func Ladder(last uint64) []uint64 {
+// CandidateBounds lists edges: from 1 to last, each larger than the one before by 5% or by 1.
+func CandidateBounds(last uint64) []uint64 {
 	var out []uint64
 	for t := uint64(1); t < last; t += max(1, t/20) {
 		out = append(out, t)

@@ -10,7 +10,7 @@ import (
 )
 
 func drawGrid(t *rapid.T) Grid {
-	g, err := newGrid(math.Ldexp(1, -rapid.IntRange(-6, 12).Draw(t, "epsilon")), math.Ldexp(1, -rapid.IntRange(2, 60).Draw(t, "delta")), Ladder(1<<rapid.IntRange(0, 46).Draw(t, "last")))
+	g, err := newGrid(math.Ldexp(1, -rapid.IntRange(-6, 12).Draw(t, "epsilon")), math.Ldexp(1, -rapid.IntRange(2, 60).Draw(t, "delta")), CandidateBounds(1<<rapid.IntRange(0, 46).Draw(t, "last")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func TestGridEdge(t *testing.T) {
 
 // TestLadder: edges ascend by 1 up to 40, then by at most 5%, and both ends are there.
 func TestLadder(t *testing.T) {
-	all := Ladder(1 << 46)
-	if all[0] != 1 || all[39] != 40 || all[len(all)-1] != 1<<46 || len(Ladder(1)) != 1 {
+	all := CandidateBounds(1 << 46)
+	if all[0] != 1 || all[39] != 40 || all[len(all)-1] != 1<<46 || len(CandidateBounds(1)) != 1 {
 		t.Errorf("%d edges from %d to %d", len(all), all[0], all[len(all)-1])
 	}
 	for i, e := range all[1:] {
@@ -80,21 +80,21 @@ func TestLadder(t *testing.T) {
 // TestGridOf: the grid is that of the event's own epsilon, a place further on is a factor on, and noise for fewer steps than a unit moves makes none.
 func TestGridOf(t *testing.T) {
 	ev := dp.SmoothScale{Steps: Moves, Scale: dp.Scale{Num: 4 * Moves, Den: 1}, Margin: 5, Delta: 1e-7}
-	g, err := GridOf(ev, Ladder(1<<40))
-	if want, err2 := newGrid(0.25, 1e-7, Ladder(1<<40)); err != nil || err2 != nil || g.Beta != want.Beta {
+	g, err := GridOf(ev, CandidateBounds(1<<40))
+	if want, err2 := newGrid(0.25, 1e-7, CandidateBounds(1<<40)); err != nil || err2 != nil || g.Beta != want.Beta {
 		t.Errorf("%g, not %g: %v, %v", g.Beta, want.Beta, err, err2)
 	}
 	if on := g.Step(1000*g.Factor(100)) - g.Step(1000); on < 99 || on > 101 || g.Factor(0) != 1 {
 		t.Errorf("a factor of 100 steps is %d", on)
 	}
 	ev.Steps--
-	if g, err := GridOf(ev, Ladder(1<<40)); err == nil {
+	if g, err := GridOf(ev, CandidateBounds(1<<40)); err == nil {
 		t.Errorf("noise for %d steps: %+v", ev.Steps, g.Beta)
 	}
 }
 
 func TestGridOfNothing(t *testing.T) {
-	g, err := newGrid(0.25, 1e-7, Ladder(1<<40))
+	g, err := newGrid(0.25, 1e-7, CandidateBounds(1<<40))
 	if err != nil || math.Abs(g.Beta-0.25/(2*math.Log(5e6))) > 1e-12 {
 		t.Fatalf("%+v, %v", g.Beta, err)
 	}

@@ -77,8 +77,8 @@ func (s *search) within(a, b uint64, atB float64) {
 	}
 }
 
-// Often is about the least number at which, were it each of the frequencies, the smooth bound would be as large as that: what such a bound tells of them. It is at most a sixteenth too large.
-func (f *Formula) Often(smooth, beta float64, ended func() error) (uint64, error) {
+// FrequencyBounds is about the least number at which, were it each of the frequencies, the smooth bound would be as large as that: what such a bound tells of them. It is at most a sixteenth too large.
+func (f *Formula) FrequencyBounds(smooth, beta float64, ended func() error) (uint64, error) {
 	values := make([]uint64, len(f.Frequencies))
 	var err error
 	reaches := func(often uint64) bool {

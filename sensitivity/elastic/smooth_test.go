@@ -12,7 +12,7 @@ import (
 func (f *Formula) neighbours(rng *rand.Rand) (here, there []uint64) {
 	for _, q := range f.Frequencies {
 		v := uint64(rng.IntN(20))
-		here, there = append(here, v), append(there, v+uint64(rng.IntN(int(q.Table.Rows)+1)))
+		here, there = append(here, v), append(there, v+uint64(rng.IntN(int(q.Side.Rows)+1)))
 	}
 	return here, there
 }
@@ -44,15 +44,15 @@ func (f *Formula) smoothAtBoth(t *testing.T, name any, here, there []uint64, bet
 func TestSmoothWhereBitsEnd(t *testing.T) {
 	rng, both, ends := rand.New(rand.NewPCG(5, 6)), 0, 0
 	for round := range 300 {
-		n := &Node{Table: &Table{Name: "t0", Rows: 1 + rng.Uint64N(5)}}
-		first, private, public := Column{n.Table, "x"}, rng.IntN(5), 1+rng.IntN(20)
+		n := &Node{Side: &Side{Name: "t0", Rows: 1 + rng.Uint64N(5)}}
+		first, private, public := Column{n.Side, "x"}, rng.IntN(5), 1+rng.IntN(20)
 		for i := range private + public {
-			right := &Table{Name: fmt.Sprint("t", i+1)}
+			right := &Side{Name: fmt.Sprint("t", i+1)}
 			key := fmt.Sprint("y", i)
 			if i < private {
 				right.Rows, key = 1+rng.Uint64N(5), "x"
 			}
-			n = &Node{Left: n, Right: &Node{Table: right}, On: []Pair{{Column{first.Table, key}, Column{right, "x"}}}}
+			n = &Node{Left: n, Right: &Node{Side: right}, On: []Pair{{Column{first.Side, key}, Column{right, "x"}}}}
 		}
 		f, err := Rows(n)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestSmoothWhereBitsEnd(t *testing.T) {
 		here, there := f.neighbours(rng)
 		last := -1
 		for i, q := range f.Frequencies {
-			if q.Table.Rows == 0 {
+			if q.Side.Rows == 0 {
 				here[i] = 1 + rng.Uint64N(4)
 				there[i], last = here[i], i
 			}
@@ -98,7 +98,7 @@ func (f *Formula) everywhere(values []uint64, beta float64) (best float64) {
 // flat is a formula whose weighted value is nearly the same at all distances up to about degree/(3 beta): the first powers of the series of e^(beta k), in whole numbers.
 func flat(degree int, perBeta uint64) *Formula {
 	b := newBuilder()
-	b.f.Frequencies = []Frequency{{Table: &Table{Name: "t", Rows: 1}}}
+	b.f.Frequencies = []Frequency{{Side: &Side{Name: "t", Rows: 1}}}
 	k, top := b.step(step{kind: frequency, rows: 1, degree: 1}), uint64(1)
 	for i := range degree {
 		top *= perBeta * uint64(i+1)

@@ -8,11 +8,11 @@ import (
 // selfJoin is the formula of two tables joined by a key; swapped, the other one comes first.
 func selfJoin(t testing.TB, m, n uint64, swapped bool) *Formula {
 	t.Helper()
-	a, b := &Table{Name: "a", Rows: m}, &Table{Name: "b", Rows: n}
+	a, b := &Side{Name: "a", Rows: m}, &Side{Name: "b", Rows: n}
 	if swapped {
-		a, b = &Table{Name: "q", Rows: n}, &Table{Name: "p", Rows: m}
+		a, b = &Side{Name: "q", Rows: n}, &Side{Name: "p", Rows: m}
 	}
-	f, err := Rows(&Node{Left: &Node{Table: a}, Right: &Node{Table: b}, On: []Pair{{Left: Column{Table: a, Name: "x"}, Right: Column{Table: b, Name: "x"}}}})
+	f, err := Rows(&Node{Left: &Node{Side: a}, Right: &Node{Side: b}, On: []Pair{{Left: Column{Side: a, Name: "x"}, Right: Column{Side: b, Name: "x"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 	named := func(f *Formula, a, b string) string {
 		names := make([]string, 2)
 		for i, q := range f.Frequencies {
-			names[i] = map[string]string{"a": a, "b": b, "p": a, "q": b}[q.Table.Name]
+			names[i] = map[string]string{"a": a, "b": b, "p": a, "q": b}[q.Side.Name]
 		}
 		return f.Text(names)
 	}
@@ -50,7 +50,7 @@ func smoothed(t testing.TB, f *Formula, often uint64, beta float64) float64 {
 
 func toldBy(t testing.TB, f *Formula, smooth, beta float64) uint64 {
 	t.Helper()
-	often, err := f.Often(smooth, beta, nil)
+	often, err := f.FrequencyBounds(smooth, beta, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,17 +13,17 @@ import (
 func randomTree(rng *rand.Rand, leaves, columns int) *Node {
 	column := func() string { return fmt.Sprint("c", rng.IntN(columns)) }
 	var nodes []*Node
-	tables := map[*Node][]*Table{}
+	tables := map[*Node][]*Side{}
 	for i := range leaves {
-		t := &Table{Name: fmt.Sprint("t", i), Rows: rng.Uint64N(6)}
+		t := &Side{Name: fmt.Sprint("t", i), Rows: rng.Uint64N(6)}
 		for range rng.IntN(3) / 2 {
 			t.Unique = append(t.Unique, slices.Compact([]string{column(), column()}))
 		}
 		for range rng.IntN(5) / 3 * (1 + rng.IntN(2)) {
 			t.Caps = append(t.Caps, &Cap{Columns: []string{column()}, Most: 1 + rng.Uint64N(100), Bag: rng.IntN(2) == 0})
 		}
-		nodes = append(nodes, &Node{Table: t})
-		tables[nodes[i]] = []*Table{t}
+		nodes = append(nodes, &Node{Side: t})
+		tables[nodes[i]] = []*Side{t}
 	}
 	for len(nodes) > 1 {
 		at := rng.IntN(len(nodes) - 1)
@@ -46,8 +46,8 @@ type plain struct {
 }
 
 func (p plain) rows(n *Node) uint64 {
-	if n.Table != nil {
-		return n.Table.changed()
+	if n.Side != nil {
+		return n.Side.changed()
 	}
 	var a, b []Column
 	for _, e := range n.On {
@@ -71,7 +71,7 @@ func (p plain) rows(n *Node) uint64 {
 
 // often also says whether a private table's measured frequency is in it, which a neighbour moves.
 func (p plain) often(n *Node, columns []Column) (often uint64, moves bool) {
-	if t := n.Table; t != nil {
+	if t := n.Side; t != nil {
 		var names []string
 		for _, c := range columns {
 			names = append(names, c.Name)
@@ -93,17 +93,17 @@ func (p plain) often(n *Node, columns []Column) (often uint64, moves bool) {
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
-		at := slices.IndexFunc(p.f.Frequencies, func(q Frequency) bool { return q.Table == t && slices.Equal(q.Columns, names) })
+		at := slices.IndexFunc(p.f.Frequencies, func(q Frequency) bool { return q.Side == t && slices.Equal(q.Columns, names) })
 		return add(p.values[at], multiply(p.k, multiply(max(1, uint64(len(t.Caps))), t.Rows))), t.Rows > 0
 	}
-	var has func(n *Node, t *Table) bool
-	has = func(n *Node, t *Table) bool {
-		return n.Table == t || n.Table == nil && (has(n.Left, t) || has(n.Right, t))
+	var has func(n *Node, t *Side) bool
+	has = func(n *Node, t *Side) bool {
+		return n.Side == t || n.Side == nil && (has(n.Left, t) || has(n.Right, t))
 	}
 	of, on := map[*Node][]Column{}, map[*Node][]Column{}
 	for _, kid := range []*Node{n.Left, n.Right} {
 		for _, c := range columns {
-			if has(kid, c.Table) {
+			if has(kid, c.Side) {
 				of[kid] = append(of[kid], c)
 			}
 		}
@@ -139,7 +139,7 @@ func TestPlain(t *testing.T) {
 				t.Fatalf("%s: %d at distance %d, the recursion says %d", f, n, k, want)
 			}
 		}
-		if len(b.asked) > len(f.Frequencies)+2 && f.Longer(10*len(f.steps)) {
+		if len(b.answered) > len(f.Frequencies)+2 && f.Longer(10*len(f.steps)) {
 			shared++
 		}
 	}
@@ -165,15 +165,15 @@ func (f *Formula) values(rng *rand.Rand, upTo float64) (out []uint64) {
 
 // chained are tables of which each is joined to the one before it; or to each, by columns of its own; or to each by one column that all are equal in.
 func chained(leaves int, toEach, oneColumn bool) *Node {
-	var tables []*Table
+	var tables []*Side
 	var n *Node
 	for i := range leaves {
-		tables = append(tables, &Table{Name: fmt.Sprint("t", i), Rows: 2})
+		tables = append(tables, &Side{Name: fmt.Sprint("t", i), Rows: 2})
 		if i == 0 {
-			n = &Node{Table: tables[0]}
+			n = &Node{Side: tables[0]}
 			continue
 		}
-		n = &Node{Left: n, Right: &Node{Table: tables[i]}}
+		n = &Node{Left: n, Right: &Node{Side: tables[i]}}
 		for j := range i {
 			switch {
 			case oneColumn:
@@ -218,7 +218,7 @@ func TestLarge(t *testing.T) {
 		switch {
 		case leaves <= 9 && err != nil:
 			t.Errorf("%d tables: %v", leaves, err)
-		case leaves > 10 && (!errors.Is(err, ErrLarge) || b.answers > mostAsked+1):
+		case leaves > 10 && (!errors.Is(err, ErrLarge) || b.answers > maxQuestions+1):
 			t.Errorf("%d tables: %d keys are asked for, %v", leaves, b.answers, err)
 		case leaves > 3 && err == nil && b.answers < 3*last/2:
 			t.Errorf("%d tables: %d keys are asked for, of one less %d", leaves, b.answers, last)
@@ -229,14 +229,14 @@ func TestLarge(t *testing.T) {
 
 // TestNoTree: what is no tree of equi-joins has no formula.
 func TestNoTree(t *testing.T) {
-	a, b, c := &Table{Name: "a", Rows: 1}, &Table{Name: "b", Rows: 1}, &Table{Name: "c", Rows: 1}
+	a, b, c := &Side{Name: "a", Rows: 1}, &Side{Name: "b", Rows: 1}, &Side{Name: "c", Rows: 1}
 	on := []Pair{{Column{a, "x"}, Column{b, "x"}}}
 	for name, n := range map[string]*Node{
-		"no equality":       {Left: &Node{Table: a}, Right: &Node{Table: b}},
-		"a table twice":     {Left: &Node{Table: a}, Right: &Node{Table: a}, On: on},
-		"another table's":   {Left: &Node{Table: a}, Right: &Node{Table: c}, On: on},
-		"both of one side":  {Left: &Node{Table: a}, Right: &Node{Table: b}, On: []Pair{{Column{a, "x"}, Column{a, "y"}}}},
-		"none of a table's": {Left: &Node{Left: &Node{Table: a}, Right: &Node{Table: b}, On: on}, Right: &Node{Table: c}, On: on},
+		"no equality":       {Left: &Node{Side: a}, Right: &Node{Side: b}},
+		"a table twice":     {Left: &Node{Side: a}, Right: &Node{Side: a}, On: on},
+		"another table's":   {Left: &Node{Side: a}, Right: &Node{Side: c}, On: on},
+		"both of one side":  {Left: &Node{Side: a}, Right: &Node{Side: b}, On: []Pair{{Column{a, "x"}, Column{a, "y"}}}},
+		"none of a table's": {Left: &Node{Left: &Node{Side: a}, Right: &Node{Side: b}, On: on}, Right: &Node{Side: c}, On: on},
 	} {
 		if f, err := Rows(n); err == nil {
 			t.Errorf("%s: %s", name, f)

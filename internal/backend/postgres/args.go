@@ -22,7 +22,7 @@ type params struct {
 func encodeArgs(args []backend.Arg) (params, error) {
 	p := params{make([][]byte, len(args)), make([]uint32, len(args)), make([]int16, len(args))}
 	for i, a := range args {
-		if !a.Type.Known() {
+		if !a.Type.IsKnown() {
 			return p, fmt.Errorf("postgres: parameter $%d has %s", i+1, a.Type)
 		}
 		p.oids[i] = uint32(a.Type.OID)

@@ -239,7 +239,7 @@ func (c *catalog) enums(all []*entry) error {
 	var unknown []int64
 	for _, e := range all {
 		for _, col := range e.Columns {
-			if col.Type.OID != 0 && !col.Type.Known() {
+			if col.Type.OID != 0 && !col.Type.IsKnown() {
 				unknown = append(unknown, int64(col.Type.OID))
 			}
 		}

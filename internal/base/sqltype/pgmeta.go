@@ -73,8 +73,8 @@ func init() {
 	arrayOf[OIDInt2Vector], arrayOf[OIDOidVector] = 1006, 1013
 }
 
-// OfCatalogs reports a type that only catalogs have, or an array of one.
-func (t Type) OfCatalogs() bool {
+// IsCatalogType reports a type that only catalogs have, or an array of one.
+func (t Type) IsCatalogType() bool {
 	if e, ok := t.Elem(); ok {
 		if _, vector := vectors[t.OID]; vector {
 			return true

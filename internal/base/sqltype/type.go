@@ -137,17 +137,17 @@ func (t Type) Len() int16 {
 	return -1
 }
 
-// Known reports whether dpsql has values of the type: literals, parameters and results.
-func (t Type) Known() bool {
+// IsKnown reports whether dpsql has values of the type: literals, parameters and results.
+func (t Type) IsKnown() bool {
 	if e, ok := t.Elem(); ok {
 		t = e
 	}
 	return typeNames[t.OID] != "" || t.IsEnum()
 }
 
-// Readable reports whether columns of the type exist for analysts: both backends read its values and compare them as
+// IsReadable reports whether columns of the type exist for analysts: both backends read its values and compare them as
 // PostgreSQL does.
-func (t Type) Readable() bool { return t.Known() && !t.OfCatalogs() }
+func (t Type) IsReadable() bool { return t.IsKnown() && !t.IsCatalogType() }
 
 // Key types that dpsql does not compute with; catalogs know inet.
 const (
@@ -159,7 +159,7 @@ const (
 )
 
 // IsKey reports whether keys of the type lead to one row: "=" of two values of it is exact, never fails, and is what the database's unique indexes and
-// foreign keys compare by. Some such types are not Readable: columns of them exist for joins along a policy's paths alone.
+// foreign keys compare by. Some such types are not readable: columns of them exist for joins along a policy's paths alone.
 func (t Type) IsKey() bool {
 	switch t.OID {
 	case OIDBool, OIDBytea, OIDChar, OIDName, OIDText, OIDVarchar, OIDBPChar, OIDOid, OIDNumeric, OIDDate, OIDTime, OIDTimetz, OIDTimestamp, OIDTimestamptz,
@@ -176,12 +176,12 @@ func SameKey(a, b Type) bool {
 	return a.OID == b.OID || a.IsInteger() && b.IsInteger() || text(a) && text(b) || address(a) && address(b)
 }
 
-// Groupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
+// IsGroupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
 // or can be. Equal intervals and documents are not (1 day and 24 hours, 1.0 and 1.00), and json has no equality.
-func (t Type) Groupable() bool {
+func (t Type) IsGroupable() bool {
 	switch t.OID {
 	case OIDInterval, OIDJSON, OIDJSONB:
 		return false
 	}
-	return t.Readable() && !t.IsArray()
+	return t.IsReadable() && !t.IsArray()
 }

@@ -64,7 +64,7 @@ func TestEnum(t *testing.T) {
 		return sqltype.EnumType(sqltype.Enum{OID: 20000, Array: 19999, Schema: "public", Name: "Mood", Labels: labels})
 	}
 	mood := of("sad", "ok", "")
-	if mood != of("sad", "ok", "") || mood == of("sad", "ok") || !mood.IsEnum() || !mood.Known() || mood.String() != `"Mood"` || mood.Len() != 4 {
+	if mood != of("sad", "ok", "") || mood == of("sad", "ok") || !mood.IsEnum() || !mood.IsKnown() || mood.String() != `"Mood"` || mood.Len() != 4 {
 		t.Error(mood)
 	}
 	if e, ok := mood.Enum(); !ok || len(e.Labels) != 3 || e.Labels[2] != "" {

@@ -16,7 +16,7 @@ import (
 
 // TestCandidates: the intervals of the first rows hold all at once 95 times in 100, whether groups are far apart, equal, or in between; where they are far apart few are candidates, and where they are equal all are. False alarms: less than 1e-6.
 func TestCandidates(t *testing.T) {
-	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}}, Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Fine: 1}},
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}}, Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Subdivision: 1}},
 		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount, Sum: -1}}}
 	rng := rand.New(rand.NewSource(7))
 	const groups, first, draws = 200, 5, 1500
@@ -55,7 +55,7 @@ func TestCandidates(t *testing.T) {
 						}
 						return c
 					})
-					of := e.Together(k)
+					of := e.Simultaneous(k)
 					for _, i := range order[:first] {
 						if _, low, high := of.interval(0, r.Groups[i].Values); low > float64(truth[i]) || high < float64(truth[i]) {
 							missed++

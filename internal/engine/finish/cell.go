@@ -62,7 +62,7 @@ func (s stage) shares() (was, now float64) {
 	return float64(s.was) / sum, float64(s.now) / sum
 }
 
-// most is a number beyond which less than 5 doubt of a law lies, of both sides together.
+// most is a number beyond which less than 5 tolerance of a law lies, of both sides together.
 func (l *law) most() float64 {
 	if l.laplace {
 		return math.Ceil(20 * l.scale)

@@ -18,8 +18,8 @@ type law struct {
 // narrow laws are summed number by number: a wider one in blocks, and a wider Gaussian's tail is bounded by the normal law's.
 const narrow = 256
 
-// doubt is more than all rounding errors of a probability here.
-const doubt = 1e-9
+// tolerance is more than all rounding errors of a probability here.
+const tolerance = 1e-9
 
 func lawOf(ev dp.Event) (*law, error) {
 	switch ev := ev.(type) {
@@ -58,7 +58,7 @@ func (l *law) fill() {
 	}
 }
 
-// tail is P(N >= k) for a whole k, or more; less by at most doubt/4.
+// tail is P(N >= k) for a whole k, or more; less by at most tolerance/4.
 //
 // Proof: Laplace: q^k/(1+q) for k >= 1, and symmetry. Wide Gaussian: the normal tail beyond k-1. For k >= 1, f(j) = exp(-j^2/2s^2) is
 // below its integral over [j-1, j], and the sum of f over all j is at least s sqrt(2 pi) (Canonne, Kamath, Steinke 2020, Fact 18). For
@@ -96,7 +96,7 @@ type summand struct {
 func (l *law) blocks() summand {
 	reach := 6.5 * l.scale
 	if l.laplace {
-		reach = 21 * l.scale // e^-21 < doubt
+		reach = 21 * l.scale // e^-21 < tolerance
 	}
 	w := l.block()
 	s := summand{above: 1}
@@ -111,7 +111,7 @@ func (l *law) blocks() summand {
 // quantile is the least k with P(|N| > k) <= miss by tail.
 func (l *law) quantile(miss float64) float64 {
 	lo, hi := -1.0, math.Ceil(3*l.scale)
-	over := func(k float64) bool { return 2*l.tail(k+1)+doubt > miss }
+	over := func(k float64) bool { return 2*l.tail(k+1)+tolerance > miss }
 	for over(hi) {
 		lo, hi = hi, 2*hi+1
 	}
@@ -134,7 +134,7 @@ func (l *law) quantile(miss float64) float64 {
 // Proof: Z = c N1 + N2 is symmetric, so it is asked that P(Z > k) <= miss/2. Let A be c N1 or N2 and B the other one.
 // P(Z > k) = E g(A), g(a) = P(B >= k+1-a), which rises with a: so (1) a law of A in which numbers are replaced by larger ones (a
 // block by its end, what is beyond the last block by infinity, tails by larger tails) gives no less, and (2) neither do larger
-// tails of B. (3) doubt is more than the errors of float64, and is added. (4) A quotient that is rounded before its ceiling
+// tails of B. (3) tolerance is more than the errors of float64, and is added. (4) A quotient that is rounded before its ceiling
 // is taken gives the ceiling or less, since what is at most n rounds to at most n; from 2^53 on differences may be rounded up,
 // which slack takes away.
 func combined(c float64, n1, n2 *law, miss float64) float64 {
@@ -144,7 +144,7 @@ func combined(c float64, n1, n2 *law, miss float64) float64 {
 	}
 	s := a.blocks()
 	over := func(k float64) float64 { // P(Z > k), never too small
-		p := s.above + doubt // (1), (3)
+		p := s.above + tolerance // (1), (3)
 		for i, to := range s.to {
 			x, y := k+1, ca*to
 			left := x - y

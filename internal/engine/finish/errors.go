@@ -25,7 +25,7 @@ type Errors struct {
 	tighter  map[int]*Errors // of so many intervals that shall hold together
 	lost     []lostMass      // a measure
 	sums     int             // of how many released groups each value is the sum
-	few      []bool          // a measure: its bound could not be chosen (TooFew)
+	few      []bool          // a measure: its bound could not be chosen (HasTooFewPeople)
 	selected []*selected     // a measure: where a group is shown by its number; nil: it is in any case
 }
 
@@ -39,11 +39,11 @@ func (e *Errors) fresh() *Errors {
 	return &of
 }
 
-// Together are the errors of which n intervals hold at once as often as one of e does.
+// Simultaneous are the errors of which n intervals hold at once as often as one of e does.
 //
 // Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. What bounds may have taken away from a measure is one number for all groups: those of all measures together have half of miss (lostMasses), all noises have the other half, and
 // an interval's end is moved by all of both (lostMass.moves).
-func (e *Errors) Together(n int) *Errors {
+func (e *Errors) Simultaneous(n int) *Errors {
 	if n <= 1 {
 		return e
 	}
@@ -118,7 +118,7 @@ func (e *Errors) For(r *release.Release, g *release.Group) *Errors {
 }
 
 // NewErrors works out the noise of each measure.
-func NewErrors(a *sensitivity.Analysis, run *measure.Run) (*Errors, error) {
+func NewErrors(a *sensitivity.Analysis, run *price.Run) (*Errors, error) {
 	return newErrors(context.Background(), a, run, &release.Release{})
 }
 
@@ -127,7 +127,7 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 	return newErrors(ctx, a, r.Run, r)
 }
 
-func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r *release.Release) (*Errors, error) {
+func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *release.Release) (*Errors, error) {
 	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures)), selected: make([]*selected, len(a.Measures))}
 	var err error
 	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
@@ -137,17 +137,17 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 		if len(r.Chosen) == 0 {
 			continue
 		}
-		if e.few[i], err = Beyond(a, r, i); err != nil {
+		if e.few[i], err = IsFarBeyondBound(a, r, i); err != nil {
 			return nil, err
 		}
-		e.few[i] = e.few[i] || r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.BoundsSum() && r.Plan.AtLast(m.Bound, r.Chosen)
+		e.few[i] = e.few[i] || r.Chosen.HasTooFewPeople(m.Bound) || r.Chosen.HasTooFewPeople(a.Limit.Cap) || m.IsSumBounded() && r.Plan.IsAtLastEdge(m.Bound, r.Chosen)
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
 			e.values = append(e.values, mixture{variance: math.NaN()})
 			continue
 		}
-		m, err := mixtureOf(run, r.Tops, i, a.Measures[i].Fine)
+		m, err := mixtureOf(run, r.Tops, i, a.Measures[i].Subdivision)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 // Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known).
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
-	if f.OfOrder() || f.OfPick() { // a value's error is where the values are
+	if f.IsOrderStatistic() || f.IsPick() { // a value's error is where the values are
 		return math.NaN()
 	}
 	switch f.Kind {
@@ -206,8 +206,8 @@ func (e *Errors) Value(i int, values []*big.Int) (value, width float64) {
 	return value, math.Max(value-low, high-value)
 }
 
-// TooFew reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, people have far more than it (Beyond), or the candidates of a sum end below what people have: nothing can be said of it.
-func (e *Errors) TooFew(i int) bool {
+// HasTooFewPeople reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, people have far more than it (IsFarBeyondBound), or the candidates of a sum end below what people have: nothing can be said of it.
+func (e *Errors) HasTooFewPeople(i int) bool {
 	for _, at := range e.a.Formulas[i].Uses() {
 		if at >= 0 && e.few[at] {
 			return true
@@ -235,8 +235,8 @@ func (e *Errors) Widest(i int) float64 {
 	return e.Measure(i) + math.Max(above, below)
 }
 
-// Loses reports that bounds may have taken away from what aggregate i is computed from, so that its interval depends on the group.
-func (e *Errors) Loses(i int) bool {
+// CanBeClipped reports that bounds may have taken away from what aggregate i is computed from, so that its interval depends on the group.
+func (e *Errors) CanBeClipped(i int) bool {
 	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && !(e.lost[k].above.none() && e.lost[k].below.none()) })
 }
 
@@ -244,7 +244,7 @@ func (e *Errors) Loses(i int) bool {
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	f, none := e.a.Formulas[i], math.NaN()
 	switch {
-	case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone || e.TooFew(i):
+	case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone || e.HasTooFewPeople(i):
 		return none, none, none
 	case f.Kind == sensitivity.IsMoment:
 		val, width := e.moment(i, v)
@@ -293,7 +293,7 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 	if count := e.lost[f.Count]; !count.above.none() {
 		part = count.part(float(v[f.Count]), e.sums)
 	}
-	if e.a.Measures[f.Sum].Alone {
+	if e.a.Measures[f.Sum].HasOwnChoice {
 		part = math.Max(part, e.lost[f.Sum].part(float(v[f.Sum]), e.sums))
 	}
 	above, below = e.lost[f.Sum].moves(part, e.Measure(f.Sum), e.together)
@@ -304,13 +304,13 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 //
 // Proof: s = S + N and c = C + M are the noisy sum and count, S and C of the rows that bounds left; all rows have the average r = (S + a)/(C + b), -below <= a <= above, 0 <= b <= rows (lostPair). (1) s + a - r (c + b) = N - r M for any S and C, small
 // ones too (Fieller 1954). (2) |N - r M| <= sqrt(x^2 + r^2 y^2) with probability 0.95 or more, x and y being the half widths of N and M, and a step each, since noise is in steps: of normal laws it is an equality, of the others TestSquaresOfWidths adds
-// up probabilities. A noise of a variance up to doubt is 0 but for that part of the time. (3) So the r that fulfil (2) for some a and b hold the average with 0.95. Where c > y they are an interval: for each a and b the upper end falls as r rises,
+// up probabilities. A noise of a variance up to tolerance is 0 but for that part of the time. (3) So the r that fulfil (2) for some a and b hold the average with 0.95. Where c > y they are an interval: for each a and b the upper end falls as r rises,
 // is largest at a = above, and at b = 0 where it is above 0, at b = rows where it is below. The lower end is that of all signs turned. (4) The average is in the declared range, so the interval may be cut to it, and widened to what is shown.
 func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
 	least, most := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
-	ranged, mid, step := e.ranged(f), 0.0, m.Grid.InexactFloat64()
+	ranged, mid, step := e.isRanged(f), 0.0, m.Grid.InexactFloat64()
 	var rows, above, below float64
 	if f.Kind == sensitivity.IsAvg {
 		centre, half := middle(m)
@@ -337,15 +337,15 @@ func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 	return val, math.Min(low, val), math.Max(high, val)
 }
 
-// ranged reports an average that is held to a declared range.
-func (e *Errors) ranged(f sensitivity.Formula) bool {
+// isRanged reports an average that is held to a declared range.
+func (e *Errors) isRanged(f sensitivity.Formula) bool {
 	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && e.a.Measures[f.Sum].Declared
 }
 
-// unbounded reports an average without a range among rows that are not told from none: it may be anything, and is NULL.
-func (e *Errors) unbounded(i int, v []*big.Int) bool {
+// isUnbounded reports an average without a range among rows that are not told from none: it may be anything, and is NULL.
+func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
-	return f.Kind == sensitivity.IsRatio && !e.ranged(f) && !(float(v[f.Count]) > e.inSteps(f.Count))
+	return f.Kind == sensitivity.IsRatio && !e.isRanged(f) && !(float(v[f.Count]) > e.inSteps(f.Count))
 }
 
 // fieller is the largest r with r (c + b) - s <= sqrt(x^2 + r^2 y^2) for b = 0 or rows, where c > y.
@@ -358,7 +358,7 @@ func fieller(s, x, c, y, rows float64) float64 {
 
 // inSteps is a measure's half width with a step more where its noise has some.
 func (e *Errors) inSteps(i int) float64 {
-	if m := e.values[i]; m.variance <= doubt && m.rounding == 0 {
+	if m := e.values[i]; m.variance <= tolerance && m.rounding == 0 {
 		return 0
 	}
 	return e.Measure(i) + 1
@@ -390,7 +390,7 @@ func (e *Errors) pair(i int) float64 {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
 	steps := 0.0
-	if c := math.Abs(float64(m.Twice())); c > 0 {
+	if c := math.Abs(float64(m.DoubledCentre())); c > 0 {
 		steps = linear(e.ctx, c, e.values[f.Count], e.values[f.Sum], e.miss)
 	} else {
 		steps = e.Measure(f.Sum)

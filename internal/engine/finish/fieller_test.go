@@ -103,7 +103,7 @@ func TestAveragesCover(t *testing.T) {
 								continue
 							}
 							cases++
-							e := *whole.Together(at)
+							e := *whole.Simultaneous(at)
 							c, s, gone := rows, rows*each, lost*each // lost rows are like the others, or at an end
 							if lost > 0 && each == 13 {
 								gone = lost * 20
@@ -149,12 +149,12 @@ func TestFewRows(t *testing.T) {
 			if val, low, high := e.interval(1, v); low != 0 || high != 10 || val < 0 || val > 10 {
 				t.Errorf("%d rows: %g in %g to %g", c, val, low, high)
 			}
-			if _, low, high := e.interval(4, v); !math.IsNaN(low) || !math.IsNaN(high) || !e.unbounded(4, v) || e.unbounded(1, v) {
+			if _, low, high := e.interval(4, v); !math.IsNaN(low) || !math.IsNaN(high) || !e.isUnbounded(4, v) || e.isUnbounded(1, v) {
 				t.Errorf("%d rows without a range: %g to %g", c, low, high)
 			}
 		}
 	}
-	if _, low, high := e.interval(4, ints(199, 0, 0)); math.IsNaN(low) || math.IsNaN(high) || e.unbounded(4, ints(199, 0, 0)) {
+	if _, low, high := e.interval(4, ints(199, 0, 0)); math.IsNaN(low) || math.IsNaN(high) || e.isUnbounded(4, ints(199, 0, 0)) {
 		t.Errorf("%g to %g", low, high)
 	}
 }
@@ -174,7 +174,7 @@ func TestJointItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	third := e.Together(3)
+	third := e.Simultaneous(3)
 	g := &release.Group{Values: ints(1000, 70, 5000)}
 	row, err := e.row(t.Context(), g, 1)
 	if err != nil {

@@ -91,7 +91,7 @@ func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
 		}
 		return nil
 	}
-	if many && wholeStage(l.Parts, stages) {
+	if many && isWholeStage(l.Parts, stages) {
 		rel.Each = stages[l.Parts[0].Stage].Each
 		return rel
 	}
@@ -106,8 +106,8 @@ func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
 	return rel
 }
 
-// wholeStage reports one stage's rows as they are.
-func wholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
+// isWholeStage reports one stage's rows as they are.
+func isWholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
 	if len(parts) != 1 || len(parts[0].Values) != len(stages[parts[0].Stage].Cols) {
 		return false
 	}
@@ -138,14 +138,14 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 			}
 			for i, item := range a.Agg.Aggs {
 				f := a.Formulas[i]
-				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.TooFew(i)) {
+				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.HasTooFewPeople(i)) {
 					none(item.Fn)
 				}
 			}
 			return yield(row)
 		})
 	}
-	if r.Many() {
+	if r.IsOnDisk() {
 		return &eval.Relation{Cols: a.Agg.Cols(), Each: each}, nil
 	}
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
@@ -203,13 +203,13 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 	for i, f := range a.Formulas {
 		v, err := e.decision(i, g.Values)
 		switch {
-		case e.TooFew(i): // NULL by a released choice
+		case e.HasTooFewPeople(i): // NULL by a released choice
 			v = nil
-		case e.unbounded(i, g.Values): // NULL by a released number of rows
+		case e.isUnbounded(i, g.Values): // NULL by a released number of rows
 			v, err = nil, e.ctx.Err()
-		case f.OfOrder():
+		case f.IsOrderStatistic():
 			v, err = e.orderValue(i, g)
-		case f.OfPick():
+		case f.IsPick():
 			v, err = pickValue(a, i, g)
 		case v == nil && err == nil:
 			v, err = value(a, i, g.Values)
@@ -224,7 +224,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
-		of := e.Together(max(1, item.Joint) * together)
+		of := e.Simultaneous(max(1, item.Joint) * together)
 		width, err := of.item(item.Kind, i, g)
 		if err != nil {
 			return nil, err
@@ -260,9 +260,9 @@ func HidesGroups(a *sensitivity.Analysis) bool {
 // item is what an error function gives for aggregate i in a group; NaN where nothing can be said.
 func (e *Errors) item(kind plan.ErrorKind, i int, g *release.Group) (float64, error) {
 	switch f := e.a.Formulas[i]; {
-	case f.OfOrder():
+	case f.IsOrderStatistic():
 		return e.orderError(kind, i, g)
-	case f.OfPick():
+	case f.IsPick():
 		return math.NaN(), nil
 	}
 	v, low, high := e.interval(i, g.Values)
@@ -316,7 +316,7 @@ func exact(a *sensitivity.Analysis, i int, v []*big.Int) *big.Rat {
 // middle is the centre of a centred measure, and half of its grid: what one step of the centred sum is worth.
 func middle(m sensitivity.Measure) (mid, step *big.Rat) {
 	step = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
-	return new(big.Rat).Mul(new(big.Rat).SetInt64(m.Twice()), step), step
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(m.DoubledCentre()), step), step
 }
 
 // value is formula i's value in PostgreSQL's type of the aggregate. NULL comes of released moments alone.

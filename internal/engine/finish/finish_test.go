@@ -118,8 +118,8 @@ func gaussianOf(scale uint64) dp.Event {
 	return dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
 }
 
-func runOf(events ...dp.Event) *measure.Run {
-	return &measure.Run{Measures: events}
+func runOf(events ...dp.Event) *price.Run {
+	return &price.Run{Measures: events}
 }
 
 // TestErrorFormulas: the half widths of design section 9, from public parameters; for averages from released values too.
@@ -175,7 +175,7 @@ func TestErrorFormulas(t *testing.T) {
 func TestUnitsError(t *testing.T) {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units}},
 		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount}}}
-	p := &measure.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}
+	p := &price.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}
 	e, err := NewErrors(a, p)
 	if err != nil || e.Expected(0, math.NaN()) != 30 { // 10 ln 20 = 29.96
 		t.Errorf("%v, %v", e, err)

@@ -28,12 +28,12 @@ func (s lostSide) none() bool { return s == lostSide{} }
 
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
-	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
-	lostAlone  = 1.1 // by how much more may be lost where there is one group,
-	lostSurely = 3   // so many deviations are no noise,
-	lostFar    = 2   // nor are so many of the far segment beside the near one
-	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
+	lostHeavy        = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
+	lostPeople       = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
+	lostOneGroup     = 1.1 // by how much more may be lost where there is one group,
+	lostSignificance = 3   // so many deviations are no noise,
+	lostFar          = 2   // nor are so many of the far segment beside the near one
+	lostSpread       = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
 // tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, far is the part that follows up to sensitivity.LostFar more, and total all of it.
@@ -104,14 +104,14 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and in the far segment more than the heaviest of tails gives beside it, by lostSurely and lostFar deviations of the noise; or of a sum of one sign, that is no average's,
+// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and in the far segment more than the heaviest of tails gives beside it, by lostSignificance and lostFar deviations of the noise; or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
-func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
+func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	capped := a.Limit.Cap != nil && r.Plan.AtLast(a.Limit.Cap, r.Chosen)
-	if l, m := r.Lost[i], &a.Measures[i]; !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
+	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
+	if l, m := r.Lost[i], &a.Measures[i]; !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Subdivision) {
 		return true, nil
 	}
 	n, f, err := deviations(r.Run.Lost[i])
@@ -120,12 +120,12 @@ func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	}
 	heaviest := slices.MaxFunc(tails, func(s, t tail) int { return cmp.Compare(s.far, t.far) }).far
 	return slices.ContainsFunc(r.Lost[i].Sides, func(s [2]*big.Int) bool {
-		return float(s[0]) > lostSurely*n && float(s[1])-heaviest*float(s[0]) > lostFar*math.Hypot(f, heaviest*n)
+		return float(s[0]) > lostSignificance*n && float(s[1])-heaviest*float(s[0]) > lostFar*math.Hypot(f, heaviest*n)
 	}), nil
 }
 
 // deviations are those of the noise of the two segments.
-func deviations(l *measure.Lost) (near, far float64, err error) {
+func deviations(l *price.Lost) (near, far float64, err error) {
 	var out [2]float64
 	for k, ev := range []dp.Event{l.Near, l.Far} {
 		d, err := noise.DistributionOf(ev)
@@ -138,7 +138,7 @@ func deviations(l *measure.Lost) (near, far float64, err error) {
 }
 
 // lostMasses are those of all measures; lost is what was released of them, nil before.
-func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost) ([]lostMass, error) {
+func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
 	losing := 0
 	for _, l := range run.Lost {
@@ -154,7 +154,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 		if err != nil {
 			return nil, err
 		}
-		law, err := measure.LawOf(run.Lost[i].Near)
+		law, err := price.LawOf(run.Lost[i].Near)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 		if err != nil {
 			return nil, err
 		}
-		fine := float64(a.Measures[i].Fine)
+		fine := float64(a.Measures[i].Subdivision)
 		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}
 		expected := math.Inf(1)
 		if run.Lost[i].Beyond > 0 {
@@ -179,7 +179,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostAlone
+			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
 			if m.groups > 1 {
 				more = lostSpread
 			}

@@ -25,7 +25,7 @@ func losing() *sensitivity.Analysis {
 	amount.Kind, amount.Lo, amount.Hi = sensitivity.SumValues, -1<<40, 1<<40
 	a.Measures = append(a.Measures, amount)
 	for i := range a.Measures {
-		a.Measures[i].Fine = 1
+		a.Measures[i].Subdivision = 1
 	}
 	a.Measures[1].Lo, a.Measures[1].Hi = -1<<40, 1<<40
 	for i, k := range []sensitivity.FormulaKind{sensitivity.IsSum, sensitivity.IsRatio} {
@@ -40,7 +40,7 @@ func losing() *sensitivity.Analysis {
 func lossy(noise, lost uint64, told []*release.Lost) *release.Release {
 	run := runOf(laplaceOf(noise), gaussianOf(3*noise), laplaceOf(5*noise))
 	for range run.Measures {
-		run.Lost = append(run.Lost, &measure.Lost{Near: laplaceOf(lost), Far: laplaceOf(sensitivity.LostFar * lost)})
+		run.Lost = append(run.Lost, &price.Lost{Near: laplaceOf(lost), Far: laplaceOf(sensitivity.LostFar * lost)})
 	}
 	return &release.Release{Run: run, Lost: told}
 }
@@ -142,7 +142,7 @@ func TestLostOnHolds(t *testing.T) {
 					}
 					n := noise * grid
 					s := lostOn(near*grid+n*rng.NormFloat64(), far*grid+sensitivity.LostFar*n*rng.NormFloat64(), n, sensitivity.LostFar*n, lostPeople*float64(people)*grid, 0.05, 0.05/2)
-					if all*grid <= (s.middle+s.span)*lostAlone {
+					if all*grid <= (s.middle+s.span)*lostOneGroup {
 						held++
 					}
 				}
@@ -231,7 +231,7 @@ func TestPairOfItsOwn(t *testing.T) {
 	const rows, kept, lost = 10, 200, 60 // of 100 rows in all groups; in half steps
 	for _, alone := range []bool{false, true} {
 		a := losing()
-		a.Measures[1].Alone = alone
+		a.Measures[1].HasOwnChoice = alone
 		e, err := NewErrors(a, runOf(tiny, tiny, tiny))
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +282,7 @@ func TestTooFewIsNull(t *testing.T) {
 			a.Limit.Cap = c
 		}
 		r := lossy(1, 1, nil)
-		r.Chosen = measure.Chosen{k.chosen}
+		r.Chosen = price.Chosen{k.chosen}
 		e, err := Of(context.Background(), a, r)
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +293,7 @@ func TestTooFewIsNull(t *testing.T) {
 		}
 		for i, few := range k.few {
 			_, low, high := e.interval(i, ints(1000, 7, 500))
-			if e.TooFew(i) != few || (row[i] == nil) != few || math.IsNaN(low) != few || math.IsNaN(high) != few {
+			if e.HasTooFewPeople(i) != few || (row[i] == nil) != few || math.IsNaN(low) != few || math.IsNaN(high) != few {
 				t.Errorf("chosen %d, of the cap %t: formula %d is %v in %g to %g", k.chosen, k.ofCap, i, row[i], low, high)
 			}
 		}
@@ -317,14 +317,14 @@ func TestFarBeyondIsNull(t *testing.T) {
 		told := toldOf(a, func() *big.Int { return new(big.Int) }, big.NewInt(100), 1)
 		told[2].Sides[0] = [2]*big.Int{big.NewInt(k.near), big.NewInt(k.far)}
 		r := lossy(1, 300, told) // deviations of 424 and 3394
-		r.Chosen = measure.Chosen{0}
+		r.Chosen = price.Chosen{0}
 		e, err := Of(t.Context(), a, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, null := range []bool{false, false, false, k.null, k.null} {
-			if e.TooFew(i) != null {
-				t.Errorf("%+v: formula %d: %t", k, i, e.TooFew(i))
+			if e.HasTooFewPeople(i) != null {
+				t.Errorf("%+v: formula %d: %t", k, i, e.HasTooFewPeople(i))
 			}
 		}
 	}
@@ -338,11 +338,11 @@ func TestMoreLostThanKept(t *testing.T) {
 	m := &a.Measures[2]
 	m.Kind, m.Bound, m.Lo = sensitivity.SumValues, c, 0
 	for _, fine := range []uint64{1, 256} {
-		m.Fine = fine
+		m.Subdivision = fine
 		for near, null := range map[int64]bool{300: false, 400: true} { // of 1,000 steps that are kept
-			r := &release.Release{Chosen: measure.Chosen{0}, Run: &measure.Run{Lost: lossy(1, 1, nil).Run.Lost}, Lost: make([]*release.Lost, len(a.Measures))}
+			r := &release.Release{Chosen: price.Chosen{0}, Run: &price.Run{Lost: lossy(1, 1, nil).Run.Lost}, Lost: make([]*release.Lost, len(a.Measures))}
 			r.Lost[2] = &release.Lost{Unit: 1, Sides: [][2]*big.Int{{big.NewInt(near * int64(fine)), new(big.Int)}}, Base: big.NewInt(1000), Most: big.NewInt(1000), Count: 1}
-			if got, err := Beyond(a, r, 2); err != nil || got != null {
+			if got, err := IsFarBeyondBound(a, r, 2); err != nil || got != null {
 				t.Errorf("fine %d, %d of 1000 lost: %t, %v", fine, near, got, err)
 			}
 		}

@@ -34,7 +34,7 @@ type term struct {
 }
 
 // mixtureOf: fine is how many parts of a step the events are in.
-func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixture, err error) {
+func mixtureOf(run *price.Run, tops []release.Top, i int, fine uint64) (m mixture, err error) {
 	part, round := 1.0, 0.0
 	if fine > 1 {
 		part, round = 1/float64(fine), 0.5
@@ -43,7 +43,7 @@ func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixt
 	if !m.parts {
 		m.cell = &cell{}
 	}
-	add := func(run *measure.Run, weight float64) (variance float64, err error) {
+	add := func(run *price.Run, weight float64) (variance float64, err error) {
 		ev, err := run.Event(i)
 		if err != nil {
 			return 0, err
@@ -80,7 +80,7 @@ func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixt
 			m.cell.stages = append(m.cell.stages, stage{t.Weights[i][0], t.Weights[i][1], m.terms[len(m.terms)-1].law})
 		}
 		m.rounding = m.rounding*was + round*now + rounded
-		m.variance = was*was*m.variance + now*now*v + 2*rounded*measure.MeanRounding
+		m.variance = was*was*m.variance + now*now*v + 2*rounded*price.MeanRounding
 	}
 	return m, nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // toppedUp is a release of one measure that was topped up as often as price allows from the first one, a quarter each time.
-func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*measure.Run, []release.Top) {
+func toppedUp(t testing.TB, laplace bool, first, epsilon float64, fine uint64) (*price.Run, []release.Top) {
 	t.Helper()
 	at := func(epsilon float64) dp.Event {
 		s := dp.Sensitivity{PerGroup: 4, Groups: 1}
@@ -35,24 +35,24 @@ func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*m
 		t.Fatal(err)
 	}
 	var tops []release.Top
-	for e := first; e*1.25 <= price; e *= 1.25 {
+	for e := first; e*1.25 <= epsilon; e *= 1.25 {
 		more := e / 4
 		if !laplace {
 			more = 0.75 * e // the root of 1.25^2 - 1
 		}
-		top := release.Top{Plan: &measure.Plan{Measures: []dp.Event{at(more)}, UnitsFromSelection: -1}}
+		top := release.Top{Plan: &price.Quote{Measures: []dp.Event{at(more)}, UnitsFromSelection: -1}}
 		fresh, err := top.Plan.Run().VarianceInSteps(0, fine)
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, now, err := measure.MeanWeights(variance, fresh)
+		was, now, err := price.MeanWeights(variance, fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
 		top.Weights = [][2]int64{{was, now}}
 		tops = append(tops, top)
 		w, n, round := top.Share(0)
-		variance = w*w*variance + n*n*fresh + 2*round*measure.MeanRounding
+		variance = w*w*variance + n*n*fresh + 2*round*price.MeanRounding
 	}
 	return p, tops
 }

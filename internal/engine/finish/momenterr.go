@@ -132,7 +132,7 @@ func (e *Errors) figures(f sensitivity.Formula, exact central, v []*big.Int) fig
 		if i < 0 {
 			return
 		}
-		perStep, perRow := e.a.Measures[i].Worth()
+		perStep, perRow := e.a.Measures[i].UnitValue()
 		p, _ := perStep.Float64()
 		r, _ := perRow.Float64()
 		by(x, place, p)

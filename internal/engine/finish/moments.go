@@ -41,7 +41,7 @@ func centralOf(a *sensitivity.Analysis, f sensitivity.Formula, v []*big.Int) cen
 		if i < 0 {
 			return nil
 		}
-		perStep, perRow := a.Measures[i].Worth()
+		perStep, perRow := a.Measures[i].UnitValue()
 		s := perStep.Mul(perStep, new(big.Rat).SetInt(v[i]))
 		s.Add(s, perRow.Mul(perRow, c.n))
 		about := new(big.Rat).Mul(dx, dy)

@@ -20,7 +20,7 @@ type selected struct {
 }
 
 // selectedBy is nil for a measure by whose value no group is shown or hidden.
-func selectedBy(a *sensitivity.Analysis, run *measure.Run, r *release.Release, i int, value mixture) (*selected, error) {
+func selectedBy(a *sensitivity.Analysis, run *price.Run, r *release.Release, i int, value mixture) (*selected, error) {
 	first, of, err := (&release.Release{Run: run, Tops: r.Tops}).Noise(i)
 	if err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (l *law) lnAtLeast(k, limit float64) float64 {
 	case l.laplace:
 		return -k/l.scale + math.Log(-math.Expm1(math.Min(0, k-limit-1)/l.scale)/l.both)
 	case x < 20:
-		return math.Log(math.Erfc(x) / 2 / (1 + 3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale)) * (1 - doubt))
+		return math.Log(math.Erfc(x) / 2 / (1 + 3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale)) * (1 - tolerance))
 	}
-	return -x*x*(1+doubt) - math.Log(2*x*math.Sqrt(math.Pi)*(1+3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale))) + math.Log1p(-1/(2*x*x))
+	return -x*x*(1+tolerance) - math.Log(2*x*math.Sqrt(math.Pi)*(1+3*math.Exp(-2*math.Pi*math.Pi*l.scale*l.scale))) + math.Log1p(-1/(2*x*x))
 }
 
 // lnAtLeast is at most the logarithm of the probability that the noise, without roundings, is d or more.
@@ -115,16 +115,16 @@ func (s *selected) lnShown(n float64, m mixture) float64 {
 	return s.law.lnAtLeast(k, s.limit) + rest.lnAtLeast(d-first.weight*k)
 }
 
-// may says whether the noisy number of n people who are shown is y or more with a probability that may be above p, y > threshold and y >= n.
+// canExceed says whether the noisy number of n people who are shown is y or more with a probability that may be above p, y > threshold and y >= n.
 //
 // Proof: P(noise >= d)/P(noise >= k) for d = y - n and k = threshold + 1 - n <= d. (1) Gaussian noise: law.tail without its table, whose error is absolute. Truncated Laplace noise: (p - t)/(1 - 2t), as in lnAtLeast; up to the threshold 1 - 2t is left out of both, and above it p is not less.
 // (2) Laws are log-concave, so it is at most the ratio of the probabilities of d and k themselves: that has digits where the tails have none. It is 0 beyond the limit.
-func (s *selected) may(y, n, p float64) bool {
+func (s *selected) canExceed(y, n, p float64) bool {
 	d, k, l := y-n, s.threshold+1-n, s.law
 	var tail float64 // (1)
 	switch {
 	case !l.laplace:
-		tail = (&law{scale: l.scale}).tail(d) * (1 + doubt)
+		tail = (&law{scale: l.scale}).tail(d) * (1 + tolerance)
 	case n > s.threshold:
 		tail = l.tail(d)
 	default:
@@ -136,15 +136,15 @@ func (s *selected) may(y, n, p float64) bool {
 	} else if k >= 1 {
 		ratio = math.Exp((k - d) * (k + d) / (2 * l.scale * l.scale))
 	}
-	return d <= s.limit && tail >= p*math.Exp(l.lnAtLeast(k, s.limit)) && ratio*(1+doubt) >= p
+	return d <= s.limit && tail >= p*math.Exp(l.lnAtLeast(k, s.limit)) && ratio*(1+tolerance) >= p
 }
 
-// surely reports that of n people, whose value has the noise m, a group is hidden with a probability of less than 2 doubt.
-func (s *selected) surely(n float64, m mixture) bool {
-	if s.law != nil && m.sums <= 1 && s.law.lnAtLeast(s.threshold+1-n, s.limit) < -doubt {
+// isAlmostSurelyHidden reports that of n people, whose value has the noise m, a group is hidden with a probability of less than 2 tolerance.
+func (s *selected) isAlmostSurelyHidden(n float64, m mixture) bool {
+	if s.law != nil && m.sums <= 1 && s.law.lnAtLeast(s.threshold+1-n, s.limit) < -tolerance {
 		return false
 	}
-	return math.IsInf(s.least, -1) || s.whole && m.sums <= 1 || n-s.least-m.rounding >= reach([]addend{{1, m}}, -math.Log(doubt))
+	return math.IsInf(s.least, -1) || s.whole && m.sums <= 1 || n-s.least-m.rounding >= reach([]addend{{1, m}}, -math.Log(tolerance))
 }
 
 // lowest is the lower end of the interval of measure i, whose released value is y, given that its group is shown.
@@ -154,14 +154,14 @@ func (s *selected) surely(n float64, m mixture) bool {
 // at least a half of groups or, of two numbers, a quarter is shown (lnShown (3)), by the quantile at that part of miss. (3) Halving finds the least n: (1) rises with n, as the tails' ratio does; in (2) reach may grow by more than a person a person where n is near 1 alone, which is looked at first. Upper ends need nothing: P(y' <= y | shown) <= P(y' <= y).
 func (e *Errors) lowest(i int, y float64) float64 {
 	s, width := e.selected[i], e.Measure(i)
-	if s == nil || e.sums > 1 && math.IsInf(s.least, -1) || s.surely(math.Floor(y-width), e.values[i]) {
+	if s == nil || e.sums > 1 && math.IsInf(s.least, -1) || s.isAlmostSurelyHidden(math.Floor(y-width), e.values[i]) {
 		return y - width
 	}
 	from, to := -1.0, y
 	if s.selection { // (0)
 		from = 0
 	}
-	may := func(n float64) bool { return s.may(y, n, e.miss/2) } // (1)
+	may := func(n float64) bool { return s.canExceed(y, n, e.miss/2) } // (1)
 	if s.whole && e.sums <= 1 {
 		from = math.Max(from, y-s.limit-1)
 	} else { // (2)
@@ -175,7 +175,7 @@ func (e *Errors) lowest(i int, y float64) float64 {
 			parts = 4
 		}
 		if to = math.Min(y, to); !may(to) {
-			return y - math.Max(width, e.Together(parts).Measure(i))
+			return y - math.Max(width, e.Simultaneous(parts).Measure(i))
 		}
 	}
 	if may(from + 1) { // (3)

@@ -50,12 +50,12 @@ func TestShownGroupsCover(t *testing.T) {
 }
 
 func shownGroupsCover(t *testing.T, ev dp.Event, minPeople int64, weights [2]int64) {
-	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units, Fine: 1}},
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units, Subdivision: 1}},
 		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount, Sum: -1}}, MinPeople: minPeople}
 	selection, selects := ev.(dp.Selection)
 	r, limit, above := &release.Release{Run: runOf(ev)}, math.Inf(1), math.Inf(-1) // above: what the selection's number is
 	if selects {
-		r.Run, above = &measure.Run{Measures: []dp.Event{nil}, Selection: &selection}, float64(selection.Threshold)
+		r.Run, above = &price.Run{Measures: []dp.Event{nil}, Selection: &selection}, float64(selection.Threshold)
 		if selection.Noise != dp.GaussianNoise {
 			limit = above
 		}
@@ -70,7 +70,7 @@ func shownGroupsCover(t *testing.T, ev dp.Event, minPeople int64, weights [2]int
 	}
 	px, pz := masses(first), []float64{1}
 	if weights[1] > 0 {
-		r.Tops = []release.Top{{Plan: &measure.Plan{Measures: []dp.Event{fresh}, UnitsFromSelection: -1}, Weights: [][2]int64{weights}}}
+		r.Tops = []release.Top{{Plan: &price.Quote{Measures: []dp.Event{fresh}, UnitsFromSelection: -1}, Weights: [][2]int64{weights}}}
 		freshLaw, err := lawOf(fresh)
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func shownGroupsCover(t *testing.T, ev dp.Event, minPeople int64, weights [2]int
 		t.Fatal(err)
 	}
 	most := math.Max(above, float64(minPeople)-1)
-	for _, at := range []*Errors{e, e.Together(20)} {
+	for _, at := range []*Errors{e, e.Simultaneous(20)} {
 		without := 1.0
 		ends := map[float64][2]float64{}
 		for _, n := range []float64{0, 1, 2, 3, math.Floor(most / 3), most - 2*first.scale, most - 1, most, most + 1, most + 3, most + 2*first.scale, 2 * most} {

@@ -15,7 +15,7 @@ type addend struct {
 // of is how many values are added up.
 func (a addend) of() float64 { return float64(max(1, a.sums)) }
 
-// leastMiss is down to where probabilities are added up; those below are little beside doubt.
+// leastMiss is down to where probabilities are added up; those below are little beside tolerance.
 const leastMiss = 1e-7
 
 // width is a k such that the sum of all addends is further than k from what it stands for with probability at most miss: the least one where the sum is made of whole numbers over a range that onLattice takes, with roundings if
@@ -43,7 +43,7 @@ func width(ctx context.Context, all []addend, miss float64) float64 {
 // frequency is one term of a sum that gives a probability.
 type frequency struct{ at, wave, of float64 }
 
-// nothing is how small a characteristic function is nothing: -ln of it. All that is left out adds up to less than doubt.
+// nothing is how small a characteristic function is nothing: -ln of it. All that is left out adds up to less than tolerance.
 const nothing = 30
 
 // mostPeriod is the largest range of whole numbers whose every frequency is looked at.
@@ -52,7 +52,7 @@ const mostPeriod = 1 << 18
 // onLattice gives the least k where all that is added are whole numbers; a noise that nobody topped up has none but its own, otherwise cells have all roundings in them.
 //
 // Proof: Z is a whole number, so for a period L the numbers P(Z = k) + P(Z = k + L) + P(Z = k - L) + ... are (1/L) sum over m < L of E cos(2 pi m Z/L) cos(2 pi m k/L), and their sum from -k to k <= L/2 is at most P(|Z| <= k) +
-// P(|Z| >= L/2), of which reach says that it is at most 2e-9. E cos is the product of the characteristic functions of what is added, which are independent. doubt covers the errors of float64, and for each cell what lies beyond its
+// P(|Z| >= L/2), of which reach says that it is at most 2e-9. E cos is the product of the characteristic functions of what is added, which are independent. tolerance covers the errors of float64, and for each cell what lies beyond its
 // law's ends. Of topped-up values some have the law of even totals (wave e), the others that of odd ones (o): it is the most that any split needs. Where not each is looked at but one of many, as
 // |e^i o^(n-i) - e^j o^(n-j)| <= |i - j| |e - o| max(|e|, |o|)^(n-1), the sum of those errors at all frequencies, each at most 2/(L sin(at/2)) of the coverage, is added.
 func onLattice(ctx context.Context, all []addend, miss float64) (float64, bool) {
@@ -74,7 +74,7 @@ func onLattice(ctx context.Context, all []addend, miss float64) (float64, bool) 
 
 // lattice is what onLattice begins with: the first split of totals into even and odd ones; false: another range, or ctx has ended.
 func lattice(ctx context.Context, all []addend) (spectrum, bool) {
-	half, over, single := reach(all, -math.Log(doubt)), 4*doubt, len(all) == 1 && all[0].weight == 1
+	half, over, single := reach(all, -math.Log(tolerance)), 4*tolerance, len(all) == 1 && all[0].weight == 1
 	round, variance := 0.0, 0.0
 	for _, a := range all {
 		if a.parts || a.weight != math.Trunc(a.weight) || a.weight > 1<<30 {
@@ -82,7 +82,7 @@ func lattice(ctx context.Context, all []addend) (spectrum, bool) {
 		}
 		if a.rounding > 0 {
 			single = false
-			half += a.weight * roundings(a.of(), a.rounding, -math.Log(doubt))
+			half += a.weight * roundings(a.of(), a.rounding, -math.Log(tolerance))
 			round += a.weight * roundings(a.of(), a.rounding, certain)
 		}
 		variance += a.weight * a.weight * a.variance
@@ -106,7 +106,7 @@ func lattice(ctx context.Context, all []addend) (spectrum, bool) {
 				return spectrum{}, false
 			}
 			a.cell.transform(period)
-			over += a.of() * float64(len(a.cell.stages)) * doubt * 5
+			over += a.of() * float64(len(a.cell.stages)) * tolerance * 5
 			each[i] = 1 + int(a.of()/math.Max(1, splits))
 		}
 	}
@@ -265,7 +265,7 @@ func dither(ctx context.Context, all []addend, miss float64) (beyond func(x floa
 			square += a.of() * r * r
 		}
 	}
-	over, r := 4*doubt, fixed+most
+	over, r := 4*tolerance, fixed+most
 	if likely := math.Sqrt(2 * certain * square); likely < most {
 		over, r = over+2*math.Exp(-certain), fixed+likely
 	}
@@ -274,7 +274,7 @@ func dither(ctx context.Context, all []addend, miss float64) (beyond func(x floa
 		return nil, 0, r
 	}
 	over += math.Erfc(apart / math.Sqrt2)
-	half = reach(all, -math.Log(doubt)) + 8*deviation
+	half = reach(all, -math.Log(tolerance)) + 8*deviation
 	var kept []frequency
 	for m := 1; ; m++ {
 		at := math.Pi * float64(m) / half

@@ -61,7 +61,7 @@ func TestCutEnds(t *testing.T) {
 				}
 			}
 		}
-		if s.over < ends || ends < 5*doubt {
+		if s.over < ends || ends < 5*tolerance {
 			t.Errorf("%+v: %g lies beyond the ends, %g is added", c, ends, s.over)
 		}
 	}

@@ -163,12 +163,12 @@ func toppedUpBy(t testing.TB, laplace bool, scales ...uint64) (mixture, [][2]int
 	var tops []release.Top
 	var weights [][2]int64
 	for _, s := range scales[1:] {
-		top := release.Top{Plan: &measure.Plan{Measures: []dp.Event{event(s)}, UnitsFromSelection: -1}}
+		top := release.Top{Plan: &price.Quote{Measures: []dp.Event{event(s)}, UnitsFromSelection: -1}}
 		fresh, err := top.Plan.Run().VarianceInSteps(0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, now, err := measure.MeanWeights(variance, fresh)
+		was, now, err := price.MeanWeights(variance, fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func toppedUpBy(t testing.TB, laplace bool, scales ...uint64) (mixture, [][2]int
 		top.Weights = weights[len(weights)-1:]
 		tops = append(tops, top)
 		w, n, round := top.Share(0)
-		variance = w*w*variance + n*n*fresh + 2*round*measure.MeanRounding
+		variance = w*w*variance + n*n*fresh + 2*round*price.MeanRounding
 	}
 	m, err := mixtureOf(first, tops, 0, 1)
 	if err != nil {

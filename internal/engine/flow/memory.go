@@ -10,7 +10,7 @@ import (
 // ErrMemory is of a statement whose pairs do not fit. It is told to the owner alone: how many pairs there are is a secret.
 var ErrMemory = errors.New("rows of two units take more than limits.flow_memory")
 
-// ErrTurn is of a share that would fit alone, while all others wait too: its statement gives all back and reads once more by itself (Memory.Alone).
+// ErrTurn is of a share that would fit alone, while all others wait too: its statement gives all back and reads once more by itself (Memory.Exclusive).
 var ErrTurn = fmt.Errorf("%w, with those of others that wait", ErrMemory)
 
 // Memory is what the pairs and graphs of all statements of a process hold together, about: what is allocated, not what the garbage collector has yet to find. The zero value is ready.
@@ -35,12 +35,12 @@ const grain = 4 << 10
 
 // Share is one statement's part of a memory, used by one goroutine. A nil one has no limit.
 type Share struct {
-	of    *Memory
-	ctx   context.Context
-	most  int64 // of the whole memory
-	held  int64
-	spare int64 // of held, not in use
-	alone bool  // no other is open
+	of        *Memory
+	ctx       context.Context
+	most      int64 // of the whole memory
+	held      int64
+	spare     int64 // of held, not in use
+	exclusive bool  // no other is open
 }
 
 // Share opens a share of a memory of at most so many bytes, once nobody reads by itself. Its End gives back what it holds.
@@ -56,8 +56,8 @@ func (m *Memory) Share(ctx context.Context, most int64) (*Share, error) {
 	return &Share{of: m, ctx: ctx, most: most}, nil
 }
 
-// Alone opens a share once all that are open have ended, and none beside it until it ends. So those that stood in each other's way are read one after the other, and those that are open end, since nothing that they wait for waits for this one: its statement holds no share.
-func (m *Memory) Alone(ctx context.Context, most int64) (*Share, error) {
+// Exclusive opens a share once all that are open have ended, and none beside it until it ends. So those that stood in each other's way are read one after the other, and those that are open end, since nothing that they wait for waits for this one: its statement holds no share.
+func (m *Memory) Exclusive(ctx context.Context, most int64) (*Share, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turns++
@@ -69,7 +69,7 @@ func (m *Memory) Alone(ctx context.Context, most int64) (*Share, error) {
 		}
 	}
 	m.open++
-	return &Share{of: m, ctx: ctx, most: most, alone: true}, nil
+	return &Share{of: m, ctx: ctx, most: most, exclusive: true}, nil
 }
 
 // wait is for a change, or the context's end. The memory is locked before and after.
@@ -157,7 +157,7 @@ func (s *Share) End() {
 		return
 	}
 	turns := 0
-	if s.alone {
+	if s.exclusive {
 		turns = 1
 	}
 	s.of.give(s.held, 1, turns)

@@ -41,7 +41,7 @@ func TestMemoryAlone(t *testing.T) {
 	short, cancel := context.WithCancel(ctx)
 	given := make(chan error)
 	go func() {
-		_, err := m.Alone(short, 10*grain)
+		_, err := m.Exclusive(short, 10*grain)
 		given <- err
 	}()
 	opened := make(chan *Share, 3)
@@ -64,8 +64,8 @@ func TestMemoryAlone(t *testing.T) {
 		}
 		t.Fatalf("not %d turns", n)
 	}
-	go turn(m.Alone)
-	go turn(m.Alone)
+	go turn(m.Exclusive)
+	go turn(m.Exclusive)
 	turns(3)
 	go turn(m.Share)
 	cancel()
@@ -82,8 +82,8 @@ func TestMemoryAlone(t *testing.T) {
 		if s == nil {
 			return
 		}
-		if s.alone != (left < 2) || len(opened) > 0 {
-			t.Errorf("the %d. that is opened is alone: %t; %d beside it", left+1, s.alone, len(opened))
+		if s.exclusive != (left < 2) || len(opened) > 0 {
+			t.Errorf("the %d. that is opened is alone: %t; %d beside it", left+1, s.exclusive, len(opened))
 		}
 		if err := s.Take(10 * grain); err != nil {
 			t.Error(err)

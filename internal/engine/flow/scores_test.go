@@ -60,7 +60,7 @@ func planted(graphs []*Graph, caps []uint64, least func(t uint64) uint64, over f
 // TestScoresMove: one unit moves no score by more than Up and Down, at none of the caps, in one group or several; the lower end is reached, the upper one nearly. Bugs move scores by more: a unit counted in one group for all of its groups, sensitivity 1 either way, caps closer than the double, and larger caps by the measure of the cap itself.
 func TestScoresMove(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	caps := sensitivity.CapLadder(1, 40)
+	caps := sensitivity.CandidateCaps(1, 40)
 	graphs := 3000
 	if testing.Short() {
 		graphs = 500
@@ -130,7 +130,7 @@ func TestScoresByHand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 300 {
 		graphs, _ := several(t, rng, 2)
-		caps, most := sensitivity.CapLadder(1, 64), rng.Int64N(90)
+		caps, most := sensitivity.CandidateCaps(1, 64), rng.Int64N(90)
 		got, err := Scores(graphs, caps, 2, most)
 		if err != nil {
 			t.Fatal(err)

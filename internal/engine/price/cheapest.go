@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // Cheapest adds to the error of noise that is too large the price from which on it can be drawn, to two digits. It goes by the analysis and the policy alone, as the error itself.
-func Cheapest(a *sensitivity.Analysis, ask Ask, err error) error {
+func Cheapest(a *sensitivity.Analysis, ask Request, err error) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) || e.ID != sqlerr.NoiseTooLarge.ID || !(ask.Most > ask.Epsilon) {
 		return err

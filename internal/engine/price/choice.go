@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ const whole = 1000
 // weigh splits a statement's price: equal parts for the measures, of which each choice takes its share from those that use it, but for those that only
 // follow another measure's; a third for a selection that is extra. What is taken from measures, and what the choice of the cap takes of all, are
 // at most mostShare of the price together.
-func weigh(a *sensitivity.Analysis, ask Ask) weights {
+func weigh(a *sensitivity.Analysis, ask Request) weights {
 	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices)), lost: make([]uint64, len(a.Measures))}
 	parts, paying := uint64(0), uint64(0)
 	fromSelection := unitsFromSelection(a)
@@ -48,7 +48,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.selection = parts * whole / 2
 		}
 	}
-	if fromSelection >= 0 && a.Loses(fromSelection) {
+	if fromSelection >= 0 && a.CanBeClipped(fromSelection) {
 		w.lost[fromSelection] = uint64(math.Round(float64(w.selection) * lostShare(a)))
 		w.selection -= w.lost[fromSelection]
 	}
@@ -72,7 +72,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.measures[i] -= w.take
 			w.choices[m.Bound.Index] += w.take
 		}
-		if i != fromSelection && a.Loses(i) {
+		if i != fromSelection && a.CanBeClipped(i) {
 			w.lost[i] = uint64(math.Round(whole * lostShare(a)))
 			w.measures[i] -= w.lost[i]
 		}
@@ -104,10 +104,10 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 
 // LeastKept is the part of its rows that a filtered measure is expected to keep at least where it errs less at the bound of all rows than at one of its own, whose choice
 // takes a share of its price, and of what telling its lost mass leaves a larger one: Laplace noise goes as one over the price, Gaussian noise as one over its root. Which of them a statement has is not asked of its plan, as that goes by the price.
-func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
+func LeastKept(a *sensitivity.Analysis, ask Request) float64 {
 	w := weigh(a, ask)
 	left := 1 - float64(w.take)/float64(whole-slices.Max(append(w.lost, 0)))
-	if a.Limit.Norm == sensitivity.L2 || ask.Gaussian() {
+	if a.Limit.Norm == sensitivity.L2 || ask.CanBeGaussian() {
 		return math.Sqrt(left)
 	}
 	return left
@@ -144,13 +144,13 @@ const fewGroups = 12
 
 // Settled are the edges that serve where choices by threshold ended at these: they follow from what was released, and from public facts. Each is lifted; and a sum that has a range ends where its number of rows does: at the least edge that holds
 // so many rows of the range. That serves too where too few people have anything but the centre to choose by: rare events have a rate.
-func (p *Plan) Settled(a *sensitivity.Analysis, ended Chosen) Chosen {
+func (p *Quote) Settled(a *sensitivity.Analysis, ended Chosen) Chosen {
 	out := slices.Clone(ended)
 	for i, c := range a.Choices {
-		out[i] = Lifted(a, out[i], p.Among(c))
+		out[i] = AppliedEdge(a, out[i], p.CandidateCount(c))
 	}
 	for i, c := range a.Choices {
-		if most, ok := p.endOfRange(a, c, out); ok && (out.TooFew(c) || out[i] > most) {
+		if most, ok := p.endOfRange(a, c, out); ok && (out.HasTooFewPeople(c) || out[i] > most) {
 			out[i] = most
 		}
 	}
@@ -158,26 +158,26 @@ func (p *Plan) Settled(a *sensitivity.Analysis, ended Chosen) Chosen {
 }
 
 // endOfRange is the least edge of a sum's choice that holds its range times the bound on its rows; false: it has none.
-func (p *Plan) endOfRange(a *sensitivity.Analysis, c *sensitivity.Choice, chosen Chosen) (int, bool) {
-	if c.Rows == nil || chosen.TooFew(c.Rows) {
+func (p *Quote) endOfRange(a *sensitivity.Analysis, c *sensitivity.Choice, chosen Chosen) (int, bool) {
+	if c.Rows == nil || chosen.HasTooFewPeople(c.Rows) {
 		return 0, false
 	}
 	sum, count := &a.Measures[c.Measure], &a.Measures[c.Rows.Measure]
 	_, rows := p.Edge(c.Rows, chosen)
-	hi, lo := bits.Mul64(sum.MostOfRow()*sum.Fine, rows) // below 2^63
-	if hi >= count.Fine {
+	hi, lo := bits.Mul64(sum.MostOfRow()*sum.Subdivision, rows) // below 2^63
+	if hi >= count.Subdivision {
 		return 0, false
 	}
-	most, rest := bits.Div64(hi, lo, count.Fine)
+	most, rest := bits.Div64(hi, lo, count.Subdivision)
 	if rest > 0 {
 		most++
 	}
 	at, _ := slices.BinarySearch(c.Edges, most)
-	return min(at, int(p.Among(c))-1), true //nolint:gosec // at most dp.MaxEdges
+	return min(at, int(p.CandidateCount(c))-1), true //nolint:gosec // at most dp.MaxEdges
 }
 
-// Lifted is the edge that is taken where a choice by threshold ended at one of so many: it follows from that and from public facts.
-func Lifted(a *sensitivity.Analysis, at int, edges uint64) int {
+// AppliedEdge is the edge that is taken where a choice by threshold ended at one of so many: it follows from that and from public facts.
+func AppliedEdge(a *sensitivity.Analysis, at int, edges uint64) int {
 	if at <= 0 || groups(a) > fewGroups {
 		return at
 	}
@@ -209,7 +209,7 @@ const stopping = 3.4
 //
 // From b to b' one gains at most (people beyond b) (b'-b) and pays for it with noise that is larger by (b'-b) times its size in each group. So the threshold is the size of the noise in all groups together, per unit of the
 // bound, wherever on the scale the bound is; where that is less than what the choice's own noise needs in order to stop in time, it is that. The interval tells what is lost beyond.
-func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.AboveThreshold, error) {
+func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quote, l budget.Limit) (dp.AboveThreshold, error) {
 	usable, perStep, err := candidates(a, c, ask, p)
 	if err != nil {
 		return dp.AboveThreshold{}, err
@@ -227,8 +227,8 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	return ev, nil
 }
 
-// Unseen is about how many people a choice by threshold may leave beyond its bound: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
-func (p *Plan) Unseen() (n uint64) {
+// HiddenOutliers is about how many people a choice by threshold may leave beyond its bound: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
+func (p *Quote) HiddenOutliers() (n uint64) {
 	for _, c := range p.Choices {
 		if ev, ok := c.(dp.AboveThreshold); ok {
 			n = max(n, ev.Threshold)
@@ -238,12 +238,12 @@ func (p *Plan) Unseen() (n uint64) {
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
-// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.Beyond sees most of them by what was released: of a sum of one sign, where a unit is in one group or under an L1 norm, nearly all, so two will do. Else a unit's vector keeps up to the root of their number times its norm, so there Beyond has no such rule.
+// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.IsFarBeyondBound sees most of them by what was released: of a sum of one sign, where a unit is in one group or under an L1 norm, nearly all, so two will do. Else a unit's vector keeps up to the root of their number times its norm, so there Beyond has no such rule.
 func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
-	case c.Measure < 0 || !a.Measures[c.Measure].BoundsSum():
+	case c.Measure < 0 || !a.Measures[c.Measure].IsSumBounded():
 		return 0
-	case groups(a) > fewGroups || a.Limit.PerUnit > 1 && a.Limit.Norm != sensitivity.L1 || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].Alone:
+	case groups(a) > fewGroups || a.Limit.PerUnit > 1 && a.Limit.Norm != sensitivity.L1 || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].HasOwnChoice:
 		return 5
 	default:
 		return 2
@@ -254,7 +254,7 @@ func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 const mostOfPeople = 0.02
 
 // candidates are the edges, the first ones, that a choice is among, and by how much a step of the bound raises the noise of a group.
-func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan) (usable int, perStep float64, err error) {
+func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quote) (usable int, perStep float64, err error) {
 	usable, perStep = drawable(a, c, p)
 	if usable == 0 {
 		return 0, 0, tooMuch(errors.New("measure: no edge's noise can be drawn"))
@@ -279,7 +279,7 @@ const (
 )
 
 // flowChoice calibrates the choice of a flow's cap.
-func flowChoice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
+func flowChoice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quote, l budget.Limit) (dp.Choice, error) {
 	usable, perStep, err := candidates(a, c, ask, p)
 	if err != nil {
 		return dp.Choice{}, err
@@ -303,8 +303,8 @@ func flowChoice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan
 // flowUnit is what a score is for each unit that a flow's cap cuts as much of as it leaves, and up to twice that where it leaves little: in units of a choice, of which one unit more changes it by at most one.
 const flowUnit = float64(flow.Down) / noise.ChoiceSteps
 
-// Reach is about the largest cap of a flow that is likely to be found: beyond it the price of its e-folds is more than the score of the first cap, were it to leave next to nothing of all people. +Inf: all are. It follows from public facts.
-func Reach(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Ask) float64 {
+// LargestLikelyCap is about the largest cap of a flow that is likely to be found: beyond it the price of its e-folds is more than the score of the first cap, were it to leave next to nothing of all people. +Inf: all are. It follows from public facts.
+func LargestLikelyCap(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Request) float64 {
 	score := float64(ask.population(a)) * float64(flow.Up) / noise.ChoiceSteps
 	if reach := float64(c.Edges[0]) * math.Exp(score/ev.Slope.Float()); reach < float64(c.Edges[ev.Edges-1]) {
 		return reach
@@ -313,7 +313,7 @@ func Reach(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Ask
 }
 
 // visible is how many caps leave a group in which many are: their threshold is at most a third of the population. The first stays in any case.
-func visible(p *Plan, population int64) int {
+func visible(p *Quote, population int64) int {
 	most := uint64(max(0, population)) / 3
 	n := len(p.Selections)
 	if n == 0 {
@@ -330,7 +330,7 @@ const usualGroups = 4
 
 // drawable is how many of a choice's edges have noise that can be drawn, and by how much raising the bound by 1 raises the mean size of one group's noise: in
 // bounds of the value, where it is the cap that is chosen.
-func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges int, perStep float64) {
+func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Quote) (edges int, perStep float64) {
 	edges = len(c.Edges)
 	for i, m := range a.Measures {
 		ev, ok := p.Measures[i].(dp.Clipped)
@@ -338,21 +338,21 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 			continue
 		}
 		switch {
-		case c.OfCap():
+		case c.IsCap():
 			perStep = math.Max(perStep, meanSize(ev, 2)-meanSize(ev, 1))
 		case i == c.Measure:
 			perStep = meanSize(ev, min(usualGroups, ev.Groups[len(ev.Groups)-1]))
 		}
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
-			if c.OfCap() {
+			if c.IsCap() {
 				if groups = c.Edges[edges-1] * m.Vectors(); m.Bound != nil {
 					clip = m.Clip(m.Bound.Edges[0])
 				}
 			} else {
 				clip = m.Clip(c.Edges[edges-1])
 			}
-			if _, err := ev.At(clip, groups); err == nil && p.lostDrawable(a, i, clip, groups) {
+			if _, err := ev.At(clip, groups); err == nil && p.canDrawLost(a, i, clip, groups) {
 				break
 			}
 			edges--
@@ -364,11 +364,11 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 // holdsRow: the clip at the last candidate holds one row of a sum's declared range. With less of it each person's sum would be cut, by as much as the interval does not say; a declared
 // number of rows whose noise cannot be drawn is refused alike.
 func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool {
-	if c.OfCap() || a.Limit.Norm > 0 || c.By != sensitivity.ByUnits {
+	if c.IsCap() || a.Limit.Norm > 0 || c.By != sensitivity.ByUnits {
 		return true
 	}
 	for _, m := range a.Measures {
-		if m.Bound == c && m.BoundsSum() && m.Declared && m.Clip(last) < m.MostOfRow() {
+		if m.Bound == c && m.IsSumBounded() && m.Declared && m.Clip(last) < m.MostOfRow() {
 			return false
 		}
 	}
@@ -397,19 +397,19 @@ func typical(ev dp.Event) dp.Event {
 // Chosen is what a statement's choices released: the index of an edge each, or noise.TooFew, where the first edge serves.
 type Chosen []int
 
-// TooFew reports that there were too few people to choose a bound by, so that nothing can be said of what has it.
-func (chosen Chosen) TooFew(c *sensitivity.Choice) bool {
+// HasTooFewPeople reports that there were too few people to choose a bound by, so that nothing can be said of what has it.
+func (chosen Chosen) HasTooFewPeople(c *sensitivity.Choice) bool {
 	return c != nil && chosen[c.Index] == noise.TooFew
 }
 
 // Edge is the edge that was released for a choice.
-func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
+func (p *Quote) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
 	index = max(0, chosen[c.Index])
 	return index, c.Edges[index]
 }
 
-// Among is how many of a choice's edges, the first ones, are candidates.
-func (p *Plan) Among(c *sensitivity.Choice) uint64 {
+// CandidateCount is how many of a choice's edges, the first ones, are candidates.
+func (p *Quote) CandidateCount(c *sensitivity.Choice) uint64 {
 	if c.By == sensitivity.BySmooth {
 		return p.Scale.Edges
 	}
@@ -439,7 +439,7 @@ func edgesOf(ev dp.Event) uint64 {
 }
 
 // event is the choice's, nil where it is a scale.
-func (p *Plan) event(i int) dp.Event {
+func (p *Quote) event(i int) dp.Event {
 	if i < len(p.Choices) {
 		return p.Choices[i]
 	}
@@ -447,7 +447,7 @@ func (p *Plan) event(i int) dp.Event {
 }
 
 // Candidates are how many edges of each choice are.
-func (p *Plan) Candidates() []uint64 {
+func (p *Quote) Candidates() []uint64 {
 	var out []uint64
 	for _, c := range p.Choices {
 		out = append(out, edgesOf(c))
@@ -459,7 +459,7 @@ func (p *Plan) Candidates() []uint64 {
 }
 
 // Fits: each choice of the analysis has its event, among edges that it has.
-func (p *Plan) Fits(a *sensitivity.Analysis) bool {
+func (p *Quote) Fits(a *sensitivity.Analysis) bool {
 	events := len(p.Choices)
 	if p.Scale != nil {
 		events++
@@ -471,12 +471,12 @@ func (p *Plan) Fits(a *sensitivity.Analysis) bool {
 		if _, byFlow := p.event(c.Index).(dp.Choice); byFlow != (c.By == sensitivity.ByFlow) {
 			return true
 		}
-		return (c.By == sensitivity.BySmooth) != (p.Scale != nil) || p.Among(c) > uint64(len(c.Edges))
+		return (c.By == sensitivity.BySmooth) != (p.Scale != nil) || p.CandidateCount(c) > uint64(len(c.Edges))
 	})
 }
 
 // Resolve is what is run of a plan once the bounds are chosen.
-func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
+func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 	if len(chosen) != len(a.Choices) || !p.Fits(a) {
 		return nil, errors.New("measure: choices do not fit the plan")
 	}
@@ -487,7 +487,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		return run, err
 	}
 	for i, at := range chosen {
-		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && !(few && at == noise.TooFew) || at >= 0 && uint64(at) >= p.Among(a.Choices[i]) {
+		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && !(few && at == noise.TooFew) || at >= 0 && uint64(at) >= p.CandidateCount(a.Choices[i]) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
 	}
@@ -536,17 +536,17 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 }
 
 // Reference is what is run at bounds that stand for all, to say what noise is in multiples of a bound: large ones, at which steps do not show.
-func (p *Plan) Reference(a *sensitivity.Analysis) (*Run, Chosen, error) {
+func (p *Quote) Reference(a *sensitivity.Analysis) (*Run, Chosen, error) {
 	chosen := make(Chosen, len(a.Choices))
 	for i, c := range a.Choices {
-		most := int(p.Among(c)) - 1
-		if c.OfCap() {
+		most := int(p.CandidateCount(c)) - 1
+		if c.IsCap() {
 			chosen[i] = most / 2
 			continue
 		}
 		fine := uint64(1)
 		if c.Measure >= 0 {
-			fine = max(1, a.Measures[c.Measure].Fine)
+			fine = max(1, a.Measures[c.Measure].Subdivision)
 		}
 		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10*fine {
 			chosen[i]++

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		a.Groups.Count = s.groups
 	}
 	choose := func(first, last, most uint64) *sensitivity.Choice {
-		c := &sensitivity.Choice{Index: len(a.Choices), Measure: len(a.Measures), Edges: sensitivity.Ladder(first, last)}
+		c := &sensitivity.Choice{Index: len(a.Choices), Measure: len(a.Measures), Edges: sensitivity.CandidateBounds(first, last)}
 		for c.Edges[len(c.Edges)-1] > most {
 			c.Edges = c.Edges[:len(c.Edges)-1]
 		}
@@ -51,7 +51,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		return c
 	}
 	add := func(kind sensitivity.MeasureKind, c *sensitivity.Choice, factor uint64) {
-		m := sensitivity.Measure{Kind: kind, Bound: c, Factor: factor, Fine: 1, PerGroup: 10}
+		m := sensitivity.Measure{Kind: kind, Bound: c, Factor: factor, Subdivision: 1, PerGroup: 10}
 		if c != nil {
 			m.PerGroup = c.Edges[len(c.Edges)-1] * factor
 		}
@@ -85,7 +85,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		}
 	}
 	if s.cap {
-		c := &sensitivity.Choice{Index: len(a.Choices), Measure: -1, Edges: sensitivity.Ladder(1, 64)}
+		c := &sensitivity.Choice{Index: len(a.Choices), Measure: -1, Edges: sensitivity.CandidateBounds(1, 64)}
 		a.Choices = append(a.Choices, c)
 		a.Limit = sensitivity.GroupLimit{PerUnit: 64, Capped: true, Cap: c}
 	}
@@ -107,9 +107,9 @@ func drawShape(t *rapid.T) shape {
 	return s
 }
 
-func drawAsk(t *rapid.T) Ask {
+func drawAsk(t *rapid.T) Request {
 	acc := rapid.SampledFrom([]string{budget.AccountantRDP, budget.AccountantPure}).Draw(t, "accountant")
-	return Ask{
+	return Request{
 		Filter: filter(t, rapid.Float64Range(0.5, 50).Draw(t, "budget"), 1e-6, 0.1, acc), Epsilon: rapid.Float64Range(0.01, 5).Draw(t, "epsilon"), QueryDelta: 1e-9,
 		Mechanism:  rapid.SampledFrom([]Mechanism{Auto, Laplace, Gaussian}).Draw(t, "mechanism"),
 		Population: rapid.SampledFrom([]int64{1, 50, 10_000, 1 << 40}).Draw(t, "population"),
@@ -149,7 +149,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 		if p.Mechanism == Gaussian {
 			pure = math.Inf(1) // the Renyi side alone
 		}
-		tag := dp.Loss{Pure: pure, Renyi: ask.Filter.Price(ask.Epsilon), Delta: ask.QueryDelta}
+		tag := dp.Loss{Pure: pure, Renyi: ask.Filter.RenyiLimit(ask.Epsilon), Delta: ask.QueryDelta}
 		if ask.Filter.Order == 0 && p.Mechanism == Gaussian {
 			t.Fatal("Gaussian noise in plain epsilons")
 		}
@@ -161,7 +161,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 			t.Fatalf("%d events for %d choices", len(p.Choices), len(a.Choices))
 		}
 		for i, c := range p.Choices {
-			if th, ok := c.(dp.AboveThreshold); !ok || th.Validate() != nil || p.Among(a.Choices[i]) > uint64(len(a.Choices[i].Edges)) {
+			if th, ok := c.(dp.AboveThreshold); !ok || th.Validate() != nil || p.CandidateCount(a.Choices[i]) > uint64(len(a.Choices[i].Edges)) {
 				t.Fatalf("choice %+v among %d edges", c, len(a.Choices[i].Edges))
 			}
 			alone := sum(t, ask.Filter, []dp.Event{c})
@@ -175,7 +175,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
 			for i, c := range a.Choices {
-				last := int(p.Among(c)) - 1
+				last := int(p.CandidateCount(c)) - 1
 				chosen[i] = rapid.OneOf(rapid.IntRange(0, last), rapid.SampledFrom([]int{noise.TooFew, 0, last})).Draw(t, "chosen")
 			}
 			run, err := p.Resolve(a, chosen)
@@ -192,7 +192,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 }
 
 // checkResolved compares what is run with what the released bounds ask for.
-func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chosen Chosen) {
+func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Quote, run *Run, chosen Chosen) {
 	edge := func(c *sensitivity.Choice) uint64 {
 		return c.Edges[max(0, chosen[c.Index])] // the first where there were too few
 	}
@@ -225,11 +225,11 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chose
 }
 
 // checkLost: each measure that loses something, and no other, has two events for that: of C and of LostFar times C, for as many signs as one unit has parts of at once. C is half of the bound, or under a cap of so many groups of its multiple.
-func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, edge func(*sensitivity.Choice) uint64, groups uint64) {
+func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Quote, run *Run, edge func(*sensitivity.Choice) uint64, groups uint64) {
 	for i, m := range a.Measures {
 		l := run.Lost[i]
-		if (l != nil) != a.Loses(i) || (l != nil) != (p.LostOf(i) != nil) {
-			t.Fatalf("measure %d loses: %t, its events are %+v", i, a.Loses(i), l)
+		if (l != nil) != a.CanBeClipped(i) || (l != nil) != (p.LostOf(i) != nil) {
+			t.Fatalf("measure %d loses: %t, its events are %+v", i, a.CanBeClipped(i), l)
 		}
 		if l == nil {
 			continue
@@ -256,7 +256,7 @@ func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, edge func
 }
 
 // released are the events that were run, the choices among them.
-func released(p *Plan, run *Run) (out []dp.Event) {
+func released(p *Quote, run *Run) (out []dp.Event) {
 	out = append(out, p.Choices...)
 	for _, ev := range run.Measures {
 		if ev != nil {
@@ -287,7 +287,7 @@ func TestEventsOrder(t *testing.T) {
 		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Selection]"},
 		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
 	} {
-		p, err := New(c.s.analysis(), Ask{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
+		p, err := New(c.s.analysis(), Request{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		s := drawShape(t)
 		s.norm = sensitivity.NoNorm
 		a := s.analysis()
-		ask := Ask{Filter: filter(t, 20, 1e-6, 0.1, budget.AccountantPure), Epsilon: rapid.Float64Range(0.1, 5).Draw(t, "epsilon"), QueryDelta: 1e-9, Mechanism: Laplace,
+		ask := Request{Filter: filter(t, 20, 1e-6, 0.1, budget.AccountantPure), Epsilon: rapid.Float64Range(0.1, 5).Draw(t, "epsilon"), QueryDelta: 1e-9, Mechanism: Laplace,
 			Population: rapid.SampledFrom([]int64{1, 50, 1_000_000}).Draw(t, "population")}
 		p, err := New(a, ask)
 		if err != nil {
@@ -383,7 +383,7 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 			}
 		}
 		for i, m := range a.Measures {
-			if !a.Loses(i) {
+			if !a.CanBeClipped(i) {
 				continue
 			}
 			all := lost(i)
@@ -402,9 +402,9 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 	})
 }
 
-func plan(t *testing.T, a *sensitivity.Analysis, epsilon float64, mech Mechanism) *Plan {
+func plan(t *testing.T, a *sensitivity.Analysis, epsilon float64, mech Mechanism) *Quote {
 	t.Helper()
-	p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: 10_000})
+	p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,12 +418,12 @@ func TestCapIsVisible(t *testing.T) {
 		for _, population := range []int64{10, 1000, 4000, 1 << 30} {
 			for _, epsilon := range []float64{0.01, 0.1, 1, 5} {
 				a := s.analysis()
-				p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantPure), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
+				p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantPure), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
 				if err != nil {
 					t.Fatal(err)
 				}
 				c := a.Limit.Cap
-				n, all := int(p.Among(c)), len(c.Edges)
+				n, all := int(p.CandidateCount(c)), len(c.Edges)
 				if public {
 					if n != all {
 						t.Errorf("public groups: %d caps of %d", n, all)

@@ -12,7 +12,7 @@
 // bound costs noise in proportion to itself. The exponential mechanism would put a price on the logarithm of the
 // bound, which is too dear for few people and many groups. One edge clips both signs of a sum.
 //
-// The cap of a flow between two kinds of units is chosen by the exponential mechanism (noise.Chooser). Its scores
+// The cap of a flow between two kinds of units is chosen by the exponential mechanism (noise.BoundSelector). Its scores
 // move within an interval of 3 parts. The sparse vector technique would pay twice the larger end of that interval.
 //
 // Plan.Settled turns the edges at which choices ended into those that are used. If there are few groups it takes one
@@ -20,4 +20,4 @@
 //
 // A Run says what noise the values have at the edges that were chosen. A stored release keeps its edges, and TopUp
 // measures again at them. Lost gives the events of the lost mass.
-package measure
+package price

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"math"
@@ -37,11 +37,11 @@ func TestFlowsOfFewPeople(t *testing.T) {
 		}
 		g := graphs[0]
 		a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{Units: [2]dp.Unit{"customer.k", "supplier.k"}}, People: -1, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
-		edges := sensitivity.CapLadder(1, 1<<32)
+		edges := sensitivity.CandidateCaps(1, 1<<32)
 		choice := &sensitivity.Choice{By: sensitivity.ByFlow, Edges: edges}
 		a.Choices = []*sensitivity.Choice{choice}
-		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Bound: choice, Factor: 1, Fine: 1, Single: true, RowHi: 1, PerGroup: edges[len(edges)-1]}}
-		plan, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.4, budget.AccountantPure), Epsilon: k.epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1 << 30,
+		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Bound: choice, Factor: 1, Subdivision: 1, Single: true, RowHi: 1, PerGroup: edges[len(edges)-1]}}
+		plan, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.4, budget.AccountantPure), Epsilon: k.epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1 << 30,
 			Kinds: map[dp.Unit]uint64{"customer.k": uint64(k.customers), "supplier.k": uint64(k.suppliers)}})
 		if err != nil {
 			t.Fatal(err)

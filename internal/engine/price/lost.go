@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 }
 
 // LostOf are the events of measure i; nil: it loses nothing, or nothing is told of it.
-func (p *Plan) LostOf(i int) *Lost {
+func (p *Quote) LostOf(i int) *Lost {
 	if i >= len(p.Lost) {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (p *Plan) LostOf(i int) *Lost {
 }
 
 // LostUnits are sensitivity.LostUnit at released bounds, one a measure; 0: it loses nothing.
-func (p *Plan) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
+func (p *Quote) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
 	out := make([]uint64, len(a.Measures))
 	for i := range out {
 		if p.LostOf(i) == nil {
@@ -78,8 +78,8 @@ func (p *Plan) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
 	return out
 }
 
-// lostDrawable: the noise of what a measure loses can be drawn at a bound.
-func (p *Plan) lostDrawable(a *sensitivity.Analysis, i int, clip, groups uint64) bool {
+// canDrawLost: the noise of what a measure loses can be drawn at a bound.
+func (p *Quote) canDrawLost(a *sensitivity.Analysis, i int, clip, groups uint64) bool {
 	if p.LostOf(i) == nil {
 		return true
 	}
@@ -92,7 +92,7 @@ func (p *Plan) lostDrawable(a *sensitivity.Analysis, i int, clip, groups uint64)
 }
 
 // lostAt are the events that are run at released bounds.
-func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
+func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 	out := make([]*Lost, len(a.Measures))
 	for i, unit := range p.LostUnits(a, chosen) {
 		if unit == 0 {
@@ -116,7 +116,7 @@ func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 }
 
 // beyond is Lost.Beyond: the thresholds of the choices that bound measure i, of which none ended at its last candidate.
-func (p *Plan) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
+func (p *Quote) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
 	if a.Limit.Cap == nil && a.Limit.Capped {
 		return 0 // what a declared cap cuts
 	}
@@ -126,7 +126,7 @@ func (p *Plan) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
 			continue
 		}
 		ev, ok := p.event(c.Index).(dp.AboveThreshold)
-		if !ok || p.AtLast(c, chosen) {
+		if !ok || p.IsAtLastEdge(c, chosen) {
 			return 0
 		}
 		n += float64(ev.Threshold)
@@ -134,8 +134,8 @@ func (p *Plan) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
 	return n
 }
 
-// AtLast reports that a choice by threshold ended at the last of its candidates, so that nothing limits how many units are beyond it. It follows from what was released.
-func (p *Plan) AtLast(c *sensitivity.Choice, chosen Chosen) bool {
+// IsAtLastEdge reports that a choice by threshold ended at the last of its candidates, so that nothing limits how many units are beyond it. It follows from what was released.
+func (p *Quote) IsAtLastEdge(c *sensitivity.Choice, chosen Chosen) bool {
 	if p == nil || c == nil || len(chosen) == 0 {
 		return false
 	}

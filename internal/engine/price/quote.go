@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ const (
 	Gaussian Mechanism = "gaussian"
 )
 
-// Ask is what a statement may cost and how.
-type Ask struct {
+// Request is what a statement may cost and how.
+type Request struct {
 	Filter     *budget.Filter
 	Epsilon    float64            // the price tag
 	Least      float64            // the least that a statement may cost
@@ -36,7 +36,7 @@ type Ask struct {
 }
 
 // population is about how many units a statement's rows belong to: of two kinds the lesser number. A flow between them is at most a cap times either kind's number, so that no score of a cap (flow.Scores) is much larger than the lesser one.
-func (ask Ask) population(a *sensitivity.Analysis) int64 {
+func (ask Request) population(a *sensitivity.Analysis) int64 {
 	least := uint64(0)
 	for _, u := range a.Units() {
 		if n := ask.Kinds[u]; n > 0 && (least == 0 || n < least) {
@@ -49,11 +49,11 @@ func (ask Ask) population(a *sensitivity.Analysis) int64 {
 	return int64(min(least, 1<<40)) //nolint:gosec // not above 2^40
 }
 
-// Of is the part of one of so many stages of a statement: they share the price, and the delta of selecting groups, alike.
+// PerStage is the part of one of so many stages of a statement: they share the price, and the delta of selecting groups, alike.
 //
 // Proof: of losses that are at most a price tag's, a part's is that of the tag of its price: epsilons are e/n each, and the Renyi loss r(e), which grows at least
 // in proportion to e (it is that of continuous Laplace noise, convex from r(0) = 0), is at most r(e)/n at e/n. So n stages lose at most r(e) together.
-func (ask Ask) Of(stages int) Ask {
+func (ask Request) PerStage(stages int) Request {
 	if n := float64(stages); stages > 1 {
 		ask.Epsilon, ask.Least, ask.Most, ask.QueryDelta = ask.Epsilon/n, ask.Least/n, ask.Most/n, ask.QueryDelta/n
 		ask.Stages = stages
@@ -61,10 +61,10 @@ func (ask Ask) Of(stages int) Ask {
 	return ask
 }
 
-// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order, but where that is the scale of joined rows, the only one then. Measures has one a measure, in order, but for a
+// Quote says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order, but where that is the scale of joined rows, the only one then. Measures has one a measure, in order, but for a
 // Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
 // last: one, or where the cap of groups is chosen one for each of its edges.
-type Plan struct {
+type Quote struct {
 	Price      float64
 	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection with Laplace noise or picks are run, or nothing
 	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
@@ -82,7 +82,7 @@ type Plan struct {
 }
 
 // Events are all events, as the ledger keeps them, in the order in which they are run. Of several selections one will be run.
-func (p *Plan) Events() []dp.Event {
+func (p *Quote) Events() []dp.Event {
 	var out []dp.Event
 	out = append(out, p.Choices...)
 	if p.Scale != nil {
@@ -117,7 +117,7 @@ func (p *Plan) Events() []dp.Event {
 // keep theirs whole; the choice of the cap adds a part of its own, which makes all others' smaller. budget.Limit.Part rounds down and the calibrations round scales up. (2) The sum is taken
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
-func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
+func New(a *sensitivity.Analysis, ask Request) (*Quote, error) {
 	if a.Limit.Norm == sensitivity.L2 { // which bounds nothing but Gaussian noise
 		if ask.Filter.Order == 0 || ask.Mechanism == Laplace {
 			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
@@ -146,7 +146,7 @@ func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
 }
 
 // noisy are the events that carry noise of the mechanism.
-func (p *Plan) noisy() []dp.Event {
+func (p *Quote) noisy() []dp.Event {
 	var out []dp.Event
 	for _, ev := range p.Measures {
 		if ev != nil && !isPick(ev) {
@@ -156,8 +156,8 @@ func (p *Plan) noisy() []dp.Event {
 	return out
 }
 
-// Picks reports that something is picked.
-func (p *Plan) Picks() bool {
+// HasPicks reports that something is picked.
+func (p *Quote) HasPicks() bool {
 	return slices.ContainsFunc(p.Measures, func(ev dp.Event) bool { return ev != nil && isPick(ev) })
 }
 
@@ -168,7 +168,7 @@ func isPick(ev dp.Event) bool {
 }
 
 // logErrors is the sum of the log variances and of the log square of a selection's threshold: which of two plans with the same measures errs less, each measure and the hidden groups weighing alike.
-func logErrors(p *Plan) float64 {
+func logErrors(p *Quote) float64 {
 	sum := 0.0
 	if n := len(p.Selections); n > 0 {
 		sum = 2 * math.Log(float64(p.Selections[n/2].Threshold))
@@ -185,7 +185,7 @@ func logErrors(p *Plan) float64 {
 
 // build calibrates for one mechanism. Losses are rounded up and so are their sums: where that passes the tag by a rounding, a
 // tag smaller by 2^-40 holds it.
-func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
+func build(a *sensitivity.Analysis, ask Request, mech Mechanism) (*Quote, error) {
 	tag := ask.Filter.Limit(ask.Epsilon)
 	for _, limit := range []budget.Limit{tag, tag.Part(1<<40-1, 1<<40)} {
 		p, err := split(a, ask, mech, limit)
@@ -199,8 +199,8 @@ func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
 	return nil, sqlerr.New(sqlerr.Internal, "the price tag does not hold the statement's events")
 }
 
-func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit) (*Plan, error) {
-	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*Lost, len(a.Measures))}
+func split(a *sensitivity.Analysis, ask Request, mech Mechanism, limit budget.Limit) (*Quote, error) {
+	p := &Quote{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*Lost, len(a.Measures))}
 	w := weigh(a, ask)
 	if mech == Gaussian {
 		limit = limit.RenyiOnly()
@@ -331,7 +331,7 @@ func tooMuch(err error) error {
 		WithHint("Ask with a larger dpsql.epsilon, over a narrower range, or for fewer groups.").WithCause(err)
 }
 
-// Gaussian reports whether a statement may have Gaussian noise: it is asked for, or auto may take it.
-func (ask Ask) Gaussian() bool {
+// CanBeGaussian reports whether a statement may have CanBeGaussian noise: it is asked for, or auto may take it.
+func (ask Request) CanBeGaussian() bool {
 	return ask.Filter.Order != 0 && (ask.Mechanism == Gaussian || ask.Mechanism == Auto && ask.Filter.PrefersRenyi())
 }

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"math"
@@ -37,7 +37,7 @@ func analysis(public bool, groups uint64, perGroup ...uint64) *sensitivity.Analy
 // TestDesignExample is design section 9's NOTICE: count and avg over three groups, 10 rows a patient.
 func TestDesignExample(t *testing.T) {
 	f := filter(t, 20, 1e-6, 0.5, budget.AccountantRDP)
-	p, err := New(analysis(true, 3, 10, 130), Ask{Filter: f, Epsilon: 0.5, QueryDelta: 5e-10, Mechanism: Auto})
+	p, err := New(analysis(true, 3, 10, 130), Request{Filter: f, Epsilon: 0.5, QueryDelta: 5e-10, Mechanism: Auto})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestTagHolds(t *testing.T) {
 		a := analysis(rapid.Bool().Draw(t, "public"), rapid.Uint64Range(1, 100).Draw(t, "groups"), per...)
 		e := rapid.Float64Range(0.01, 5).Draw(t, "epsilon")
 		mech := rapid.SampledFrom([]Mechanism{Auto, Laplace, Gaussian}).Draw(t, "mechanism")
-		p, err := New(a, Ask{Filter: f, Epsilon: e, QueryDelta: 1e-9, Mechanism: mech})
+		p, err := New(a, Request{Filter: f, Epsilon: e, QueryDelta: 1e-9, Mechanism: mech})
 		if err != nil {
 			if id := sqlerr.ID(err); id != sqlerr.NoiseTooLarge.ID && id != sqlerr.BadMechanism.ID {
 				t.Fatal(err)
@@ -81,8 +81,8 @@ func TestTagHolds(t *testing.T) {
 			pure, renyi, delta = pure+l.Pure, renyi+l.Renyi, delta+l.Delta
 		}
 		const slack = 1 + 1e-12
-		if !math.IsInf(pure, 1) && pure > e*slack || renyi > f.Price(e)*slack || delta > 1e-9*slack {
-			t.Fatalf("pure %g of %g, Renyi %g of %g, delta %g", pure, e, renyi, f.Price(e), delta)
+		if !math.IsInf(pure, 1) && pure > e*slack || renyi > f.RenyiLimit(e)*slack || delta > 1e-9*slack {
+			t.Fatalf("pure %g of %g, Renyi %g of %g, delta %g", pure, e, renyi, f.RenyiLimit(e), delta)
 		}
 		if p.Loss.Pure < pure/slack || p.Loss.Renyi < renyi/slack || p.Loss.Delta < delta/slack {
 			t.Fatalf("the stated loss %+v is below the events'", p.Loss)
@@ -126,13 +126,13 @@ func TestChoice(t *testing.T) {
 		{"no Renyi side", filter(t, 1, 0, 0.1, budget.AccountantRDP), analysis(true, 4, 10), Laplace},
 		{"nothing measured", many, analysis(true, 4), ""},
 	} {
-		p, err := New(c.a, Ask{Filter: c.f, Epsilon: 0.1, QueryDelta: 1e-9, Mechanism: Auto})
+		p, err := New(c.a, Request{Filter: c.f, Epsilon: 0.1, QueryDelta: 1e-9, Mechanism: Auto})
 		if err != nil || p.Mechanism != c.want {
 			t.Errorf("%s: %v, %v", c.name, p, err)
 		}
 	}
 	// COUNT(DISTINCT unit) over unknown groups costs nothing beside the selection.
-	p, err := New(analysis(false, 4, 1), Ask{Filter: many, Epsilon: 0.5, QueryDelta: 1e-9, Mechanism: Auto})
+	p, err := New(analysis(false, 4, 1), Request{Filter: many, Epsilon: 0.5, QueryDelta: 1e-9, Mechanism: Auto})
 	if err != nil || p.UnitsFromSelection != 0 || len(p.Events()) != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ func TestResolveRefuses(t *testing.T) {
 	p := plan(t, a, 1, Laplace)
 	most := make(Chosen, 3)
 	for i, c := range a.Choices {
-		most[i] = int(p.Among(c)) - 1
+		most[i] = int(p.CandidateCount(c)) - 1
 	}
 	for _, ok := range []Chosen{{0, 0, 0}, most, {3, 7, 2}, {noise.TooFew, 0, noise.TooFew}} {
 		if _, err := p.Resolve(a, ok); err != nil {
@@ -31,34 +31,34 @@ func TestResolveRefuses(t *testing.T) {
 			t.Errorf("%s: %+v", name, run)
 		}
 	}
-	for name, spoil := range map[string]func(*Plan, *sensitivity.Analysis){
-		"a choice less":              func(p *Plan, _ *sensitivity.Analysis) { p.Choices = p.Choices[:2] },
-		"a choice more":              func(p *Plan, _ *sensitivity.Analysis) { p.Choices = append(slices.Clone(p.Choices), p.Choices[0]) },
-		"a scale beside choices":     func(p *Plan, _ *sensitivity.Analysis) { p.Scale = &Scale{Edges: 1} },
-		"a scale for choices":        func(p *Plan, _ *sensitivity.Analysis) { p.Choices, p.Scale = nil, &Scale{Edges: 1} },
-		"a choice without its scale": func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].By = sensitivity.BySmooth },
-		"more edges than there":      func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].Edges = a.Choices[0].Edges[:3] },
-		"a clip below the least": func(p *Plan, _ *sensitivity.Analysis) {
+	for name, spoil := range map[string]func(*Quote, *sensitivity.Analysis){
+		"a choice less":              func(p *Quote, _ *sensitivity.Analysis) { p.Choices = p.Choices[:2] },
+		"a choice more":              func(p *Quote, _ *sensitivity.Analysis) { p.Choices = append(slices.Clone(p.Choices), p.Choices[0]) },
+		"a scale beside choices":     func(p *Quote, _ *sensitivity.Analysis) { p.Scale = &Scale{Edges: 1} },
+		"a scale for choices":        func(p *Quote, _ *sensitivity.Analysis) { p.Choices, p.Scale = nil, &Scale{Edges: 1} },
+		"a choice without its scale": func(_ *Quote, a *sensitivity.Analysis) { a.Choices[0].By = sensitivity.BySmooth },
+		"more edges than there":      func(_ *Quote, a *sensitivity.Analysis) { a.Choices[0].Edges = a.Choices[0].Edges[:3] },
+		"a clip below the least": func(p *Quote, _ *sensitivity.Analysis) {
 			ev := p.Measures[1].(dp.Clipped)
 			ev.Least = 5
 			p.Measures[1] = ev
 		},
-		"groups that were not priced": func(p *Plan, _ *sensitivity.Analysis) {
+		"groups that were not priced": func(p *Quote, _ *sensitivity.Analysis) {
 			ev := p.Measures[1].(dp.Clipped)
 			ev.Groups = ev.Groups[1:]
 			p.Measures[1] = ev
 		},
-		"no ratio":                 func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Clipped{} },
-		"no edges":                 func(p *Plan, _ *sensitivity.Analysis) { p.Choices = []dp.Event{dp.AboveThreshold{}} },
-		"noise of a fixed bound":   func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Laplace{} },
-		"no noise":                 func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = nil },
-		"a measure less":           func(p *Plan, _ *sensitivity.Analysis) { p.Measures = p.Measures[:2] },
-		"no selection":             func(p *Plan, _ *sensitivity.Analysis) { p.Selections = nil },
-		"one selection":            func(p *Plan, _ *sensitivity.Analysis) { p.Selections = p.Selections[:1] },
-		"a selection less":         func(p *Plan, _ *sensitivity.Analysis) { p.Selections = p.Selections[:len(p.Selections)-1] },
-		"another cap's selection":  func(p *Plan, _ *sensitivity.Analysis) { p.Selections[0] = p.Selections[1] },
-		"selections of public":     func(_ *Plan, a *sensitivity.Analysis) { a.Groups.Public, a.Groups.Count = true, 9 },
-		"a bound that is not used": func(_ *Plan, a *sensitivity.Analysis) { a.Measures[1].Bound, a.Limit.Cap = nil, nil },
+		"no ratio":                 func(p *Quote, _ *sensitivity.Analysis) { p.Measures[1] = dp.Clipped{} },
+		"no edges":                 func(p *Quote, _ *sensitivity.Analysis) { p.Choices = []dp.Event{dp.AboveThreshold{}} },
+		"noise of a fixed bound":   func(p *Quote, _ *sensitivity.Analysis) { p.Measures[1] = dp.Laplace{} },
+		"no noise":                 func(p *Quote, _ *sensitivity.Analysis) { p.Measures[1] = nil },
+		"a measure less":           func(p *Quote, _ *sensitivity.Analysis) { p.Measures = p.Measures[:2] },
+		"no selection":             func(p *Quote, _ *sensitivity.Analysis) { p.Selections = nil },
+		"one selection":            func(p *Quote, _ *sensitivity.Analysis) { p.Selections = p.Selections[:1] },
+		"a selection less":         func(p *Quote, _ *sensitivity.Analysis) { p.Selections = p.Selections[:len(p.Selections)-1] },
+		"another cap's selection":  func(p *Quote, _ *sensitivity.Analysis) { p.Selections[0] = p.Selections[1] },
+		"selections of public":     func(_ *Quote, a *sensitivity.Analysis) { a.Groups.Public, a.Groups.Count = true, 9 },
+		"a bound that is not used": func(_ *Quote, a *sensitivity.Analysis) { a.Measures[1].Bound, a.Limit.Cap = nil, nil },
 	} {
 		a := shape{cap: true, parts: []measured{people, chosenCount, chosenSum}}.analysis()
 		p := plan(t, a, 1, Laplace)
@@ -81,7 +81,7 @@ func TestDrawableCutsEdges(t *testing.T) {
 		} {
 			a, cut := s.analysis(), 0
 			for _, epsilon := range []float64{1, 1e-2, 1e-3, 1e-4} {
-				p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: 10_000})
+				p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: 10_000})
 				if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID && epsilon < 1e-3 {
 					continue // a part of that is less than the first edge needs
 				}
@@ -89,7 +89,7 @@ func TestDrawableCutsEdges(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, c := range a.Choices {
-					edges := int(p.Among(a.Choices[i]))
+					edges := int(p.CandidateCount(a.Choices[i]))
 					if edges == len(c.Edges) {
 						continue
 					}
@@ -127,13 +127,13 @@ func TestDrawableCutsEdges(t *testing.T) {
 	}
 	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenSum}}.analysis()
 	a.Choices[0].Edges = a.Choices[0].Edges[len(a.Choices[0].Edges)-1:]
-	if p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1e-4, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000}); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+	if p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1e-4, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000}); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
 
 // resolves tries each combination of the first, a middle and the last edge.
-func resolves(p *Plan, a *sensitivity.Analysis) error {
+func resolves(p *Quote, a *sensitivity.Analysis) error {
 	chosen := make(Chosen, len(a.Choices))
 	var try func(i int) error
 	try = func(i int) error {
@@ -141,7 +141,7 @@ func resolves(p *Plan, a *sensitivity.Analysis) error {
 			_, err := p.Resolve(a, chosen)
 			return err
 		}
-		n := int(p.Among(a.Choices[i]))
+		n := int(p.CandidateCount(a.Choices[i]))
 		for _, at := range []int{0, n / 2, n - 1} {
 			chosen[i] = at
 			if err := try(i + 1); err != nil {

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type Run struct {
 }
 
 // Run is what is run of a plan without choices.
-func (p *Plan) Run() *Run {
+func (p *Quote) Run() *Run {
 	r := &Run{Mechanism: p.Mechanism, Measures: p.Measures}
 	if len(p.Selections) > 0 {
 		r.Selection = &p.Selections[0]

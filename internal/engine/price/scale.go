@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ type Scale struct {
 const scaleShare = 0.25
 
 // scale calibrates the release of the scale.
-func (p *Plan) scale(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, l budget.Limit) error {
+func (p *Quote) scale(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, l budget.Limit) error {
 	if !(ask.QueryDelta > 0) {
 		return sqlerr.New(sqlerr.BadMechanism, "a join off the privacy unit needs a delta, and the policy's query.delta is 0").WithHint("Join the tables on the privacy unit; or the owner can raise query.delta.")
 	}
@@ -31,8 +31,8 @@ func (p *Plan) scale(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, l 
 	return p.ScaleBy(a, c, ev)
 }
 
-// ScaleBy adds the release of a scale to a plan whose measures have their events: the candidates are the edges at which their noise can be drawn. At the last of them the totals are not looked at (release.Maker.Scale), so there must be another.
-func (p *Plan) ScaleBy(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.SmoothScale) error {
+// ScaleBy adds the release of a scale to a plan whose measures have their events: the candidates are the edges at which their noise can be drawn. At the last of them the totals are not looked at (release.Releaser.Scale), so there must be another.
+func (p *Quote) ScaleBy(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.SmoothScale) error {
 	usable, _ := drawable(a, c, p)
 	if usable < 2 {
 		return tooMuch(errors.New("measure: no edge's noise can be drawn"))
@@ -42,7 +42,7 @@ func (p *Plan) ScaleBy(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Smo
 }
 
 // Grid is by which a released scale is an edge: it follows from the event.
-func (p *Plan) Grid(c *sensitivity.Choice) (elastic.Grid, error) {
+func (p *Quote) Grid(c *sensitivity.Choice) (elastic.Grid, error) {
 	if p.Scale == nil || p.Scale.Edges > uint64(len(c.Edges)) {
 		return elastic.Grid{}, errors.New("measure: a scale has no event")
 	}

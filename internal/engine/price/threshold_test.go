@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 // thresholdOf is the first choice of a shape's plan.
 func thresholdOf(t *testing.T, s shape, epsilon float64, population int64, mech Mechanism) dp.AboveThreshold {
 	t.Helper()
-	p, err := New(s.analysis(), Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: population})
+	p, err := New(s.analysis(), Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: population})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +58,10 @@ func TestMargin(t *testing.T) {
 	}{{1, 1, chosenCount, false, false, 0}, {30, 1, chosenCount, false, false, 0}, {1, 1, chosenSum, false, false, 5}, {1, 1, chosenSum, true, false, 2}, {12, 1, chosenSum, true, false, 2}, {12, 4, chosenSum, true, false, 5}, {13, 1, chosenSum, true, false, 5}, {1, 1, chosenSum, true, true, 5}} {
 		a := shape{public: true, groups: k.groups, perUnit: k.per, parts: []measured{k.part}}.analysis()
 		m := &a.Measures[0]
-		if m.Alone = k.alone; k.oneSign {
+		if m.HasOwnChoice = k.alone; k.oneSign {
 			m.Lo = 0
 		}
-		p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
+		p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,10 +75,10 @@ func TestMargin(t *testing.T) {
 func TestLifted(t *testing.T) {
 	few, many := shape{public: true, groups: 12, perUnit: 1, parts: []measured{chosenCount}}.analysis(), shape{public: true, groups: 13, perUnit: 1, parts: []measured{chosenCount}}.analysis()
 	for at, want := range map[int]int{noise.TooFew: noise.TooFew, 0: 0, 1: 2, 5: 6, 8: 9, 9: 9} {
-		if got := Lifted(few, at, 10); got != want {
+		if got := AppliedEdge(few, at, 10); got != want {
 			t.Errorf("of few groups %d becomes %d, not %d", at, got, want)
 		}
-		if got := Lifted(many, at, 10); got != at {
+		if got := AppliedEdge(many, at, 10); got != at {
 			t.Errorf("of many groups %d becomes %d", at, got)
 		}
 	}
@@ -88,8 +88,8 @@ func TestLifted(t *testing.T) {
 func TestSettled(t *testing.T) {
 	a := shape{public: true, groups: 30, perUnit: 1, parts: []measured{chosenCount, chosenSum}}.analysis()
 	count, sum := &a.Measures[0], &a.Measures[1]
-	sum.Kind, sum.Alone, sum.RowHi = sensitivity.CentredSum, true, 100 // 200 half steps a row
-	p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Population: 10_000})
+	sum.Kind, sum.HasOwnChoice, sum.RowHi = sensitivity.CentredSum, true, 100 // 200 half steps a row
+	p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Population: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +112,9 @@ func TestSettled(t *testing.T) {
 		{"the last", 1, count.Bound, Chosen{len(count.Bound.Edges) - 1, noise.TooFew}, at(sum, 200<<32)},
 		{"without a range", 1, nil, Chosen{three, at(sum, 10_000)}, at(sum, 10_000)},
 	} {
-		count.Fine, sum.Fine, sum.Bound.Rows = k.fine, k.fine, k.rows
+		count.Subdivision, sum.Subdivision, sum.Bound.Rows = k.fine, k.fine, k.rows
 		want := k.want
-		if most := int(p.Among(sum.Bound)) - 1; want > most {
+		if most := int(p.CandidateCount(sum.Bound)) - 1; want > most {
 			want = most
 		}
 		if got := p.Settled(a, k.ended); got[1] != want || got[0] != k.ended[0] {

@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"errors"
@@ -14,15 +14,15 @@ import (
 // can use up the top-ups of a release that others share.
 const leastRise = 0.25
 
-// WorthTopUp says whether this price measures again what was released at the other; for less more, the release answers as it is.
-func (ask Ask) WorthTopUp(price float64) bool {
+// IsWorthTopUp says whether this price measures again what was released at the other; for less more, the release answers as it is.
+func (ask Request) IsWorthTopUp(price float64) bool {
 	return ask.Epsilon-price >= max(ask.Least, leastRise*price)*slack
 }
 
 const slack = 1 - 1e-9 // 1 is a quarter above 0.8, whatever float64 says; what is charged is rounded by Limit.Less
 
-// Enough is the price from which on it is not worth it.
-func (ask Ask) Enough() float64 {
+// TopUpThreshold is the price from which on it is not worth it.
+func (ask Request) TopUpThreshold() float64 {
 	return min(ask.Epsilon-ask.Least*slack, ask.Epsilon/(1+leastRise*slack))
 }
 
@@ -37,7 +37,7 @@ func (ask Ask) Enough() float64 {
 // charged there, at that, and what they lose at this one enters no sum; what is charged here is the loss of the events here. Their sensitivities are those of the release's own events: the
 // bounds and groups are released values. Noise stays of the kind that it was, but for people counted by a selection
 // beside Gaussian noise, which has no pure part either; so a price without a pure part is one for both.
-func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Ask) (*Plan, error) {
+func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Request) (*Quote, error) {
 	top, limit := startTopUp(a, run.Mechanism, price, ask)
 	if top == nil {
 		return nil, nil
@@ -57,9 +57,9 @@ func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Ask) (*Plan, er
 }
 
 // startTopUp is a top-up without its events, and what each of them may cost; nil, as TopUp.
-func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Ask) (*Plan, budget.Limit) {
-	top := &Plan{Price: ask.Epsilon, Mechanism: mech, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
-	if len(a.Measures) == 0 || !ask.WorthTopUp(price) {
+func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Request) (*Quote, budget.Limit) {
+	top := &Quote{Price: ask.Epsilon, Mechanism: mech, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
+	if len(a.Measures) == 0 || !ask.IsWorthTopUp(price) {
 		return nil, budget.Limit{}
 	}
 	if top.Mechanism == "" {
@@ -77,7 +77,7 @@ func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Ask)
 //
 // Proof: what a Clipped event or a selection may become is listed whole (sensitivities), TopUp's own calibration is run on each, and each part of the loss
 // is the largest of them, measure by measure.
-func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, error) {
+func ForecastTopUp(a *sensitivity.Analysis, p *Quote, price float64, ask Request) (*Quote, error) {
 	top, limit := startTopUp(a, p.Mechanism, price, ask)
 	if top == nil {
 		return nil, nil
@@ -121,7 +121,7 @@ func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*P
 }
 
 // sensitivities are those that measure i may have once its bounds are chosen.
-func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity, error) {
+func (p *Quote) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity, error) {
 	var events []dp.Event
 	var out []dp.Sensitivity
 	switch ev := p.Measures[i].(type) {
@@ -129,13 +129,13 @@ func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity, 
 		clips := []uint64{a.Measures[i].PerGroup}
 		if c := a.Measures[i].Bound; c != nil {
 			clips = nil
-			for _, edge := range c.Edges[:p.Among(c)] {
+			for _, edge := range c.Edges[:p.CandidateCount(c)] {
 				clips = append(clips, a.Measures[i].Clip(edge))
 			}
 		}
 		groups := ev.Groups
 		if c := a.Limit.Cap; c != nil {
-			groups = groups[:p.Among(c)]
+			groups = groups[:p.CandidateCount(c)]
 		}
 		for _, g := range groups {
 			for _, clip := range clips {

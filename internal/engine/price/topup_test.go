@@ -1,4 +1,4 @@
-package measure
+package price
 
 import (
 	"math"
@@ -26,7 +26,7 @@ func TestForecastTopUp(t *testing.T) {
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
 			for i := range chosen {
-				chosen[i] = rapid.IntRange(0, int(p.Among(a.Choices[i]))).Draw(t, "chosen")
+				chosen[i] = rapid.IntRange(0, int(p.CandidateCount(a.Choices[i]))).Draw(t, "chosen")
 			}
 			run, err := p.Resolve(a, chosen)
 			if err != nil {
@@ -55,7 +55,7 @@ func TestForecastTopUp(t *testing.T) {
 // TestForecastTopUpIsReached: the forecast is what the costliest bound costs, which for Laplace noise is a small one.
 func TestForecastTopUpIsReached(t *testing.T) {
 	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
-	ask := Ask{Filter: filter(t, 50, 1e-6, 0.1, budget.AccountantRDP), Epsilon: 1, Mechanism: Laplace}
+	ask := Request{Filter: filter(t, 50, 1e-6, 0.1, budget.AccountantRDP), Epsilon: 1, Mechanism: Laplace}
 	p, err := New(a, ask)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestForecastTopUpIsReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pure, renyi, reference float64
-	for at := range p.Among(a.Choices[0]) {
+	for at := range p.CandidateCount(a.Choices[0]) {
 		run, err := p.Resolve(a, Chosen{int(at)})
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMeanWeights(t *testing.T) {
 // TestFewTopUps: however little more is asked each time, a release is topped up some tens of times at most; what is not worth it is not measured.
 func TestFewTopUps(t *testing.T) {
 	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
-	ask := Ask{Filter: filter(t, 50, 1e-6, 0.1, budget.AccountantRDP), Epsilon: 0.001, Least: 0.001, Mechanism: Laplace}
+	ask := Request{Filter: filter(t, 50, 1e-6, 0.1, budget.AccountantRDP), Epsilon: 0.001, Least: 0.001, Mechanism: Laplace}
 	p, err := New(a, ask)
 	if err != nil {
 		t.Fatal(err)
@@ -151,10 +151,10 @@ func TestFewTopUps(t *testing.T) {
 // TestAQuarterIsAQuarter: a price a quarter above is worth a top-up, however its decimals are spelled in float64; a little less is not.
 func TestAQuarterIsAQuarter(t *testing.T) {
 	for _, p := range [][2]float64{{0.8, 1}, {0.4, 0.5}, {0.2, 0.25}, {1.6, 2}, {3.2, 4}, {1, 1.25}, {0.08, 0.1}} {
-		if !(Ask{Epsilon: p[1]}).WorthTopUp(p[0]) {
+		if !(Request{Epsilon: p[1]}).IsWorthTopUp(p[0]) {
 			t.Errorf("%g after %g is not", p[1], p[0])
 		}
-		if (Ask{Epsilon: p[1] * 0.999}).WorthTopUp(p[0]) {
+		if (Request{Epsilon: p[1] * 0.999}).IsWorthTopUp(p[0]) {
 			t.Errorf("%g after %g is", p[1]*0.999, p[0])
 		}
 	}

@@ -54,7 +54,7 @@ func EndError(t *sensitivity.Tree, deviation, miss float64) float64 {
 	each := miss / float64(len(t.Fans)) // (4)
 	q := math.Max(math.Sqrt2*math.Erfcinv(2*each), math.Log(1/(2*each))/math.Sqrt2)
 	deviation *= math.Sqrt(sum)
-	return math.Floor(math.Max(0.5, surely(t)*deviation) + q*deviation) // (2)
+	return math.Floor(math.Max(0.5, presenceThreshold(t)*deviation) + q*deviation) // (2)
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
@@ -118,9 +118,9 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	return out, nil
 }
 
-// surely is how many standard deviations a noisy count must reach to say that somebody is there. It is looked for at many values, so it is larger than the quantile of one normal
+// presenceThreshold is how many standard deviations a noisy count must reach to say that somebody is there. It is looked for at many values, so it is larger than the quantile of one normal
 // number: fewer than 5% of draws find somebody where nobody is (TestEnds). An open tree reaches far beyond what anybody has, so there such an answer would be absurd, and it asks for more.
-func surely(t *sensitivity.Tree) float64 {
+func presenceThreshold(t *sensitivity.Tree) float64 {
 	if t.Open {
 		return 5
 	}
@@ -129,11 +129,11 @@ func surely(t *sensitivity.Tree) float64 {
 
 // end reads the greatest of all values, or the least: the outermost one at which, or beyond which, surely somebody is. The interval reaches from there to the end of the range. found is false where there is none.
 func (r *Reader) end(root []float64, top bool) (out Answer, found bool, err error) {
-	at, found, err := r.outermost(root, top, surely(r.tree))
+	at, found, err := r.outermost(root, top, presenceThreshold(r.tree))
 	t := r.tree
 	out = Answer{Below: at, Above: at, Least: t.Lo, Most: t.Hi}
 	if r.Wide > 1 && found && err == nil {
-		if at, found, err = r.outermost(root, top, surely(r.tree)*r.Wide); err != nil || !found {
+		if at, found, err = r.outermost(root, top, presenceThreshold(r.tree)*r.Wide); err != nil || !found {
 			return out, true, err // the whole range
 		}
 	}

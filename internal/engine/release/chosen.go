@@ -19,7 +19,7 @@ import (
 // those bounds are what the accountant priced for all of them (dp.Clipped, dp.OneOf). (3) A group's totals at the bounds are exact (sqlgen.histogram (3)), made of
 // partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does
 // not fit, or a second one for the same part, rank and bucket of a group, is a failure that tells nothing; a group or bucket without rows counts as 0.
-func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+func (m *Releaser) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	h, err := m.bounds(cols, rows)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error)
 
 // Bounds reads the first scan of a statement whose vectors are scaled, and chooses the norms: the edges, one a choice, at which the second scan
 // is printed. Then Read takes that one. See choose's proof, (1) and (2).
-func (m *Maker) Bounds(cols []sqlgen.Column, rows secret.Rows) ([]uint64, error) {
+func (m *Releaser) Bounds(cols []sqlgen.Column, rows secret.Rows) ([]uint64, error) {
 	if m.a.Limit.Norm == 0 || m.old != nil || m.r.Chosen != nil {
 		return nil, errShape
 	}
@@ -49,12 +49,12 @@ func (r *Release) Edges(a *sensitivity.Analysis) []uint64 {
 }
 
 // bounds runs the choices and makes the mechanisms that they leave.
-func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
+func (m *Releaser) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
 	h, err := readHistogram(m.a, cols, rows)
 	if err != nil {
 		return nil, err
 	}
-	chosen := make(measure.Chosen, len(m.thresholds))
+	chosen := make(price.Chosen, len(m.thresholds))
 	for i, c := range m.thresholds { // (1)
 		units, err := h.unitsBeyond(i, int(c.Event().Edges))
 		if err != nil {

@@ -33,9 +33,9 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 	sum := &sensitivity.Choice{Index: 1, Measure: 3, Edges: []uint64{2, 3, 5, 9, 20}}
 	a.Choices = []*sensitivity.Choice{count, sum}
 	a.Measures = []sensitivity.Measure{
-		{Kind: sensitivity.Units, PerGroup: 1, Hi: 1, Factor: 1, Fine: 1}, {Kind: sensitivity.CountRows, PerGroup: 50, Hi: 50, Factor: 1, Fine: 1},
-		{Kind: sensitivity.CountRows, PerGroup: 12, Hi: 12, Bound: count, Factor: 1, Fine: 1},
-		{Kind: sensitivity.SumValues, PerGroup: 20, Lo: -20, Hi: 20, Bound: sum, Factor: 1, Fine: 1},
+		{Kind: sensitivity.Units, PerGroup: 1, Hi: 1, Factor: 1, Subdivision: 1}, {Kind: sensitivity.CountRows, PerGroup: 50, Hi: 50, Factor: 1, Subdivision: 1},
+		{Kind: sensitivity.CountRows, PerGroup: 12, Hi: 12, Bound: count, Factor: 1, Subdivision: 1},
+		{Kind: sensitivity.SumValues, PerGroup: 20, Lo: -20, Hi: 20, Bound: sum, Factor: 1, Subdivision: 1},
 	}
 	if public {
 		a.Groups = sensitivity.Groups{Public: true, Count: 3, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}, {"c"}}}}}
@@ -48,8 +48,8 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 }
 
 // chosenPlan has silent noise, choices of a threshold, and tells lost mass.
-func chosenPlan(a *sensitivity.Analysis, threshold uint64) *measure.Plan {
-	p := &measure.Plan{Price: 0.5, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*measure.Lost, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
+func chosenPlan(a *sensitivity.Analysis, threshold uint64) *price.Quote {
+	p := &price.Quote{Price: 0.5, Mechanism: price.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*price.Lost, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
 	groups := []uint64{a.Limit.PerUnit}
 	if a.Limit.Cap != nil {
 		groups = a.Limit.Cap.Edges
@@ -58,9 +58,9 @@ func chosenPlan(a *sensitivity.Analysis, threshold uint64) *measure.Plan {
 		p.Choices = append(p.Choices, dp.AboveThreshold{Edges: uint64(len(c.Edges)), Threshold: threshold, Scale: silent})
 	}
 	for i, m := range a.Measures {
-		if a.Loses(i) {
+		if a.CanBeClipped(i) {
 			ev := dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{a.LostMoves(&m)}, Ratio: silent}
-			p.Lost[i] = &measure.Lost{Near: ev, Far: ev}
+			p.Lost[i] = &price.Lost{Near: ev, Far: ev}
 		}
 		if !a.Groups.Public && m.Kind == sensitivity.Units {
 			p.UnitsFromSelection = i
@@ -144,7 +144,7 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 		l[2] = max(l[2], int64(e.rank))
 		largest[e.unit] = l
 	}
-	if a.UnitsApart() {
+	if a.CountsUnitsSeparately() {
 		for _, l := range largest {
 			for i, c := range a.Choices {
 				if l[i] > 0 {
@@ -216,7 +216,7 @@ func TestChosenBoundsAreExact(t *testing.T) {
 			case want > 0 && a.Groups.Public: // three groups are few, unknown ones are not
 				want = min(want+1, len(c.Edges)-1)
 			}
-			if r.Chosen[i] != want || r.Chosen.TooFew(c) != (want == noise.TooFew) {
+			if r.Chosen[i] != want || r.Chosen.HasTooFewPeople(c) != (want == noise.TooFew) {
 				t.Fatalf("choice %d is %d, not %d, of %v", i, r.Chosen[i], want, in)
 			}
 		}
@@ -393,7 +393,7 @@ func TestUnknownGroupsAreNotHeld(t *testing.T) {
 }
 
 // drawLost is what may have been released of lost mass.
-func drawLost(t *rapid.T, a *sensitivity.Analysis, p *measure.Plan) []*Lost {
+func drawLost(t *rapid.T, a *sensitivity.Analysis, p *price.Quote) []*Lost {
 	out := make([]*Lost, len(a.Measures))
 	number := func() *big.Int { return big.NewInt(rapid.Int64().Draw(t, "lost")) }
 	for i := range out {
@@ -419,7 +419,7 @@ func TestStoredFormWithChoices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))
 		p := chosenPlan(a, rapid.Uint64Range(1, 100).Draw(t, "threshold"))
-		r := &Release{Plan: p, Chosen: make(measure.Chosen, len(a.Choices))}
+		r := &Release{Plan: p, Chosen: make(price.Chosen, len(a.Choices))}
 		for i := range r.Chosen {
 			ev := p.Choices[i].(dp.AboveThreshold)
 			ev.Edges = rapid.Uint64Range(1, uint64(len(a.Choices[i].Edges))).Draw(t, "edges") // some may not be drawable
@@ -459,10 +459,10 @@ func TestStoredFormWithChoices(t *testing.T) {
 func TestDecodeRefusesChoices(t *testing.T) {
 	a := chosenAnalysis(false, true)
 	p := chosenPlan(a, 3)
-	encode := func(change func(*measure.Plan, *Release)) string {
+	encode := func(change func(*price.Quote, *Release)) string {
 		q := *p
 		q.Choices, q.Measures, q.Selections = slices.Clone(p.Choices), slices.Clone(p.Measures), slices.Clone(p.Selections)
-		r := &Release{Plan: &q, Chosen: measure.Chosen{1, 2, 1}, Lost: make([]*Lost, len(a.Measures))}
+		r := &Release{Plan: &q, Chosen: price.Chosen{1, 2, 1}, Lost: make([]*Lost, len(a.Measures))}
 		q.Lost = slices.Clone(p.Lost)
 		for i := range r.Lost {
 			r.Lost[i] = &Lost{Unit: 5, Base: big.NewInt(9), Most: big.NewInt(4), Count: 3}
@@ -477,44 +477,44 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		}
 		return string(text)
 	}
-	good := encode(func(*measure.Plan, *Release) {})
+	good := encode(func(*price.Quote, *Release) {})
 	if _, err := Decode(a, []byte(good)); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*measure.Plan, *Release){
-		"nothing chosen":           func(_ *measure.Plan, r *Release) { r.Chosen = nil },
-		"a choice's outcome less":  func(_ *measure.Plan, r *Release) { r.Chosen = r.Chosen[:2] },
-		"an outcome more":          func(_ *measure.Plan, r *Release) { r.Chosen = append(r.Chosen, 0) },
-		"an edge below too few":    func(_ *measure.Plan, r *Release) { r.Chosen[0] = -2 },
-		"lost mass of no measure":  func(_ *measure.Plan, r *Release) { r.Lost = append(r.Lost, r.Lost[0]) },
-		"lost mass of fewer":       func(_ *measure.Plan, r *Release) { r.Lost = r.Lost[:3] },
-		"no outcome of lost mass":  func(_ *measure.Plan, r *Release) { r.Lost[1] = nil },
-		"lost mass without a unit": func(_ *measure.Plan, r *Release) { r.Lost[1].Unit = 0 },
-		"lost mass without a base": func(_ *measure.Plan, r *Release) { r.Lost[1].Base = nil },
-		"a base below 0":           func(_ *measure.Plan, r *Release) { r.Lost[1].Base = big.NewInt(-1) },
-		"fewer groups than 0":      func(_ *measure.Plan, r *Release) { r.Lost[1].Count = -1 },
-		"a sign less":              func(_ *measure.Plan, r *Release) { r.Lost[3].Sides = r.Lost[3].Sides[:1] },
-		"a sign more":              func(_ *measure.Plan, r *Release) { r.Lost[1].Sides = append(r.Lost[1].Sides, r.Lost[1].Sides[0]) },
-		"a segment less":           func(_ *measure.Plan, r *Release) { r.Lost[1].Sides[0][1] = nil },
-		"no event of lost mass":    func(p *measure.Plan, _ *Release) { p.Lost[1] = nil },
-		"an edge beyond":           func(_ *measure.Plan, r *Release) { r.Chosen[0] = 8 },
-		"a cap beyond":             func(_ *measure.Plan, r *Release) { r.Chosen[2] = 3 },
-		"a choice less":            func(p *measure.Plan, _ *Release) { p.Choices = p.Choices[:2] },
-		"a choice more":            func(p *measure.Plan, _ *Release) { p.Choices = append(p.Choices, p.Choices[0]) },
-		"more edges than there are": func(p *measure.Plan, _ *Release) {
+	for name, change := range map[string]func(*price.Quote, *Release){
+		"nothing chosen":           func(_ *price.Quote, r *Release) { r.Chosen = nil },
+		"a choice's outcome less":  func(_ *price.Quote, r *Release) { r.Chosen = r.Chosen[:2] },
+		"an outcome more":          func(_ *price.Quote, r *Release) { r.Chosen = append(r.Chosen, 0) },
+		"an edge below too few":    func(_ *price.Quote, r *Release) { r.Chosen[0] = -2 },
+		"lost mass of no measure":  func(_ *price.Quote, r *Release) { r.Lost = append(r.Lost, r.Lost[0]) },
+		"lost mass of fewer":       func(_ *price.Quote, r *Release) { r.Lost = r.Lost[:3] },
+		"no outcome of lost mass":  func(_ *price.Quote, r *Release) { r.Lost[1] = nil },
+		"lost mass without a unit": func(_ *price.Quote, r *Release) { r.Lost[1].Unit = 0 },
+		"lost mass without a base": func(_ *price.Quote, r *Release) { r.Lost[1].Base = nil },
+		"a base below 0":           func(_ *price.Quote, r *Release) { r.Lost[1].Base = big.NewInt(-1) },
+		"fewer groups than 0":      func(_ *price.Quote, r *Release) { r.Lost[1].Count = -1 },
+		"a sign less":              func(_ *price.Quote, r *Release) { r.Lost[3].Sides = r.Lost[3].Sides[:1] },
+		"a sign more":              func(_ *price.Quote, r *Release) { r.Lost[1].Sides = append(r.Lost[1].Sides, r.Lost[1].Sides[0]) },
+		"a segment less":           func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0][1] = nil },
+		"no event of lost mass":    func(p *price.Quote, _ *Release) { p.Lost[1] = nil },
+		"an edge beyond":           func(_ *price.Quote, r *Release) { r.Chosen[0] = 8 },
+		"a cap beyond":             func(_ *price.Quote, r *Release) { r.Chosen[2] = 3 },
+		"a choice less":            func(p *price.Quote, _ *Release) { p.Choices = p.Choices[:2] },
+		"a choice more":            func(p *price.Quote, _ *Release) { p.Choices = append(p.Choices, p.Choices[0]) },
+		"more edges than there are": func(p *price.Quote, _ *Release) {
 			p.Choices[0] = dp.AboveThreshold{Edges: 9, Threshold: 3, Scale: silent}
 		},
-		"a choice of a flow":     func(p *measure.Plan, _ *Release) { p.Choices[0] = dp.Choice{Edges: 8, Slope: silent, Scale: silent} },
-		"a measure less":         func(p *measure.Plan, _ *Release) { p.Measures[3] = nil },
-		"noise of a fixed bound": func(p *measure.Plan, _ *Release) { p.Measures[2] = laplace },
-		"a clip that was not priced": func(p *measure.Plan, _ *Release) {
+		"a choice of a flow":     func(p *price.Quote, _ *Release) { p.Choices[0] = dp.Choice{Edges: 8, Slope: silent, Scale: silent} },
+		"a measure less":         func(p *price.Quote, _ *Release) { p.Measures[3] = nil },
+		"noise of a fixed bound": func(p *price.Quote, _ *Release) { p.Measures[2] = laplace },
+		"a clip that was not priced": func(p *price.Quote, _ *Release) {
 			p.Measures[2] = dp.Clipped{Noise: dp.LaplaceNoise, Least: 3, Groups: []uint64{1, 2, 4}, Ratio: silent}
 		},
-		"no selection":            func(p *measure.Plan, _ *Release) { p.Selections = nil },
-		"one selection":           func(p *measure.Plan, _ *Release) { p.Selections = p.Selections[1:2] },
-		"a selection less":        func(p *measure.Plan, _ *Release) { p.Selections = p.Selections[:2] },
-		"selections in a row":     func(p *measure.Plan, _ *Release) { p.Measures[3] = p.Selections[0] },
-		"another cap's selection": func(p *measure.Plan, _ *Release) { p.Selections[1] = p.Selections[2] },
+		"no selection":            func(p *price.Quote, _ *Release) { p.Selections = nil },
+		"one selection":           func(p *price.Quote, _ *Release) { p.Selections = p.Selections[1:2] },
+		"a selection less":        func(p *price.Quote, _ *Release) { p.Selections = p.Selections[:2] },
+		"selections in a row":     func(p *price.Quote, _ *Release) { p.Measures[3] = p.Selections[0] },
+		"another cap's selection": func(p *price.Quote, _ *Release) { p.Selections[1] = p.Selections[2] },
 	} {
 		bad := encode(change)
 		if r, err := Decode(a, []byte(bad)); err == nil {

@@ -3,7 +3,7 @@
 //
 // # Chosen bounds
 //
-// Where bounds are chosen the backend returns buckets in place of totals. The Maker chooses a bound and reads the
+// Where bounds are chosen the backend returns buckets in place of totals. The Releaser chooses a bound and reads the
 // totals off the buckets (chosen.go). File scale.go does so for the bound of joined rows. ReadLost adds noise to
 // what people lose by the chosen bounds.
 //
@@ -15,7 +15,7 @@
 // # Rows of two units
 //
 // File flow.go makes a graph of each group's pairs of rows. One list of edges serves all measures of a group, within
-// limits.flow_memory (package flow). The graph's scores are what noise.Chooser chooses a cap by. The released values
+// limits.flow_memory (package flow). The graph's scores are what noise.BoundSelector chooses a cap by. The released values
 // are the flows at that cap.
 //
 // # Large releases

@@ -22,7 +22,7 @@ import (
 // and so are the scales that follow from them. A group's flow at a cap t changes by at most t with one unit (flow.Graph.Value), in at most Limit.PerUnit groups: what the plan's event at that cap is for. Then Read's proof holds. (4) Rows of other than the public groups are dropped, and groups without rows have flow 0. A row that
 // does not fit is a failure that tells nothing; what weights add up to is none (flow.Most).
 // Not claimed: that the pairs' number stays hidden where they take more time or memory (flow.ErrMemory) than there is; that is a failure as of any resource, paid for and counted (docs/threat-model.md, Time).
-func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+func (m *Releaser) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	if flow.Up+flow.Down > noise.ChoiceSteps {
 		return nil, errShape
 	}
@@ -34,16 +34,16 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 }
 
 // readFlows reads pairs; where it is not this statement's turn (flow.ErrTurn) Read may be called once more: nothing was made of the rows.
-func (m *Maker) readFlows(cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
+func (m *Releaser) readFlows(cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
 	f, err := readFlows(m.a, m.within(), cols, rows)
 	m.read = !errors.Is(err, flow.ErrTurn)
 	return f, err
 }
 
 // drawn chooses the caps and releases the flows at them: (2) and (3).
-func (m *Maker) drawn(f *Flows) (_ *Release, err error) {
-	chosen := make(measure.Chosen, len(m.choosers))
-	for i, c := range m.choosers { // (2)
+func (m *Releaser) drawn(f *Flows) (_ *Release, err error) {
+	chosen := make(price.Chosen, len(m.selectors))
+	for i, c := range m.selectors { // (2)
 		scores, err := f.scores(m, i)
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (m *Maker) drawn(f *Flows) (_ *Release, err error) {
 	return m.r, m.release(f.each(m.r, m.end))
 }
 
-// ReadFlows reads pairs once for many releases, each of a Maker of its own: for the accuracy bench, which draws hundreds of answers. What is computed of them is kept.
+// ReadFlows reads pairs once for many releases, each of a Releaser of its own: for the accuracy bench, which draws hundreds of answers. What is computed of them is kept.
 func ReadFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
 	f, err := readFlows(a, flow.Within{}, cols, rows)
 	if err == nil {
@@ -72,7 +72,7 @@ func ReadFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) 
 }
 
 // Draw is Read of rows that ReadFlows has read: the same choices, flows and noise.
-func (m *Maker) Draw(f *Flows) (*Release, error) {
+func (m *Releaser) Draw(f *Flows) (*Release, error) {
 	if m.read || m.old != nil || m.a != f.a || f.kept == nil {
 		return nil, errShape
 	}
@@ -97,13 +97,13 @@ type keptFlow struct {
 	limit int64
 }
 
-// Until is the statement's time: where it ends, so does what is computed of its rows.
-func (m *Maker) Until(ctx context.Context) { m.end = ctx.Err }
+// UseContext is the statement's time: where it ends, so does what is computed of its rows.
+func (m *Releaser) UseContext(ctx context.Context) { m.end = ctx.Err }
 
-// HoldIn is the statement's share of the memory that all pairs of units take; without one there is no limit. The caller ends it.
-func (m *Maker) HoldIn(s *flow.Share) { m.memory = s }
+// UseMemory is the statement's share of the memory that all pairs of units take; without one there is no limit. The caller ends it.
+func (m *Releaser) UseMemory(s *flow.Share) { m.memory = s }
 
-func (m *Maker) within() flow.Within { return flow.Within{Memory: m.memory, End: m.end} }
+func (m *Releaser) within() flow.Within { return flow.Within{Memory: m.memory, End: m.end} }
 
 // groupFlows are those of one group.
 type groupFlows struct {
@@ -266,8 +266,8 @@ func openPair(cols []sqlgen.Column, row []secret.Value, keys []sqltype.Value, un
 }
 
 // scores are those of a choice's caps.
-func (f *Flows) scores(m *Maker, choice int) ([]int64, error) {
-	c, by := m.a.Choices[choice], m.choosers[choice]
+func (f *Flows) scores(m *Releaser, choice int) ([]int64, error) {
+	c, by := m.a.Choices[choice], m.selectors[choice]
 	key := keptScores{choice, by.Event().Edges, by.Most()}
 	if f.kept != nil && f.kept.scores[key] != nil {
 		return f.kept.scores[key], nil

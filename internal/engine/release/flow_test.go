@@ -73,9 +73,9 @@ func TestReadFlows(t *testing.T) {
 func TestFlowsEnd(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
 	a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{1, 2, 4, 8}}}
-	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Subdivision: 1, Bound: a.Choices[0]}}
 	one := dp.Scale{Num: 1, Den: 1}
-	p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
+	p := &price.Quote{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
 	for _, ended := range []bool{false, true} {
 		m, err := New(a, p, noise.NewSource(), 10)
@@ -83,7 +83,7 @@ func TestFlowsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		if m.Until(ctx); ended {
+		if m.UseContext(ctx); ended {
 			cancel()
 		}
 		rows := &pairRows{}
@@ -109,7 +109,7 @@ func TestFlowsEnd(t *testing.T) {
 	for range 5 * looks {
 		rows.rows = append(rows.rows, []sqltype.Value{int64(1), int64(2), int64(3)})
 	}
-	m.Until(ctx)
+	m.UseContext(ctx)
 	if _, err := m.Read(cols, rows); err == nil || rows.at > 4*looks {
 		t.Errorf("%v after %d rows", err, rows.at)
 	}
@@ -127,10 +127,10 @@ func TestDraw(t *testing.T) {
 	var last *Flows
 	for edge := uint64(1); edge < 1<<10; edge *= 2 {
 		a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{edge, 1 << 10}}}
-		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1 << 10, PerGroup: 1 << 10, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
-		p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
+		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1 << 10, PerGroup: 1 << 10, Factor: 1, Subdivision: 1, Bound: a.Choices[0]}}
+		p := &price.Quote{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
 		own := *a // a flow that is kept is of one analysis
-		made := func() *Maker {
+		made := func() *Releaser {
 			m, err := New(&own, p, noise.NewSource(), 10)
 			if err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise. Sides are in parts of a step (sensitivity.Measure.Fine), Base and Most in whole ones.
+// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise. Sides are in parts of a step (sensitivity.Measure.Subdivision), Base and Most in whole ones.
 type Lost struct {
 	Unit  uint64        `json:"unit"` // sensitivity.LostUnit
 	Sides [][2]*big.Int `json:"sides"`
@@ -34,7 +34,7 @@ func (l *Lost) valid() bool {
 }
 
 // LostBounds are the bounds at which sqlgen.Lost is printed; false: nothing is lost, or it was told when the release was made.
-func (m *Maker) LostBounds() (b sqlgen.LostBounds, ok bool) {
+func (m *Releaser) LostBounds() (b sqlgen.LostBounds, ok bool) {
 	if m.old != nil || m.r.Run == nil {
 		return b, false
 	}
@@ -52,7 +52,7 @@ func (m *Maker) LostBounds() (b sqlgen.LostBounds, ok bool) {
 //
 // Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, whose numbers one unit changes by at most Unit, or LostFar times that (sensitivity.Loses, sqlgen.Lost). (2) Each gets fresh noise of its event, which is for LostMoves
 // entries at once: one for each sign. (3) A row that does not fit, or a second one, is a failure that tells nothing.
-func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
+func (m *Releaser) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 	b, ok := m.LostBounds()
 	if !ok || m.r.Lost != nil {
 		return errShape

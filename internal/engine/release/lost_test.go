@@ -20,7 +20,7 @@ import (
 func lostColumns(a *sensitivity.Analysis) (out []sqlgen.Column) {
 	for i := range a.Measures {
 		for range a.Measures[i].LostSides() {
-			if a.Loses(i) {
+			if a.CanBeClipped(i) {
 				out = append(out, sqlgen.Column{Role: sqlgen.RoleLost, Index: len(out), Type: sqltype.Numeric}, sqlgen.Column{Role: sqlgen.RoleLost, Index: len(out) + 1, Type: sqltype.Numeric})
 			}
 		}
@@ -29,7 +29,7 @@ func lostColumns(a *sensitivity.Analysis) (out []sqlgen.Column) {
 }
 
 // makerOfLost has read its groups.
-func makerOfLost(t interface{ Fatal(...any) }, a *sensitivity.Analysis, p *measure.Plan, in []entry) *Maker {
+func makerOfLost(t interface{ Fatal(...any) }, a *sensitivity.Analysis, p *price.Quote, in []entry) *Releaser {
 	m, err := New(a, p, noise.NewSource(), 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestLostIsRead(t *testing.T) {
 		}
 		next := 0
 		for i, l := range m.r.Lost {
-			if (l != nil) != a.Loses(i) {
+			if (l != nil) != a.CanBeClipped(i) {
 				t.Fatalf("measure %d: %+v", i, l)
 			}
 			if l == nil {
@@ -98,7 +98,7 @@ func TestLostIsRead(t *testing.T) {
 		if err := m.ReadLost(cols, &table{rows: [][]sqltype.Value{row}}); err == nil { // noise serves once
 			t.Fatal("read twice")
 		}
-		if bare := m.r.Bare(); !reflect.DeepEqual(bare.Lost, m.r.Lost) {
+		if bare := m.r.WithoutGroups(); !reflect.DeepEqual(bare.Lost, m.r.Lost) {
 			t.Fatalf("%+v is kept", bare.Lost)
 		}
 	})

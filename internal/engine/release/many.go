@@ -40,8 +40,8 @@ func (r *Release) Len() int {
 	return len(r.Groups)
 }
 
-// Many says whether they are on disk.
-func (r *Release) Many() bool { return r != nil && r.many != nil }
+// IsOnDisk says whether they are on disk.
+func (r *Release) IsOnDisk() bool { return r != nil && r.many != nil }
 
 // Close gives the disk free.
 func (r *Release) Close() error {
@@ -52,9 +52,9 @@ func (r *Release) Close() error {
 }
 
 // SpoolTo lets a release of many groups go to disk: those over the limits. Measures that are read apart need all groups at once, and so does a top-up.
-func (m *Maker) SpoolTo(l spool.Limits) {
+func (m *Releaser) SpoolTo(l spool.Limits) {
 	for _, me := range m.a.Measures {
-		if me.Apart() {
+		if me.NeedsOwnScan() {
 			return
 		}
 	}

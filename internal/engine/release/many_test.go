@@ -141,7 +141,7 @@ func TestTooLargeForDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.SpoolTo(spool.Limits{Dir: t.TempDir(), Memory: 1 << 10, File: 1 << 12})
-	if r, err := m.Read(columns(1, 0, 1), &endless{n: 10_000, look: func() {}}); !errors.Is(err, spool.ErrLarge) || r != nil && r.Many() {
+	if r, err := m.Read(columns(1, 0, 1), &endless{n: 10_000, look: func() {}}); !errors.Is(err, spool.ErrLarge) || r != nil && r.IsOnDisk() {
 		t.Error(err)
 	}
 }

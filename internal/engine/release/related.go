@@ -16,20 +16,20 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// storedKin is what a stored release says for those that are computed from it: what it is of, and what noise each measure has.
-type storedKin struct {
+// storedReuse is what a stored release says for those that are computed from it: what it is of, and what noise each measure has.
+type storedReuse struct {
 	Shape *sensitivity.Shape `json:"shape"`
 	Run   ledger.Events      `json:"run"`
 	Lost  []ledger.Events    `json:"lost,omitempty"` // a measure: what told its lost mass, or none
-	// Beyond is measure.Lost's, of each of these.
+	// Beyond is price.Lost's, of each of these.
 	Beyond []float64 `json:"beyond,omitempty"`
 }
 
-func encodeKin(r *Release) (*storedKin, error) {
+func encodeReuse(r *Release) (*storedReuse, error) {
 	if r.Shape == nil {
 		return nil, nil
 	}
-	k := &storedKin{Shape: r.Shape}
+	k := &storedReuse{Shape: r.Shape}
 	for i := range r.Run.Measures {
 		ev, err := r.Run.Event(i)
 		if err != nil {
@@ -55,14 +55,14 @@ func DecodeRelated(text []byte) (*Release, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("release: stored form: %w", err)
 	}
-	if s.Version != storedVersion || s.Kin == nil || s.Kin.Shape == nil || s.Spooled > 0 {
+	if s.Version != storedVersion || s.Reuse == nil || s.Reuse.Shape == nil || s.Spooled > 0 {
 		return nil, nil
 	}
-	shape := s.Kin.Shape
-	if len(s.Kin.Run) != len(shape.Measures) || len(s.Events) < len(s.Chosen) {
+	shape := s.Reuse.Shape
+	if len(s.Reuse.Run) != len(shape.Measures) || len(s.Events) < len(s.Chosen) {
 		return nil, errShape
 	}
-	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: -1}
+	p := &price.Quote{Price: s.Price, Mechanism: price.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: -1}
 	for _, ev := range s.Events[:len(s.Chosen)] {
 		switch ev.(type) {
 		case dp.AboveThreshold, dp.Choice:
@@ -71,18 +71,18 @@ func DecodeRelated(text []byte) (*Release, error) {
 			return nil, errShape
 		}
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &measure.Run{Mechanism: p.Mechanism, Measures: s.Kin.Run}, Groups: make([]Group, len(s.Groups))}
-	if len(s.Lost) != len(s.Kin.Lost) || len(s.Kin.Beyond) != len(s.Kin.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
+	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &price.Run{Mechanism: p.Mechanism, Measures: s.Reuse.Run}, Groups: make([]Group, len(s.Groups))}
+	if len(s.Lost) != len(s.Reuse.Lost) || len(s.Reuse.Beyond) != len(s.Reuse.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
 		return nil, errShape
 	}
 	for i, l := range s.Lost {
-		events := s.Kin.Lost[i]
+		events := s.Reuse.Lost[i]
 		if (l == nil) != (len(events) == 0) || l != nil && (len(events) != 2 || !l.valid()) {
 			return nil, errShape
 		}
 		r.Lost, r.Run.Lost = append(r.Lost, l), append(r.Run.Lost, nil)
 		if l != nil {
-			r.Run.Lost[i] = &measure.Lost{Near: events[0], Far: events[1], Beyond: s.Kin.Beyond[i]}
+			r.Run.Lost[i] = &price.Lost{Near: events[0], Far: events[1], Beyond: s.Reuse.Beyond[i]}
 		}
 	}
 	var err error
@@ -115,7 +115,7 @@ func topsOf(s *stored, measures int) (out []Top, err error) {
 				return nil, errShape
 			}
 		}
-		out = append(out, Top{Plan: &measure.Plan{Price: t.Price, Mechanism: measure.Mechanism(t.Mechanism), Loss: t.Loss, UnitsFromSelection: -1,
+		out = append(out, Top{Plan: &price.Quote{Price: t.Price, Mechanism: price.Mechanism(t.Mechanism), Loss: t.Loss, UnitsFromSelection: -1,
 			Measures: t.Events}, Weights: t.Weights})
 	}
 	return out, nil
@@ -199,11 +199,11 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 			cells[to] = append(cells[to], i)
 		}
 	}
-	if !old.complete(tuples, c.Made) {
+	if !old.isComplete(tuples, c.Made) {
 		return nil, errNotComputed
 	}
 	for i, t := range tuples {
-		if !old.oneCellAUnit(cells[i]) || len(cells[i]) != 1 && a.Alone() { // (2), (4)
+		if !old.hasOneCellPerUnit(cells[i]) || len(cells[i]) != 1 && a.IsNonAdditive() { // (2), (4)
 			return nil, errNotComputed
 		}
 		n := Group{Keys: t, Values: make([]*big.Int, len(a.Measures)), Cells: max(1, len(cells[i]))}
@@ -237,8 +237,8 @@ func (r *Release) Variance(a *sensitivity.Analysis, i int) (float64, error) {
 
 // part is the release's noise, for some of its measures.
 func (old *Release) part(a *sensitivity.Analysis, m *sensitivity.Made) *Release {
-	was := old.Spent()
-	out := &Release{Plan: &measure.Plan{Price: was.Price, Mechanism: was.Mechanism, Loss: was.Loss, UnitsFromSelection: -1}, Run: &measure.Run{Mechanism: old.Run.Mechanism}, Of: old}
+	was := old.LastQuote()
+	out := &Release{Plan: &price.Quote{Price: was.Price, Mechanism: was.Mechanism, Loss: was.Loss, UnitsFromSelection: -1}, Run: &price.Run{Mechanism: old.Run.Mechanism}, Of: old}
 	for _, i := range m.Measures {
 		out.Run.Measures = append(out.Run.Measures, old.Run.Measures[i])
 		if len(old.Lost) > 0 {
@@ -269,8 +269,8 @@ func (c *Computation) values(g *Group) []*big.Int {
 	return out
 }
 
-// complete: all groups that rows here may be in there were released (1). Source by source: values that are known here, as keys or from conditions, are among them; of keys of which none is known every row has one of them, by the keys' form or the policy's word.
-func (old *Release) complete(tuples [][]sqltype.Value, m *sensitivity.Made) bool {
+// isComplete: all groups that rows here may be in there were released (1). Source by source: values that are known here, as keys or from conditions, are among them; of keys of which none is known every row has one of them, by the keys' form or the policy's word.
+func (old *Release) isComplete(tuples [][]sqltype.Value, m *sensitivity.Made) bool {
 	for _, s := range old.Shape.Sources {
 		var known []int
 		for _, k := range s.Keys {
@@ -278,15 +278,15 @@ func (old *Release) complete(tuples [][]sqltype.Value, m *sensitivity.Made) bool
 				known = append(known, k)
 			}
 		}
-		if len(known) < len(s.Keys) && !s.Complete || !old.has(tuples, m, known) {
+		if len(known) < len(s.Keys) && !s.Complete || !old.hasValues(tuples, m, known) {
 			return false
 		}
 	}
 	return true
 }
 
-// has: the released groups have all values of some keys that rows here may have.
-func (old *Release) has(tuples [][]sqltype.Value, m *sensitivity.Made, keys []int) bool {
+// hasValues: the released groups have all values of some keys that rows here may have.
+func (old *Release) hasValues(tuples [][]sqltype.Value, m *sensitivity.Made, keys []int) bool {
 	if len(keys) == 0 {
 		return true
 	}
@@ -316,8 +316,8 @@ func (old *Release) has(tuples [][]sqltype.Value, m *sensitivity.Made, keys []in
 	return !slices.ContainsFunc(tuples, func(t []sqltype.Value) bool { return !all(t, 0) })
 }
 
-// oneCellAUnit: no unit has rows in two of these groups.
-func (old *Release) oneCellAUnit(cells []int) bool {
+// hasOneCellPerUnit: no unit has rows in two of these groups.
+func (old *Release) hasOneCellPerUnit(cells []int) bool {
 	for i := 1; i < len(cells) && !old.Shape.Single; i++ {
 		for k, key := range old.Shape.Keys {
 			was, is := old.Groups[cells[0]].Keys[k], old.Groups[cells[i]].Keys[k]

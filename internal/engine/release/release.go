@@ -26,9 +26,9 @@ import (
 // Release is what was released of one statement: per group its keys and one noisy integer a measure, unclamped. Groups are in
 // the order of their domains, or sorted by key where they were selected, never in the order of a scan.
 type Release struct {
-	Plan   *measure.Plan      // as it was charged
-	Chosen measure.Chosen     // bounds that were chosen on the data
-	Run    *measure.Run       // what noise the groups have
+	Plan   *price.Quote       // as it was charged
+	Chosen price.Chosen       // bounds that were chosen on the data
+	Run    *price.Run         // what noise the groups have
 	Tops   []Top              // what was measured again later, in order
 	Lost   []*Lost            // a measure: what its bounds took away; nil: nothing
 	Groups []Group            // where memory holds them: Each gives them wherever they are
@@ -41,27 +41,27 @@ type Release struct {
 	cells int  // MostCells of the groups that it had
 }
 
-// Bare is what there is to know of a release beside its groups.
-func (r *Release) Bare() *Release {
+// WithoutGroups is what there is to know of a release beside its groups.
+func (r *Release) WithoutGroups() *Release {
 	return &Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops, Lost: r.Lost, cells: r.MostCells()}
 }
 
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
 type Top struct {
-	Plan    *measure.Plan
+	Plan    *price.Quote
 	Weights [][2]int64 // a measure: of what it was, of the fresh one; one of them may be 0
 }
 
-// Spent is the plan of the last charge.
-func (r *Release) Spent() *measure.Plan {
+// LastQuote is the plan of the last charge.
+func (r *Release) LastQuote() *price.Quote {
 	if n := len(r.Tops); n > 0 {
 		return r.Tops[n-1].Plan
 	}
 	return r.Plan
 }
 
-// Before is the plan that was charged before Spent, which is a top-up of that; nil: there was none.
-func (r *Release) Before() *measure.Plan {
+// EarlierQuote is the plan that was charged before LastQuote, which is a top-up of that; nil: there was none.
+func (r *Release) EarlierQuote() *price.Quote {
 	switch n := len(r.Tops); n {
 	case 0:
 		return nil
@@ -84,22 +84,22 @@ type Group struct {
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
 var ErrLarge = errors.New("release: too many groups")
 
-// Maker is a release before the data was asked: mechanisms with their noise drawn, as far as it is known how much it takes.
-type Maker struct {
+// Releaser is a release before the data was asked: mechanisms with their noise drawn, as far as it is known how much it takes.
+type Releaser struct {
 	a     *sensitivity.Analysis
 	r     *Release
 	mechs []*noise.Mechanism
-	apart []*noise.Mechanism // of measures that are read apart
-	picks []*noise.Picker    // of measures that are picks
-	sel   *noise.Selector    // nil where groups are public
+	apart []*noise.Mechanism      // of measures that are read apart
+	picks []*noise.PermuteAndFlip // of measures that are picks
+	sel   *noise.Selector         // nil where groups are public
 	most  int
 	read  bool
 
-	src        *noise.Source      // where bounds are chosen, mechanisms are made afterwards
-	thresholds []*noise.Threshold // one a choice
-	choosers   []*noise.Chooser   // the same of flows
-	smoother   *noise.Smoother    // of the scale of joined rows; nil: there is none, or it is known
-	old        *Release           // what is topped up; nil: nothing is
+	src        *noise.Source          // where bounds are chosen, mechanisms are made afterwards
+	thresholds []*noise.Threshold     // one a choice
+	selectors  []*noise.BoundSelector // the same of flows
+	smoother   *noise.Smoother        // of the scale of joined rows; nil: there is none, or it is known
+	old        *Release               // what is topped up; nil: nothing is
 	spool      *spool.Limits
 	end        func() error // whether the statement's time has ended, and how
 	memory     *flow.Share  // of rows of two units
@@ -111,8 +111,8 @@ const maxAhead = 1 << 17
 // New makes the mechanisms and draws their noise: for public groups all of it, up to maxAhead numbers a measure; where groups are
 // selected, whose number is not known, a first batch. Where bounds are chosen only the choices' noise can be drawn before the data is asked;
 // the scales of the others are not known yet. The release will have most groups at most.
-func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) (*Maker, error) {
-	m := &Maker{a: a, r: &Release{Plan: p}, most: most, src: src, end: context.Background().Err}
+func New(a *sensitivity.Analysis, p *price.Quote, src *noise.Source, most int) (*Releaser, error) {
+	m := &Releaser{a: a, r: &Release{Plan: p}, most: most, src: src, end: context.Background().Err}
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
@@ -131,11 +131,11 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 			}
 			m.thresholds = append(m.thresholds, c)
 		case dp.Choice:
-			c, err := src.Chooser(ev, a.Choices[i].Edges[:ev.Edges])
+			c, err := src.BoundSelector(ev, a.Choices[i].Edges[:ev.Edges])
 			if err != nil {
 				return nil, err
 			}
-			m.choosers = append(m.choosers, c)
+			m.selectors = append(m.selectors, c)
 		default:
 			return nil, errShape
 		}
@@ -150,11 +150,11 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	return m, m.mechanisms()
 }
 
-// Blank is a release of a plan without its numbers, each bound the least one: for what would be computed from it. Of groups that are chosen it has none.
-func Blank(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
+// NewPlaceholder is a release of a plan without its numbers, each bound the least one: for what would be computed from it. Of groups that are chosen it has none.
+func NewPlaceholder(a *sensitivity.Analysis, p *price.Quote) (*Release, error) {
 	r := &Release{Plan: p, Run: p.Run()}
 	if len(a.Choices) > 0 {
-		r.Chosen = make(measure.Chosen, len(a.Choices))
+		r.Chosen = make(price.Chosen, len(a.Choices))
 		var err error
 		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
 			return nil, err
@@ -174,10 +174,10 @@ func Blank(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
 }
 
 // mechanisms makes those of the plan that is run.
-func (m *Maker) mechanisms() error {
+func (m *Releaser) mechanisms() error {
 	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))
 	m.apart = make([]*noise.Mechanism, len(m.r.Run.Measures))
-	m.picks = make([]*noise.Picker, len(m.r.Run.Measures))
+	m.picks = make([]*noise.PermuteAndFlip, len(m.r.Run.Measures))
 	for i, ev := range m.r.Run.Measures {
 		if ev == nil {
 			continue
@@ -188,7 +188,7 @@ func (m *Maker) mechanisms() error {
 			if !ok {
 				return errShape
 			}
-			if m.picks[i], err = m.src.Picker(picks, len(p.Values)); err != nil {
+			if m.picks[i], err = m.src.PermuteAndFlip(picks, len(p.Values)); err != nil {
 				return err
 			}
 			continue
@@ -201,7 +201,7 @@ func (m *Maker) mechanisms() error {
 				return err
 			}
 		}
-		if m.a.Measures[i].Apart() {
+		if m.a.Measures[i].NeedsOwnScan() {
 			m.apart[i], m.mechs[i] = m.mechs[i], nil
 		}
 	}
@@ -224,7 +224,7 @@ func (m *Maker) mechanisms() error {
 // and get fresh noise on the others. (3) Noise is drawn anew for every entry; nothing of the row but totals and keys of kept
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
-func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+func (m *Releaser) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	if m.read || m.old == nil && (m.a.Limit.Norm > 0 || m.smoother != nil) && m.r.Chosen == nil { // Bounds or Scale comes first
 		return nil, errShape
 	}
@@ -236,14 +236,14 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 		return m.flows(cols, rows)
 	case len(m.thresholds) > 0 && m.a.Limit.Norm == 0:
 		return m.choose(cols, rows)
-	case m.smoother != nil && m.beyond():
+	case m.smoother != nil && m.isAtLastEdge():
 		return m.r, m.release(func(func(opened) error) error { return nil })
 	}
 	return m.r, m.release(m.plain(cols, rows))
 }
 
 // plain reads rows of totals.
-func (m *Maker) plain(cols []sqlgen.Column, rows secret.Rows) func(func(opened) error) error {
+func (m *Releaser) plain(cols []sqlgen.Column, rows secret.Rows) func(func(opened) error) error {
 	return func(use func(opened) error) error {
 		for rows.Next() {
 			row, err := open(m.a, cols, rows.Row())
@@ -259,7 +259,7 @@ func (m *Maker) plain(cols []sqlgen.Column, rows secret.Rows) func(func(opened) 
 }
 
 // release reads groups' totals one by one and releases them.
-func (m *Maker) release(each func(func(opened) error) error) error {
+func (m *Releaser) release(each func(func(opened) error) error) error {
 	switch {
 	case m.sel == nil && m.spool != nil && m.a.Groups.Count > uint64(m.spool.Items):
 		return m.r.publicMany(m.a, each, m.mechs, *m.spool)
@@ -358,8 +358,8 @@ func (r *Release) keep(row opened, mechs []*noise.Mechanism, sel *noise.Selector
 // inSteps brings values in parts of steps to steps, rounded as nearest does: post-processing.
 func inSteps(a *sensitivity.Analysis, values []*big.Int) []*big.Int {
 	for i, m := range a.Measures {
-		if m.Fine > 1 {
-			values[i] = nearest(values[i], new(big.Int).SetUint64(m.Fine))
+		if m.Subdivision > 1 {
+			values[i] = nearest(values[i], new(big.Int).SetUint64(m.Subdivision))
 		}
 	}
 	return values

@@ -69,8 +69,8 @@ func columns(keys int, measures ...int) []sqlgen.Column {
 	return out
 }
 
-func unknownPlan() *measure.Plan {
-	return &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, Measures: []dp.Event{nil, gaussian}, Selections: []dp.Selection{selection}, UnitsFromSelection: 0,
+func unknownPlan() *price.Quote {
+	return &price.Quote{Price: 0.5, Mechanism: price.Gaussian, Measures: []dp.Event{nil, gaussian}, Selections: []dp.Selection{selection}, UnitsFromSelection: 0,
 		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}}
 }
 
@@ -109,7 +109,7 @@ func TestStoredForm(t *testing.T) {
 		a := unknown(rapid.SliceOfN(rapid.SampledFrom(keyTypes), 1, 4).Draw(t, "types")...)
 		r := &Release{Plan: unknownPlan()}
 		if a.Groups.Public = rapid.Bool().Draw(t, "public"); a.Groups.Public {
-			r.Plan = &measure.Plan{Price: 1, Mechanism: measure.Laplace, Measures: []dp.Event{laplace, laplace}, UnitsFromSelection: -1, Loss: dp.Loss{Pure: 1}}
+			r.Plan = &price.Quote{Price: 1, Mechanism: price.Laplace, Measures: []dp.Event{laplace, laplace}, UnitsFromSelection: -1, Loss: dp.Loss{Pure: 1}}
 		}
 		for range rapid.IntRange(0, 5).Draw(t, "groups") {
 			g := Group{Values: []*big.Int{big.NewInt(rapid.Int64().Draw(t, "v")), new(big.Int).Lsh(big.NewInt(rapid.Int64().Draw(t, "w")), 40)}}
@@ -262,7 +262,7 @@ func TestPublicGroups(t *testing.T) {
 	}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 1}}
 	tiny := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 100}} // e^-100: no noise
-	p := &measure.Plan{Measures: []dp.Event{tiny}, UnitsFromSelection: -1}
+	p := &price.Quote{Measures: []dp.Event{tiny}, UnitsFromSelection: -1}
 	rows := &table{rows: [][]sqltype.Value{
 		{"b", decimal.RequireFromString("1.5"), math.Copysign(0, -1), int64(11)},
 		{"a", decimal.New(1, 2), 1.5, int64(22)},
@@ -322,7 +322,7 @@ func TestMakeRefuses(t *testing.T) {
 	}
 }
 
-func make1(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+func make1(a *sensitivity.Analysis, p *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
 	m, err := New(a, p, src, 1_000_000)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func make1(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows 
 }
 
 // read is make1, the groups by way of the disk or not; either way they are held at the end.
-func read(many bool, a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+func read(many bool, a *sensitivity.Analysis, p *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
 	if !many {
 		return make1(a, p, cols, rows, src)
 	}
@@ -349,7 +349,7 @@ func read(many bool, a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Col
 	if err != nil {
 		return nil, err
 	}
-	if !r.Many() || len(r.Groups) > 0 {
+	if !r.IsOnDisk() || len(r.Groups) > 0 {
 		return nil, errors.New("no group went to disk")
 	}
 	err = r.Each(func(g *Group) error {
@@ -368,7 +368,7 @@ func TestOneRowATuple(t *testing.T) {
 	a.Groups = sensitivity.Groups{Public: true, Count: 1, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}}}}}
 	a.Limit.PerUnit = 1
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 1}}
-	p := &measure.Plan{Measures: []dp.Event{dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}}}, UnitsFromSelection: -1}
+	p := &price.Quote{Measures: []dp.Event{dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}}}, UnitsFromSelection: -1}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey}, {Role: sqlgen.RoleMeasure}}
 	row := []sqltype.Value{"a", int64(1)}
 	for _, many := range []bool{false, true} {

@@ -7,7 +7,7 @@ import (
 )
 
 // smooth draws the noise of a scale of joined rows.
-func (m *Maker) smooth() (err error) {
+func (m *Releaser) smooth() (err error) {
 	if m.a.Joined == nil || !m.a.Groups.Public {
 		return errShape
 	}
@@ -21,7 +21,7 @@ func (m *Maker) smooth() (err error) {
 // least the rows that one unit changes there (sensitivity.joinedBody, elastic.Smooth), and its place on the grid moves by at most Moves with one unit. Nothing but that place, raised and with noise, leaves (noise.Smoother.Raise). (2) The edge is at least S wherever the released place is at least that of S, or it is the last one
 // (elastic.Grid.Edge). (3) At another edge than the last, one unit changes the vector of a measure's totals by at most Factor S <= Factor edge, in L1 norm and so in L2 norm (sensitivity.boundRow): what the clipped noise is for. (4) At the last edge S may be larger: there the totals are not read, each is 0 (beyond), which no unit changes. So
 // Raise's proof has its condition at every edge. (5) A row that does not fit is a failure that tells nothing.
-func (m *Maker) Scale(cols []sqlgen.Column, rows secret.Rows) error {
+func (m *Releaser) Scale(cols []sqlgen.Column, rows secret.Rows) error {
 	if m.smoother == nil || m.r.Chosen != nil {
 		return errShape
 	}
@@ -42,7 +42,7 @@ func (m *Maker) Scale(cols []sqlgen.Column, rows secret.Rows) error {
 	if err != nil {
 		return err
 	}
-	chosen := measure.Chosen{grid.Edge(place)}
+	chosen := price.Chosen{grid.Edge(place)}
 	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (m *Maker) Scale(cols []sqlgen.Column, rows secret.Rows) error {
 	return m.mechanisms()
 }
 
-// beyond: the scale that was released is the last edge, which bounds nothing.
-func (m *Maker) beyond() bool {
+// isAtLastEdge: the scale that was released is the last edge, which bounds nothing.
+func (m *Releaser) isAtLastEdge() bool {
 	return uint64(m.r.Chosen[0])+1 >= m.r.Plan.Scale.Edges
 }
 

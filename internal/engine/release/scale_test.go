@@ -20,17 +20,17 @@ import (
 // joinedAnalysis counts the rows of a table joined with itself, of which a unit has 4, and sums values up to 14 of them, in the groups a and b.
 func joinedAnalysis(t testing.TB) *sensitivity.Analysis {
 	t.Helper()
-	left, right := &elastic.Table{Name: "a", Rows: 4}, &elastic.Table{Name: "b", Rows: 4}
-	f, err := elastic.Rows(&elastic.Node{Left: &elastic.Node{Table: left}, Right: &elastic.Node{Table: right}, On: []elastic.Pair{{Left: elastic.Column{Table: left, Name: "x"}, Right: elastic.Column{Table: right, Name: "x"}}}})
+	left, right := &elastic.Side{Name: "a", Rows: 4}, &elastic.Side{Name: "b", Rows: 4}
+	f, err := elastic.Rows(&elastic.Node{Left: &elastic.Node{Side: left}, Right: &elastic.Node{Side: right}, On: []elastic.Pair{{Left: elastic.Column{Side: left, Name: "x"}, Right: elastic.Column{Side: right, Name: "x"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &sensitivity.Choice{By: sensitivity.BySmooth, Measure: -1, Edges: sensitivity.ScaleLadder()}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Unit: "t.u", People: -1, Joined: &sensitivity.Joined{Formula: f, Frequencies: make([]sensitivity.Frequent, 2)}, Choices: []*sensitivity.Choice{c},
+	c := &sensitivity.Choice{By: sensitivity.BySmooth, Measure: -1, Edges: sensitivity.CandidateScales()}
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Unit: "t.u", People: -1, Joined: &sensitivity.Joined{Formula: f, Frequencies: make([]sensitivity.KeyFrequency, 2)}, Choices: []*sensitivity.Choice{c},
 		Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, Limit: sensitivity.GroupLimit{PerUnit: 1},
 		Groups: sensitivity.Groups{Public: true, Count: 2, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}}}}}}
 	for _, factor := range []uint64{1, 14} {
-		m := sensitivity.Measure{Kind: sensitivity.CountRows, Bound: c, Factor: factor, Fine: 1, Single: true, Joined: true}
+		m := sensitivity.Measure{Kind: sensitivity.CountRows, Bound: c, Factor: factor, Subdivision: 1, Single: true, Joined: true}
 		m.PerGroup = m.Clip(c.Edges[len(c.Edges)-1])
 		a.Measures = append(a.Measures, m)
 	}
@@ -41,13 +41,13 @@ func joinedAnalysis(t testing.TB) *sensitivity.Analysis {
 	return a
 }
 
-func joinedPlan(t testing.TB, a *sensitivity.Analysis, epsilon float64) *measure.Plan {
+func joinedPlan(t testing.TB, a *sensitivity.Analysis, epsilon float64) *price.Quote {
 	t.Helper()
 	f, err := budget.NewFilter(budget.Params{Epsilon: 2000, Delta: 1e-4, QueryEpsilon: 1, Accountant: budget.AccountantPure})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := measure.New(a, measure.Ask{Filter: f, Epsilon: epsilon, QueryDelta: 1e-6, Mechanism: measure.Auto, Population: 1000})
+	p, err := price.New(a, price.Request{Filter: f, Epsilon: epsilon, QueryDelta: 1e-6, Mechanism: price.Auto, Population: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func joinedPlan(t testing.TB, a *sensitivity.Analysis, epsilon float64) *measure
 var frequencyColumns = []sqlgen.Column{{Role: sqlgen.RoleFrequency, Index: 0, Type: sqltype.Int8}, {Role: sqlgen.RoleFrequency, Index: 1, Type: sqltype.Int8}}
 
 // edgeOf runs the release of a scale once.
-func edgeOf(t testing.TB, a *sensitivity.Analysis, p *measure.Plan, values [2]uint64) int {
+func edgeOf(t testing.TB, a *sensitivity.Analysis, p *price.Quote, values [2]uint64) int {
 	t.Helper()
 	m, err := New(a, p, noise.NewSource(), 10)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestScaleBeyond(t *testing.T) {
 			t.Fatal(err)
 		}
 		far := r.Groups[0].Values[0].BitLen() > 55
-		if m.beyond() != c.beyond || far == c.beyond {
+		if m.isAtLastEdge() != c.beyond || far == c.beyond {
 			t.Errorf("at frequency %d: edge %d, value %s", c.often, r.Chosen[0], r.Groups[0].Values[0])
 		}
 		text, err := Encode(a, r)
@@ -193,7 +193,7 @@ func TestScaleEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	m.Until(ctx)
+	m.UseContext(ctx)
 	if err := m.Scale(frequencyColumns, &table{rows: [][]sqltype.Value{{int64(5), int64(6)}}}); !errors.Is(err, context.Canceled) || m.r.Chosen != nil {
 		t.Errorf("a scale was released: %v, %v", m.r.Chosen, err)
 	}
@@ -217,7 +217,7 @@ func TestScaleOfSeveral(t *testing.T) {
 	scale := p.Scale.Event
 	found := map[string]bool{}
 	for at := 0; at < int(p.Scale.Edges); at += 37 {
-		run, err := p.Resolve(a, measure.Chosen{at})
+		run, err := p.Resolve(a, price.Chosen{at})
 		if err != nil {
 			t.Fatal(err)
 		}

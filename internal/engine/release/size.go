@@ -25,8 +25,8 @@ const (
 // PublicBytes bounds what is stored of a release of public groups, in bytes: in the ledger; or, of more groups than memory holds, or more bytes than a ledger stores in one piece, in its spool and in what is sorted on
 // the way there (spooled). It follows from the analysis alone, so that too large a release is refused before it is charged.
 func PublicBytes(a *sensitivity.Analysis, held uint64) (bytes uint64, spooled bool) {
-	if a.Groups.Count <= held || a.Apart() {
-		if bytes = publicBytes(a, false); bytes <= ledger.MaxRelease || a.Apart() {
+	if a.Groups.Count <= held || a.NeedsOwnScan() {
+		if bytes = publicBytes(a, false); bytes <= ledger.MaxRelease || a.NeedsOwnScan() {
 			return bytes, false
 		}
 	}
@@ -36,7 +36,7 @@ func PublicBytes(a *sensitivity.Analysis, held uint64) (bytes uint64, spooled bo
 func publicBytes(a *sensitivity.Analysis, spooled bool) uint64 {
 	bytes := headBytes + partBytes*uint64(len(a.Measures)+len(a.Choices)+len(a.Keys))
 	group := uint64(len(`{"k":[],"v":[]},`))
-	if a.Trees() {
+	if a.HasTrees() {
 		group += uint64(len(`"t":[],"p":[],`) + len("null,null,")*len(a.Measures))
 	}
 	for _, m := range a.Measures {

@@ -26,7 +26,7 @@ type stored struct {
 	Tops      []storedTop   `json:"tops,omitempty"`
 	Lost      []*Lost       `json:"lost,omitempty"` // a measure
 	Groups    []storedGroup `json:"groups"`
-	Kin       *storedKin    `json:"kin,omitempty"`
+	Reuse     *storedReuse  `json:"kin,omitempty"`
 	Data      string        `json:"data,omitempty"`
 	Spooled   int           `json:"spooled,omitempty"` // so many groups lie in the spool, in place of Groups
 }
@@ -71,7 +71,7 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 		s.Groups[i] = sg
 	}
 	var err error
-	if s.Kin, err = encodeKin(r); err != nil {
+	if s.Reuse, err = encodeReuse(r); err != nil {
 		return nil, err
 	}
 	return json.Marshal(s)
@@ -109,7 +109,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if s.Version != storedVersion {
 		return nil, fmt.Errorf("release: stored form %d is not known", s.Version)
 	}
-	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
+	p := &price.Quote{Price: s.Price, Mechanism: price.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
 		Measures: make([]dp.Event, len(a.Measures))}
 	rest := s.Events
 	if len(rest) < len(a.Choices) {
@@ -131,7 +131,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		}
 		p.Measures[i], rest = rest[0], rest[1:]
 	}
-	p.Lost = make([]*measure.Lost, len(a.Measures))
+	p.Lost = make([]*price.Lost, len(a.Measures))
 	if len(s.Lost) != 0 && len(s.Lost) != len(a.Measures) {
 		return nil, errShape
 	}
@@ -142,7 +142,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		if len(rest) < 2 || !l.fits(&a.Measures[i]) {
 			return nil, errShape
 		}
-		p.Lost[i], rest = &measure.Lost{Near: rest[0], Far: rest[1]}, rest[2:]
+		p.Lost[i], rest = &price.Lost{Near: rest[0], Far: rest[1]}, rest[2:]
 	}
 	if len(rest) == 1 {
 		switch sel := rest[0].(type) {
@@ -158,7 +158,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if len(rest) != 0 || (len(p.Selections) == 0) != a.Groups.Public {
 		return nil, errShape
 	}
-	if a.Smoothed() {
+	if a.IsSmoothed() {
 		ev, ok := s.Events[0].(dp.SmoothScale)
 		if !ok {
 			return nil, errShape
@@ -172,8 +172,8 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		return nil, err
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Lost: s.Lost, Groups: make([]Group, len(s.Groups)), Data: s.Data, count: s.Spooled}
-	if s.Kin != nil {
-		r.Shape = s.Kin.Shape
+	if s.Reuse != nil {
+		r.Shape = s.Reuse.Shape
 	}
 	if r.Tops, err = topsOf(&s, len(a.Measures)); err != nil {
 		return nil, err

@@ -15,18 +15,18 @@ import (
 )
 
 // With is the release with one measuring more, whose numbers are not there yet: the groups are what they were. nil: no value would become more exact.
-func (r *Release) With(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
+func (r *Release) With(a *sensitivity.Analysis, p *price.Quote) (*Release, error) {
 	top, gain := Top{Plan: p}, false
 	for i := range p.Measures {
 		before, err := r.variance(a, i)
 		if err != nil {
 			return nil, err
 		}
-		fresh, err := p.Run().VarianceInSteps(i, a.Measures[i].Fine)
+		fresh, err := p.Run().VarianceInSteps(i, a.Measures[i].Subdivision)
 		if err != nil {
 			return nil, err
 		}
-		was, now, err := measure.MeanWeights(before, fresh)
+		was, now, err := price.MeanWeights(before, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -43,13 +43,13 @@ func (r *Release) With(a *sensitivity.Analysis, p *measure.Plan) (*Release, erro
 
 // NewTopUp makes the mechanisms of a plan that tops up a release, which stays as it is. All their noise is drawn now, as far as it is
 // held ahead: the groups are known. nil: no value would become more exact.
-func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise.Source) (*Maker, error) {
+func NewTopUp(a *sensitivity.Analysis, p *price.Quote, old *Release, src *noise.Source) (*Releaser, error) {
 	r, err := old.With(a, p)
 	if r == nil {
 		return nil, err
 	}
 	r.Groups = nil
-	m := &Maker{a: a, r: r, old: old, src: src, end: context.Background().Err, apart: make([]*noise.Mechanism, len(p.Measures)), picks: make([]*noise.Picker, len(p.Measures))}
+	m := &Releaser{a: a, r: r, old: old, src: src, end: context.Background().Err, apart: make([]*noise.Mechanism, len(p.Measures)), picks: make([]*noise.PermuteAndFlip, len(p.Measures))}
 	for i, ev := range p.Measures {
 		mech, err := src.Mechanism(ev)
 		if err != nil {
@@ -58,7 +58,7 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 		if err := mech.Ahead(min(len(old.Groups), maxAhead)); err != nil {
 			return nil, err
 		}
-		if a.Measures[i].Apart() {
+		if a.Measures[i].NeedsOwnScan() {
 			m.apart[i], mech = mech, nil
 		}
 		m.mechs = append(m.mechs, mech)
@@ -68,7 +68,7 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 
 // variance is that of measure i's value, in squared steps.
 func (r *Release) variance(a *sensitivity.Analysis, i int) (float64, error) {
-	fine := a.Measures[i].Fine
+	fine := a.Measures[i].Subdivision
 	v, err := r.Run.VarianceInSteps(i, fine)
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (r *Release) variance(a *sensitivity.Analysis, i int) (float64, error) {
 			return 0, err
 		}
 		was, now, round := t.Share(i)
-		v = was*was*v + now*now*fresh + 2*round*measure.MeanRounding
+		v = was*was*v + now*now*fresh + 2*round*price.MeanRounding
 	}
 	return v, nil
 }
@@ -119,7 +119,7 @@ func (t Top) Share(i int) (was, now, round float64) {
 // released already; a group without rows now counts as 0 and gets its noise like the others, rows of other groups are dropped.
 // (2) The totals have the sensitivity of the old events, whose bounds these are (Read, choose). (3) The mean is of released values, with weights from scales:
 // post-processing.
-func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+func (m *Releaser) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	each := m.plain(cols, rows)
 	if m.a.Pairs != nil {
 		f, err := m.readFlows(cols, rows)

@@ -24,7 +24,7 @@ var loud = dp.Scale{Num: 1000, Den: 1}
 func silentTopUp(a *sensitivity.Analysis, old *Release, cols []sqlgen.Column, rows *table, src *noise.Source) (*Release, error) {
 	run := *old.Run
 	run.Measures = make([]dp.Event, len(a.Measures))
-	top := &measure.Plan{Price: 1, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
+	top := &price.Quote{Price: 1, Mechanism: price.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
 	for i := range a.Measures {
 		run.Measures[i] = dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: loud}
 		top.Measures[i] = dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: silent}
@@ -61,7 +61,7 @@ func TestTopUpIsClipped(t *testing.T) {
 			a.Limit.PerUnit = 1
 		}
 		p := chosenPlan(a, 1)
-		old := &Release{Plan: p, Chosen: make(measure.Chosen, len(a.Choices))}
+		old := &Release{Plan: p, Chosen: make(price.Chosen, len(a.Choices))}
 		edges := make([]int64, len(a.Choices))
 		for i, c := range a.Choices {
 			old.Chosen[i] = rapid.IntRange(0, len(c.Edges)-1).Draw(t, "edge")
@@ -112,12 +112,12 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 	for i, c := range a.Choices {
 		c.Measure = i
 	}
-	p := &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, UnitsFromSelection: -1, Loss: dp.Loss{Renyi: 0.25}}
+	p := &price.Quote{Price: 0.5, Mechanism: price.Gaussian, UnitsFromSelection: -1, Loss: dp.Loss{Renyi: 0.25}}
 	for _, c := range a.Choices {
 		p.Choices = append(p.Choices, dp.AboveThreshold{Edges: uint64(len(c.Edges)), Threshold: 1, Scale: silent})
 		p.Measures = append(p.Measures, dp.Clipped{Noise: dp.GaussianNormNoise, Least: 1, Groups: []uint64{1}, Ratio: silent})
 	}
-	old := &Release{Plan: p, Chosen: measure.Chosen{2, 1}}
+	old := &Release{Plan: p, Chosen: price.Chosen{2, 1}}
 	var err error
 	if old.Run, err = p.Resolve(a, old.Chosen); err != nil {
 		t.Fatal(err)
@@ -152,11 +152,11 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 func TestNoGainNoTopUp(t *testing.T) {
 	a := chosenAnalysis(true, false)
 	p := chosenPlan(a, 1)
-	run, err := p.Resolve(a, measure.Chosen{1, 1})
+	run, err := p.Resolve(a, price.Chosen{1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := NewTopUp(a, &measure.Plan{Measures: run.Measures, UnitsFromSelection: -1}, &Release{Plan: p, Chosen: measure.Chosen{1, 1}, Run: run}, noise.NewSource())
+	m, err := NewTopUp(a, &price.Quote{Measures: run.Measures, UnitsFromSelection: -1}, &Release{Plan: p, Chosen: price.Chosen{1, 1}, Run: run}, noise.NewSource())
 	if m != nil || err != nil {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -167,13 +167,13 @@ func TestNoiseOfTopUps(t *testing.T) {
 	at := func(scale uint64) dp.Event {
 		return dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
 	}
-	r := &Release{Run: &measure.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Scale: dp.Scale{Num: 9, Den: 1}}}}
+	r := &Release{Run: &price.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Scale: dp.Scale{Num: 9, Den: 1}}}}
 	for i, step := range []struct {
 		weights [2]int64
 		of      int
 		first   dp.Event
 	}{{[2]int64{1, 0}, 1, *r.Run.Selection}, {[2]int64{1, 1}, 2, *r.Run.Selection}, {[2]int64{1, 0}, 2, *r.Run.Selection}, {[2]int64{0, 1}, 1, at(3)}, {[2]int64{2, 1}, 2, at(3)}} {
-		r.Tops = append(r.Tops, Top{Plan: &measure.Plan{Measures: []dp.Event{at(uint64(i))}}, Weights: [][2]int64{step.weights}})
+		r.Tops = append(r.Tops, Top{Plan: &price.Quote{Measures: []dp.Event{at(uint64(i))}}, Weights: [][2]int64{step.weights}})
 		first, of, err := r.Noise(0)
 		if err != nil || of != step.of || first != step.first {
 			t.Errorf("after %d top-ups: %v, of %d, %v", i+1, first, of, err)

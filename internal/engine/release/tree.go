@@ -19,7 +19,7 @@ type Block struct {
 }
 
 // Kept is what the print of measure i's leaves keeps of each unit, once bounds are chosen.
-func (m *Maker) Kept(i int) sqlgen.Kept {
+func (m *Releaser) Kept(i int) sqlgen.Kept {
 	k := sqlgen.Kept{Rows: m.a.Measures[i].PerGroup, Groups: m.a.Limit.PerUnit}
 	if n := m.a.Measures[i].Values; n > 0 {
 		k.Rows = n
@@ -41,7 +41,7 @@ func (m *Maker) Kept(i int) sqlgen.Kept {
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
 // (6) Time: ctx ends it, like the backend's part, between two nodes; nothing was released then.
-func (m *Maker) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, rows secret.Rows) error {
+func (m *Releaser) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, rows secret.Rows) error {
 	if !m.read || i >= len(m.apart) || m.apart[i] == nil && m.picks[i] == nil || m.old != nil {
 		return errShape
 	}
@@ -111,8 +111,8 @@ func (m *Maker) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, rows 
 
 func (g *Group) taken(i int) bool { return g.Trees[i] != nil || g.Picks[i] != nil }
 
-// open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.Picker's: what a unit changes in the numbers of rows is as sensitivity.mostFrequent says.
-func (m *Maker) open(ctx context.Context, i int, g *Group, leaves []int64) (err error) {
+// open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.PermuteAndFlip's: what a unit changes in the numbers of rows is as sensitivity.mostFrequent says.
+func (m *Releaser) open(ctx context.Context, i int, g *Group, leaves []int64) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (m *Maker) open(ctx context.Context, i int, g *Group, leaves []int64) (err 
 }
 
 // leavesOf says how measure i's leaves are told apart: by number, or where at is not nil by candidate.
-func (m *Maker) leavesOf(i int) leavesRead {
+func (m *Releaser) leavesOf(i int) leavesRead {
 	if t := m.a.Measures[i].Tree; t != nil {
 		return leavesRead{count: t.Count}
 	}
@@ -149,7 +149,7 @@ type leafRow struct {
 }
 
 // leaf reads one row. A value that is no candidate, which the print leaves out, is in no leaf.
-func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, read leavesRead) (leafRow, error) {
+func (m *Releaser) leaf(cols []sqlgen.Column, row []secret.Value, read leavesRead) (leafRow, error) {
 	var out leafRow
 	if len(row) != len(cols) {
 		return out, errShape
@@ -191,7 +191,7 @@ func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, read leavesRead) 
 }
 
 // descend releases the nodes of one group's tree that its quantiles lead to.
-func (m *Maker) descend(ctx context.Context, i int, g *Group, leaves []int64) error {
+func (m *Releaser) descend(ctx context.Context, i int, g *Group, leaves []int64) error {
 	t := m.a.Measures[i].Tree
 	upTo := make([]*big.Int, 1, len(leaves)+1)
 	upTo[0] = new(big.Int)
@@ -265,7 +265,7 @@ func (g *Group) Reader(a *sensitivity.Analysis, i int, deviation float64) (*quan
 
 // shaped: a group's stored trees and picks have the analysis' shape.
 func shaped(a *sensitivity.Analysis, trees [][]Block, picks [][]int) bool {
-	if !a.Trees() {
+	if !a.HasTrees() {
 		return len(trees) == 0 && len(picks) == 0
 	}
 	if len(trees) != len(a.Measures) || len(picks) != len(a.Measures) {

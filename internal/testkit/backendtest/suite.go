@@ -78,7 +78,7 @@ func testOthers(t *testing.T, g Target) {
 	}
 	types := othersTypes
 	for i, want := range othersTypes {
-		if got := r[0].Columns[i].Type; got != want || !got.Readable() {
+		if got := r[0].Columns[i].Type; got != want || !got.IsReadable() {
 			t.Errorf("column %s is %s, want %s", r[0].Columns[i].Name, got, want)
 		}
 	}

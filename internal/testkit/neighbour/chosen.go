@@ -62,8 +62,8 @@ func ChosenRows(d funcs.Dialect) []string {
 	add(Signs, "a", "2", "0.01", "0.25", "0.5", "1")
 	add(Signs, "b", "37", "12.34", "9.99", "3.5", "8")
 	add(Signs, "c", "-1", "-0.01", "-0.01", "-0.5", "-1")
-	fine := sensitivity.Ladder(16, 1<<20) // of sums in steps of a fraction
-	for i, n := range sensitivity.Ladder(1, 400) {
+	fine := sensitivity.CandidateBounds(16, 1<<20) // of sums in steps of a fraction
+	for i, n := range sensitivity.CandidateBounds(1, 400) {
 		e := fine[i]
 		item := string(rune('a' + i%3))
 		if i%2 == 0 {

@@ -156,7 +156,7 @@ func (h *Histogram) Minus(other *Histogram) *Histogram {
 // Beyond is the number of units beyond each edge of a choice, as release reads it.
 func (h *Histogram) Beyond(c *sensitivity.Choice) []int64 {
 	part := -(c.Index + 1)
-	if !h.Analysis.UnitsApart() {
+	if !h.Analysis.CountsUnitsSeparately() {
 		part = c.Measure + 1
 	}
 	out := make([]int64, len(c.Edges))

@@ -252,7 +252,7 @@ func of(m sensitivity.Measure) partial {
 	case sensitivity.SumValues:
 		out = sum
 	case sensitivity.CentredSum:
-		out = centred(m.Twice())
+		out = centred(m.DoubledCentre())
 	case sensitivity.CountValues:
 		out = known
 	default:
@@ -320,7 +320,7 @@ func analyse(t *testing.T, c lostCase) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatalf("%s: %v", c.sql, err)
 	}
-	if !a.LosesAny() {
+	if !a.CanAnyBeClipped() {
 		t.Fatalf("%s: nothing is lost", c.sql)
 	}
 	return a
@@ -334,7 +334,7 @@ func at(a *sensitivity.Analysis, i int, byRoot, huge bool) sqlgen.LostBounds {
 		b.Edges = append(b.Edges, edge(c))
 	}
 	for k, m := range a.Measures {
-		if !a.Loses(k) {
+		if !a.CanBeClipped(k) {
 			continue
 		}
 		clip, groups := m.PerGroup, a.Limit.PerUnit
@@ -425,7 +425,7 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 				var lost [2]int64
 				for _, rows := range groups {
 					x := of(m)(rows)
-					all.Add(all, big.NewInt(x*int64(max(1, m.Fine))))
+					all.Add(all, big.NewInt(x*int64(max(1, m.Subdivision))))
 					if m.Bound != nil {
 						clip := int64(m.Clip(b.Edges[m.Bound.Index]))
 						lost[0] += max(0, x-clip)

@@ -222,7 +222,7 @@ func (w *world) unread(ctx context.Context, sql string) (*scan, error) {
 	if s.first.st, err = sqlgen.Private(s.Analysis, w.dialect(), 1); err != nil {
 		return nil, err
 	}
-	if s.Analysis.Smoothed() {
+	if s.Analysis.IsSmoothed() {
 		s.often = &printed{}
 		s.often.st, err = sqlgen.Frequencies(s.Analysis, w.dialect(), 1)
 	}
@@ -230,7 +230,7 @@ func (w *world) unread(ctx context.Context, sql string) (*scan, error) {
 }
 
 // at is the scan from which the values come: at norms that were chosen, the second; of joined rows, after the scale was released.
-func (s *scan) at(ctx context.Context, m *release.Maker) (printed, error) {
+func (s *scan) at(ctx context.Context, m *release.Releaser) (printed, error) {
 	if s.often != nil {
 		return s.first, m.Scale(s.often.st.Columns, s.often.replay())
 	}
@@ -327,7 +327,7 @@ func chosen(a *sensitivity.Analysis, r *release.Release) []float64 {
 			out[i] *= m.Grid.InexactFloat64()
 		}
 		if a.Limit.Norm > 0 {
-			out[i] /= float64(m.Fine)
+			out[i] /= float64(m.Subdivision)
 		}
 	}
 	return out

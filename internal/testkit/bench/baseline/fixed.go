@@ -14,8 +14,8 @@ type Fixed struct {
 	Median, P95 float64 // relative errors: exact for one group, from draws for several
 }
 
-// ladder are the bounds that are tried: from the least partial to beyond the largest, in steps of 2%.
-func ladder(values []float64) []float64 {
+// candidateBounds are the bounds that are tried: from the least partial to beyond the largest, in steps of 2%.
+func candidateBounds(values []float64) []float64 {
 	least, most := math.Inf(1), 0.0
 	for _, v := range values {
 		if m := math.Abs(v); m > 0 {
@@ -39,7 +39,7 @@ func FixedLaplace(values []float64, exact, epsilon, clip float64) Fixed {
 func BestFixed(values []float64, epsilon float64) Fixed {
 	exact := Clipped(values, math.Inf(1))
 	best := Fixed{Median: math.Inf(1)}
-	for _, t := range ladder(values) {
+	for _, t := range candidateBounds(values) {
 		if f := FixedLaplace(values, exact, epsilon, t); f.Median < best.Median {
 			best = f
 		}
@@ -143,7 +143,7 @@ func BestFixedGroups(p *Partials, epsilon, delta float64, draws int, random *Ran
 			beyond[r.group] += math.Copysign(1, r.value)
 		}
 		next := 0
-		for _, t := range ladder(values) {
+		for _, t := range candidateBounds(values) {
 			for ; next < len(kept) && math.Abs(kept[next].value) <= t; next++ {
 				whole[kept[next].group] += kept[next].value
 				beyond[kept[next].group] -= math.Copysign(1, kept[next].value)

@@ -16,9 +16,9 @@ import (
 
 // The policy of the first table: budget: {epsilon: 10, delta: 1e-6}, query: {epsilon: 0.1}.
 const (
-	epsilon = 10
-	delta   = 1e-6
-	price   = 0.1
+	epsilon    = 10
+	delta      = 1e-6
+	queryPrice = 0.1
 )
 
 // count is the analysis of SELECT count(*) where a person has one row.
@@ -32,12 +32,12 @@ func count() *sensitivity.Analysis {
 type asked struct {
 	loss     dp.Loss
 	variance float64
-	noise    measure.Mechanism
+	noise    price.Mechanism
 	event    dp.Event
 }
 
-func ask(f *budget.Filter, price float64, mechanism measure.Mechanism) (asked, error) {
-	p, err := measure.New(count(), measure.Ask{Filter: f, Epsilon: price, Mechanism: mechanism, Population: 1000})
+func ask(f *budget.Filter, priceValue float64, mechanism price.Mechanism) (asked, error) {
+	p, err := price.New(count(), price.Request{Filter: f, Epsilon: priceValue, Mechanism: mechanism, Population: 1000})
 	if err != nil {
 		return asked{}, err
 	}
@@ -51,7 +51,7 @@ func asExact(f *budget.Filter, variance float64) (asked, float64, error) {
 	var at asked
 	for hi/lo > 1.0000001 {
 		mid := math.Sqrt(lo * hi)
-		a, err := ask(f, mid, measure.Auto)
+		a, err := ask(f, mid, price.Auto)
 		if err != nil {
 			return a, 0, err
 		}
@@ -92,15 +92,15 @@ var accountants = []struct {
 	name, key, holds string
 	of               func(n int, sigma float64) (float64, error)
 }{
-	{"basic composition", "basic", "always", func(n int, _ float64) (float64, error) { return float64(n) * price, nil }},
+	{"basic composition", "basic", "always", func(n int, _ float64) (float64, error) { return float64(n) * queryPrice, nil }},
 	{"advanced composition (Dwork, Rothblum, Vadhan)", "advanced", fixed, func(n int, _ float64) (float64, error) {
-		return account.Advanced(account.Guarantee{Epsilon: price}, n, delta), nil
+		return account.Advanced(account.Guarantee{Epsilon: queryPrice}, n, delta), nil
 	}},
 	{"Gaussian DP", "GDP", fixed, func(n int, _ float64) (float64, error) {
-		return account.GaussianEpsilon(account.MuOfPure(price)*math.Sqrt(float64(n)), delta), nil
+		return account.GaussianEpsilon(account.MuOfPure(queryPrice)*math.Sqrt(float64(n)), delta), nil
 	}},
 	{"zCDP", "zCDP", fixed, func(n int, _ float64) (float64, error) {
-		e, _ := account.ZCDP(account.RhoOfPure(price) * float64(n)).Epsilon(delta)
+		e, _ := account.ZCDP(account.RhoOfPure(queryPrice) * float64(n)).Epsilon(delta)
 		return e, nil
 	}},
 	{"Renyi, best order afterwards", "Renyi", fixed, func(n int, _ float64) (float64, error) {
@@ -110,7 +110,7 @@ var accountants = []struct {
 		return renyi(n, sigma, delta), nil
 	}},
 	{"privacy loss distribution (= optimal composition)", "PLD", fixed, func(n int, _ float64) (float64, error) {
-		return composed(account.DiscreteLaplace{Scale: 1 / price, Sensitivity: 1}, n)
+		return composed(account.DiscreteLaplace{Scale: 1 / queryPrice, Sensitivity: 1}, n)
 	}},
 	{"privacy loss distribution, Gaussian noise of the same size", "PLD, Gaussian", fixed, func(n int, sigma float64) (float64, error) {
 		return composed(account.DiscreteGaussian{Sigma: sigma, Sensitivity: 1}, n)
@@ -119,7 +119,7 @@ var accountants = []struct {
 
 // renyi is of n counts with Gaussian noise, or with sigma 0 of any that gives 0.1 by itself.
 func renyi(n int, sigma, delta float64) float64 {
-	c := account.PureCurve(price)
+	c := account.PureCurve(queryPrice)
 	if sigma > 0 {
 		c = account.GaussianCurve(sigma)
 	}
@@ -144,15 +144,15 @@ type held struct {
 
 // counts are the first table's.
 func counts() ([]held, error) {
-	f, err := filterOf(epsilon, delta, price, budget.AccountantRDP)
+	f, err := filterOf(epsilon, delta, queryPrice, budget.AccountantRDP)
 	if err != nil {
 		return nil, err
 	}
-	pure, err := filterOf(epsilon, delta, price, budget.AccountantPure)
+	pure, err := filterOf(epsilon, delta, queryPrice, budget.AccountantPure)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := ask(pure, price, measure.Laplace)
+	plain, err := ask(pure, queryPrice, price.Laplace)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func counts() ([]held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if auto.noise != measure.Gaussian {
+	if auto.noise != price.Gaussian {
 		return nil, fmt.Errorf("auto takes %s noise", auto.noise)
 	}
 	out := []held{
@@ -223,7 +223,7 @@ func others() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			plain, err := ask(pure, q, measure.Laplace)
+			plain, err := ask(pure, q, price.Laplace)
 			if err != nil {
 				return "", err
 			}

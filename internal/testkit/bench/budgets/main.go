@@ -80,15 +80,15 @@ func figure(path string) error {
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, false
 	p.Legend.YPosition = 0
-	f, err := filterOf(epsilon, delta, price, budget.AccountantRDP)
+	f, err := filterOf(epsilon, delta, queryPrice, budget.AccountantRDP)
 	if err != nil {
 		return err
 	}
-	plain, err := filterOf(epsilon, delta, price, budget.AccountantPure)
+	plain, err := filterOf(epsilon, delta, queryPrice, budget.AccountantPure)
 	if err != nil {
 		return err
 	}
-	one, err := ask(plain, price, "laplace")
+	one, err := ask(plain, queryPrice, "laplace")
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func figure(path string) error {
 	}
 	odometer := func(charge dp.Loss) (xys plotter.XYs) {
 		spent := dp.Loss{}
-		for n := 1; f.Admits(spent, charge); n++ {
+		for n := 1; f.CanAdmit(spent, charge); n++ {
 			spent = spent.Plus(charge)
 			e, _ := f.Odometer(spent)
 			xys = append(xys, plotter.XY{X: float64(n), Y: e})

@@ -47,7 +47,7 @@ type bounded struct {
 func (g *Generator) always() []bounded {
 	var out []bounded
 	for _, f := range funcs.All() {
-		if f.Range == nil || f.Spell == nil || len(f.Args) == 0 || !slices.Contains([]sqltype.OID{sqltype.OIDFloat8, sqltype.OIDNumeric}, f.Result) {
+		if f.Range == nil || f.TotalForm == nil || len(f.Args) == 0 || !slices.Contains([]sqltype.OID{sqltype.OIDFloat8, sqltype.OIDNumeric}, f.Result) {
 			continue
 		}
 		types := make([]sqltype.Type, len(f.Args))
