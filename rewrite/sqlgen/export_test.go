@@ -6,4 +6,6 @@ import (
 )
 
 // PlainQuery is the un-noised print, for this package's tests alone: it exists in no product build.
-func PlainQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) { return plainQuery(q, nil, nil, d) }
+func PlainQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
+	return plainQuery(q, nil, nil, d)
+}
