@@ -88,9 +88,19 @@ func (p *Program) values(noisy map[plan.ColID]bool) map[plan.ColID]bool {
 		return true
 	})
 	for _, r := range slices.Backward(rels) {
-		if n, ok := r.(*plan.Project); ok {
+		switch n := r.(type) {
+		case *plan.Project:
 			for _, it := range n.Items {
 				if plan.ReadsAny(it.Expr, noisy) && !plan.ReadsAny(it.Expr, values) {
+					delete(values, it.ID)
+				}
+			}
+		case *plan.Window:
+			for _, it := range n.Items {
+				reads := func(cols map[plan.ColID]bool) bool {
+					return slices.ContainsFunc(it.Args, func(x plan.Scalar) bool { return plan.ReadsAny(x, cols) })
+				}
+				if it.Fn == plan.Sum && reads(noisy) && !reads(values) {
 					delete(values, it.ID)
 				}
 			}

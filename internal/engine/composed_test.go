@@ -356,6 +356,7 @@ func TestComposedOnce(t *testing.T) {
 			"select min(trunc(case when i1 = 3 then 900000000000000000000000000000000000::numeric else cast(patient_id as numeric(38,0)) end)) from persons",
 			"select min(trunc(n4)), max(round(n4, 0)) from persons",
 			"select min(round(l1::numeric * l1, 0)) from persons",
+			"select count(*) from persons where n1 < cast('1.8e308' as numeric)",
 			"select max(round(factorial(33) + i1, 0)) from persons",
 		} {
 			if outcome, err := c.try(composedStatement{text: text}, i); err != nil || outcome != "answered" {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -117,5 +118,45 @@ func TestCoalesceOfNobody(t *testing.T) {
 		if nobody < 8 || somebody < 8 {
 			t.Errorf("%s: %d and %d groups", kind, nobody, somebody)
 		}
+	}
+}
+
+// TestTotalsOfChosenRows: where noise chooses the rows, a total over them has no interval; where it does not, a share chooses nothing, so that no other interval is wider for it.
+func TestTotalsOfChosenRows(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 22)
+	const groups = "(SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
+	for _, sql := range []string{
+		"SELECT dp_low(sum(count(*)) OVER ()) FROM encounters GROUP BY kind_id HAVING count(*) > 10",
+		"SELECT dp_low(sum(n) OVER ()) FROM " + groups + " WHERE n > 10",
+		"SELECT dp_low(sum(n) OVER ()) FROM " + groups + " JOIN (SELECT kind_id, count(*) AS m FROM encounters GROUP BY 1) u USING (kind_id)",
+		"SELECT dp_low(sum(n) OVER ()) FROM " + groups + " WHERE kind_id IN (SELECT kind_id FROM encounters GROUP BY 1 HAVING count(*) > 10)",
+		"SELECT dp_low(sum(n) OVER ()) FROM (SELECT * FROM " + groups + " ORDER BY n DESC LIMIT 2) u",
+	} {
+		if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), "the error of this window function") {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	plain, err := prepare(s, "SELECT kind_id, count(*), 100.0 * count(*) / sum(count(*)) OVER () FROM encounters GROUP BY 1")
+	if err != nil || plain.hasNoisyRowChoice() {
+		t.Errorf("a share chooses rows: %v", err)
+	}
+	set(t, s, "dpsql.epsilon", "5")
+	for _, x := range []string{"power(count(*) - 30, 3)", "(count(*) - 30)^3", "power(count(*) - 30, 1)"} {
+		_, a := ask(t, s, "SELECT kind_id, "+x+", dp_low("+x+"), dp_high("+x+"), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1")
+		for _, row := range a.Rows {
+			k := 3.0
+			if strings.HasSuffix(x, ", 1)") {
+				k = 1
+			}
+			for i := range 2 {
+				if want := math.Pow(row[4+i].(float64)-30, k); row[1] == nil || math.Abs(row[2+i].(float64)-want) > 1e-9*math.Abs(want) {
+					t.Errorf("%s: %v", x, row)
+				}
+			}
+		}
+	}
+	_, a := ask(t, s, "SELECT coalesce(n, 0) + 1 FROM (VALUES (1), (99)) AS k (kind_id) LEFT JOIN "+groups+" USING (kind_id)")
+	if w := strings.Join(a.Warnings, "\n"); !strings.Contains(w, "outside of what a function takes") || strings.Contains(w, "divisor") {
+		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
 }

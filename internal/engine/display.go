@@ -41,6 +41,7 @@ type displayColumn struct {
 	grouped bool          // the row is that of a group; else there is no other, and it stays
 	isExact bool          // it is not rounded, as the aggregates that it is computed from are not
 	totals  bool          // it reads sums over groups
+	divides bool          // something in it is divided
 }
 
 // showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
@@ -62,7 +63,7 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 		switch {
 		case a == nil && why == "":
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exactly, totals: c.Totals})
+				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exactly, totals: c.Totals, divides: c.Divides})
 			}
 		case asIs:
 		case why != "":

@@ -175,7 +175,10 @@ func (r *run) noValue(fn plan.AggFunc) {
 
 // noInterval notes a computed value of which nothing can be said.
 func (r *run) noInterval(name string, m displayColumn) {
-	why := "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	if m.divides {
+		why = "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
 		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"

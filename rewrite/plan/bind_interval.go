@@ -54,7 +54,7 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 		}
 		if c, is := b.Unknown.(*Col); is && q.windowItem(c.ID) != nil {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this window function over aggregates is not known").At(int(at)).
-				WithHint("Known is that of sum(x) OVER a window whose partition, order and frame are no aggregates.")
+				WithHint("Known is that of sum(x) OVER a window, where no aggregate chooses rows, partition, order or frame.")
 		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
 			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
@@ -123,6 +123,13 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 	}
 	b.Of = func(id ColID, total bool) (Interval, bool) {
 		if it := q.windowItem(id); it != nil {
+			noisy := map[ColID]bool{}
+			if q.agg == nil {
+				noisy = q.derivedIntervals().noisy
+			}
+			if q.stmt.Having != nil || ChosenByNoise(q.rel, noisy) {
+				return Interval{}, false
+			}
 			return b.windowSum(*it, func(it WindowItem) Scalar {
 				if joint.Of == 0 {
 					return &Const{T: it.Type}
@@ -182,9 +189,7 @@ func (q *selecting) exact(x Scalar) bool {
 			noisy[g.ID] = true
 		}
 	}
-	return !ReadsAny(x, noisy) && VisitQueries(x, func(s *Subquery) bool {
-		return VisitRels(s.Query, func(r Rel) bool { _, is := r.(*Aggregate); return !is })
-	})
+	return !ReadsAny(x, noisy) && withoutAggregates(x)
 }
 
 // aggItem is an aggregate by its column; nil for other columns.

@@ -144,7 +144,7 @@ func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
 
 // windowSum is the interval of sum(x) OVER a window: from the sum of the lower ends to that of the upper ends. column makes a column of the window.
 //
-// Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows, partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
+// Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows (ChosenByNoise), partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
 // scale a release, so the sum of k errors is beyond k half-widths no more often than one error is beyond one (Proschan 1965, theorem 2.3). What bounds take away adds up to the sum of what each end allows for. (6) A row without ends leaves the whole without.
 func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v Interval, ok bool) {
 	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)
@@ -165,9 +165,9 @@ func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v I
 		it.Fn, it.Type, it.Args = fn, t, args
 		return column(it)
 	}
-	both := when(there(a.ends()...), double(1))
-	equal := &Call{Fn: funcs.Lookup(funcs.Operator, "=", sqltype.OIDInt8, sqltype.OIDInt8), Args: []Scalar{over(CountRows, sqltype.Int8), over(Count, sqltype.Int8, both)}, T: sqltype.Bool, Pos: -1} // (6)
-	return Interval{Low: when(equal, over(Sum, sqltype.Float8, a.Low)), High: when(equal, over(Sum, sqltype.Float8, a.High)), size: a.size + 8}, true
+	missing := &Case{Whens: []When{{Cond: there(a.ends()...), Result: double(0)}}, Else: double(1), T: sqltype.Float8}
+	all := op("=", over(Sum, sqltype.Float8, missing), double(0)) // (6)
+	return Interval{Low: when(all, over(Sum, sqltype.Float8, a.Low)), High: when(all, over(Sum, sqltype.Float8, a.High)), size: a.size + 8}, true
 }
 
 func orderExprs(list []AggOrder) []Scalar {
@@ -449,7 +449,7 @@ func monotone(name string, a Interval) (v Interval, ok bool) {
 	return v, true
 }
 
-// power is of a power with a constant exponent above 0: it rises where the base is not negative, and of an even exponent it is that of the base's size.
+// power is of a power with a constant exponent above 0: it rises where the base is not negative, of an odd exponent everywhere, and of an even exponent it is that of the base's size.
 func power(base, exponent Interval) (v Interval, ok bool) {
 	c, is := exponent.Low.(*Const)
 	if !is || !exponent.exact {
@@ -464,12 +464,14 @@ func power(base, exponent Interval) (v Interval, ok bool) {
 	}
 	least, most := double(math.Pow(10, -300/k)), double(math.Pow(10, 300/k)) // (3) neither above nor below what a double holds
 	of := func(x Scalar) Scalar {
-		return &Case{Whens: []When{{Cond: op("<", x, least), Result: double(0)}, {Cond: op("<", x, most), Result: doubles(funcs.Function, "power", x, double(k))}}, T: sqltype.Float8}
+		size := doubles(funcs.Function, "abs", x)
+		return &Case{Whens: []When{{Cond: op("<", size, least), Result: double(0)}, {Cond: op("<", size, most), Result: doubles(funcs.Function, "power", x, double(k))}}, T: sqltype.Float8}
 	}
-	holds := op("<", base.High, most)
-	if math.Mod(k, 2) != 0 {
-		holds = &Logic{Op: And, Args: []Scalar{op(">=", base.Low, double(0)), holds}}
+	bottom := op("-", most)
+	if k != math.Trunc(k) {
+		bottom = op("-", double(0))
 	}
+	holds := &Logic{Op: And, Args: []Scalar{op(">=", base.Low, bottom), op("<", base.High, most)}}
 	return Interval{Low: when(holds, of(base.Low)), High: when(holds, of(base.High)), Open: base.Open, size: 8*base.size + 20}, true
 }
 

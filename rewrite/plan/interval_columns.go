@@ -19,6 +19,8 @@ type IntervalColumns struct {
 	passed []ColID     // the columns that a Project passes on
 	rows   map[Rel]int // a number for each released relation
 	known  map[columnAt]knownEnds
+
+	divided map[ColID]bool // lower ends in which something is divided
 }
 
 // Joint says how many intervals hold at once, and whether they are summed over rows.
@@ -49,7 +51,7 @@ type knownEnds struct {
 
 // NewIntervalColumns is for a plan in which released says which aggregates are released, and noisy are the columns that follow from them.
 func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, noisy map[ColID]bool) *IntervalColumns {
-	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}}
+	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, divided: map[ColID]bool{}}
 }
 
 // Aggregate is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
@@ -151,6 +153,7 @@ type Computed struct {
 	Ends    [2]ColID
 	Exactly bool // some of the aggregates are no counts, sums or averages
 	Totals  bool // some are summed over rows
+	Divides bool // something is divided
 }
 
 // Computed gives the columns of a column's interval; false where none is known.
@@ -166,6 +169,7 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 		c.Exactly, c.Totals = c.Exactly || !rounded, c.Totals || of.Total
 	}
 	v, _ := w.Ends(root, col, Joint{Of: len(read)}, read)
+	c.Divides = w.divided[v.Low.(*Col).ID]
 	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
 	return c, true
 }
@@ -207,9 +211,16 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		if !ok {
 			return v, false
 		}
-		return w.named(n, x, joint), true
+		v = w.named(n, x, joint)
+		if joint.Of > 0 {
+			w.divided[v.Low.(*Col).ID] = divides(x.Low, w.divided)
+		}
+		return v, true
 	case *Window:
 		if at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col }); at >= 0 {
+			if ChosenByNoise(n.Input, w.noisy) {
+				return v, false
+			}
 			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], func(it WindowItem) Scalar {
 				if joint.Of == 0 {
 					return &Const{T: it.Type}
@@ -225,9 +236,6 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		}
 		return w.Ends(n.Input, col, joint, read)
 	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
-		if joint.Total && w.choosesRows(r) {
-			return v, false
-		}
 		for _, in := range Inputs(r) {
 			if slices.Contains(in.Cols(), col) {
 				return w.Ends(in, col, joint, read)
@@ -235,6 +243,12 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		}
 	}
 	return v, false
+}
+
+// divides reports a division in an expression, or in a column that it reads.
+func divides(x Scalar, cols map[ColID]bool) bool {
+	c, is := x.(*Call)
+	return is && c.Fn.Name == "/" || ReadsAny(x, cols) || slices.ContainsFunc(Children(x), func(y Scalar) bool { return divides(y, cols) })
 }
 
 // named computes the ends of an interval as columns above a relation.
@@ -251,17 +265,31 @@ func (w *IntervalColumns) named(r Rel, x Interval, joint Joint) Interval {
 	return v
 }
 
-// choosesRows reports a relation that may keep other rows than it would without noise.
-func (w *IntervalColumns) choosesRows(r Rel) bool {
-	switch n := r.(type) {
-	case *Filter:
-		return ReadsAny(n.Cond, w.noisy)
-	case *Join:
-		return n.On != nil && ReadsAny(n.On, w.noisy)
-	case *Limit, *DistinctOn:
-		return true
-	}
-	return false
+// ChosenByNoise reports a relation that may have other rows than it would have without noise: noisy columns, or aggregates in a subquery, are in a condition, rows are cut by LIMIT, or several aggregates are joined, of which one may hide groups.
+func ChosenByNoise(r Rel, noisy map[ColID]bool) (chosen bool) {
+	aggregates, joined := 0, false
+	reads := func(x Scalar) bool { return x != nil && (ReadsAny(x, noisy) || !withoutAggregates(x)) }
+	VisitRels(r, func(r Rel) bool {
+		switch n := r.(type) {
+		case *Filter:
+			chosen = chosen || reads(n.Cond)
+		case *Join:
+			joined, chosen = true, chosen || reads(n.On)
+		case *Limit, *DistinctOn:
+			chosen = true
+		case *Aggregate:
+			aggregates++
+		}
+		return !chosen
+	})
+	return chosen || joined && aggregates > 1
+}
+
+// withoutAggregates: no subquery of an expression has any.
+func withoutAggregates(x Scalar) bool {
+	return VisitQueries(x, func(s *Subquery) bool {
+		return VisitRels(s.Query, func(r Rel) bool { _, is := r.(*Aggregate); return !is })
+	})
 }
 
 // HasInterval reports an aggregate whose dp_low and dp_high are known.

@@ -165,6 +165,12 @@ func hasRoom(c *plan.Const) bool {
 	return !ok || d.IsZero()
 }
 
+// tooManyDigits refuses a constant that has no decimal: it is a double there, which is no value of a numeric. It may be compared with.
+func tooManyDigits() error {
+	return sqlerr.New(sqlerr.PrivateFunction, "a numeric constant of more than %d digits can only be compared with by the data set's database", duckDigits).
+		WithHint("Write it as a double precision number, such as 1e300::float8.")
+}
+
 // multiplies refuses a product of so many places that DuckDB has no decimal for it.
 func (p *printer) multiplies(n *plan.Call, f *from) {
 	if p.d != funcs.DuckDB || n.Fn.Name != "*" || n.T.OID != sqltype.OIDNumeric {

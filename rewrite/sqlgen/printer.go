@@ -31,8 +31,10 @@ type printer struct {
 	aliases int
 	elems   int  // of arrays of texts
 	asList  bool // a list of DuckDB's may be read here
-	gaps    []Gap
-	err     error
+
+	comparing bool // what is printed is compared, or asked about
+	gaps      []Gap
+	err       error
 }
 
 // argKey: constants of one type and one text are one argument. A numeric's text has its scale: 1.5 is not 1.50.
@@ -86,6 +88,9 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 	case *plan.Col:
 		return f.column(p, n.ID, m)
 	case *plan.Const:
+		if !p.exact && !p.comparing && p.noDecimal(n) {
+			return p.fail(tooManyDigits())
+		}
 		return p.constant(n.Value, n.T)
 	case *plan.Param:
 		return p.argument(Arg{Type: p.paramType(n), Param: n.N})
@@ -173,7 +178,7 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	}
 	switch {
 	case !p.exact && slices.ContainsFunc(xs, p.noDecimal):
-		p.fail(differentScales())
+		p.fail(tooManyDigits())
 	case alike:
 	case !known && differ > 1 && !p.exact:
 		p.fail(differentScales())
@@ -202,7 +207,11 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	}
 	p.multiplies(n, f)
 	if n.T.OID == sqltype.OIDNumeric && !p.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
-		return p.fail(differentScales())
+		return p.fail(tooManyDigits())
+	}
+	if was := p.comparing; n.T.OID == sqltype.OIDBool {
+		p.comparing = true
+		defer func() { p.comparing = was }()
 	}
 	spell := n.Fn.TotalForm
 	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none

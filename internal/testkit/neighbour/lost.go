@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what sqlgen.Lost returned: for each measure that loses and each of its signs what is lost up to C, and from there to 3 C.
+// Lost is what sqlgen.Lost returned: for each measure that loses and each of its signs what is lost up to C, and from there up to sensitivity.LostFar more of them.
 type Lost struct {
 	Analysis *sensitivity.Analysis
 	Bounds   sqlgen.LostBounds
@@ -48,7 +48,7 @@ func LostOf(a *sensitivity.Analysis, b sqlgen.LostBounds, st *sqlgen.Statement, 
 	return l, nil
 }
 
-// CompareLost holds two of them, the second without one unit, against the claim of sensitivity.Loses: a unit raises each number by at most C, or 2 C, never lowers one, and those of as many signs of a measure as LostMoves
+// CompareLost holds two of them, the second without one unit, against the claim of sensitivity.Loses: a unit raises each number by at most C, or LostFar C, never lowers one, and those of as many signs of a measure as LostMoves
 // says. It gives the largest change as a share of the claim.
 func CompareLost(before, after *Lost) (share float64, err error) {
 	a := before.Analysis
@@ -59,7 +59,7 @@ func CompareLost(before, after *Lost) (share float64, err error) {
 			for far, n := range side {
 				d := new(big.Int).Sub(n, after.Sides[i][k][far])
 				limit := new(big.Int).SetUint64(before.Bounds.Units[i])
-				limit.Mul(limit, big.NewInt(int64(1+far)))
+				limit.Mul(limit, big.NewInt([]int64{1, sensitivity.LostFar}[far]))
 				if d.Sign() < 0 || d.Cmp(limit) > 0 {
 					return 0, fmt.Errorf("measure %d, sign %d, segment %d: a unit adds %s, the claim is 0 to %s", i+1, k+1, far+1, d, limit)
 				}

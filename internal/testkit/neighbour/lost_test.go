@@ -435,7 +435,7 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 				for s, l := range lost {
 					unit := int64(b.Units[k])
 					want[s][0] += min(l, unit)
-					want[s][1] += min(max(l-unit, 0), 2*unit)
+					want[s][1] += min(max(l-unit, 0), sensitivity.LostFar*unit)
 				}
 			}
 			if !a.Limit.Capped && a.Limit.Norm == 0 {
