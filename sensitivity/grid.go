@@ -219,7 +219,7 @@ func tooWide() *sqlerr.Error {
 // beyondDoubles refuses a range that doubles do not divide into steps: a width that none holds, or one so small that its steps would lose their digits.
 func beyondDoubles(iv *num.Interval, g plan.AggItem) *sqlerr.Error {
 	return sqlerr.New(sqlerr.NoRange, "the values of %s are from %s to %s, which double precision does not divide into steps", g.Fn, scientific(iv.Lo), scientific(iv.Hi)).At(g.Pos).
-		WithHint("Bound them by constants of your own, as in greatest(lo, least(x, hi)) of large ones and greatest(lo, least(x * 1e100, hi)) of small ones: what is outside counts as lo or hi. Or divide large ones, as in x / 1e100.")
+		WithHint("Bound them by constants of your own, as in greatest(lo, least(x, hi)) of large ones and greatest(lo, least(x * 1e100, hi)) of small ones: what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition. Or divide large ones, as in x / 1e100.")
 }
 
 // scientific is a number that may have hundreds of digits, in short.

@@ -44,7 +44,7 @@ func TestHintsWordForWord(t *testing.T) {
 		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,
 			`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE "Orders".member_id = m.member_id AND total > 5)`},
 		{`SELECT count(*) FROM (SELECT member_id, total FROM "Orders") a JOIN (SELECT member_id, total FROM "Orders") b ON a.total = b.total`, `Join them along their declared foreign keys`, ``},
-		{`SELECT median(total) FROM "Orders"`, `greatest(lo, least(total, hi)) counts what is outside as lo or hi, WHERE with BETWEEN leaves it out.`,
+		{`SELECT median(total) FROM "Orders"`, `greatest(lo, least(total, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out.`,
 			`SELECT median(greatest(0, least(total, 10))) FROM "Orders"`},
 		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(lo, least(a.total, hi)) counts`,
 			`SELECT median(greatest(0, least(a.total, 10))) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`},

@@ -391,10 +391,10 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	if c, ok := uncast(x).(*plan.Col); ok {
 		id := z.base(c.ID)
 		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
-			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, WHERE with BETWEEN leaves it out%s.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), z.named(c.ID), such)
+			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out%s.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), z.named(c.ID), such)
 		}
 	}
-	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi%s.", such)
+	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
 }
 
 // named is a column as the statement may name it: with its table where another has one of that name.

@@ -86,7 +86,7 @@ func TestIntervals(t *testing.T) {
 
 // TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
 func TestHintChains(t *testing.T) {
-	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi."
+	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition."
 	for _, d := range dialects {
 		s := tickets(t, d)
 		for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestHintChains(t *testing.T) {
 			{9000000, []string{"select sum(x) from (select person, sum(cost) as x from tickets group by 1) as t", range10,
 				"select sum(greatest(0, least(x, 1000))) from (select person, sum(cost) as x from tickets group by 1) as t", "round(100 * x)::bigint",
 				"select sum(greatest(0, least(x, 100000))) from (select person, sum(round(100 * cost)::bigint) as x from tickets group by 1) as t"}},
-			{1720800000, []string{"select extract(epoch from percentile_disc(0.5) within group (order by opened_at + interval '0')) from tickets", "greatest(lo, least(x, hi)): what is outside counts as lo or hi; lo and hi are such as date '2030-01-01'",
+			{1720800000, []string{"select extract(epoch from percentile_disc(0.5) within group (order by opened_at + interval '0')) from tickets", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as date '2030-01-01'",
 				"select extract(epoch from percentile_disc(0.5) within group (order by greatest(date '2000-01-01', least(opened_at, date '2030-01-01')))) from tickets"}},
 		} {
 			for i := 0; i < len(c.steps); i += 2 {

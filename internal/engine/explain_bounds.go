@@ -217,7 +217,7 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
 	case a.HasTimes(a.Measures[c.Measure]):
-		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants", "days in place of seconds (a::date - b::date)"}
+		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
 	default:
 		out = []string{"a range in the policy"}
 	}

@@ -183,7 +183,7 @@ func (r *run) noInterval(name string, m displayColumn) {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
 		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"
 	case m.isExact:
-		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi, gives both"
+		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
 }
@@ -240,7 +240,7 @@ func (r *run) openLines(a *stageRun) (lines []string) {
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {
-			line += fmt.Sprintf("%s is NULL; %s(greatest(lo, least(x, hi))), with constants lo and hi, has both ends, and counts values outside as lo or hi", end, fn)
+			line += fmt.Sprintf("%s is NULL; %s(greatest(lo, least(x, hi))), with constants lo and hi, has both ends; it counts values outside as lo or hi, and NULL as hi unless x IS NOT NULL is a condition", end, fn)
 		}
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += "; values beyond " + ends + " count as these"

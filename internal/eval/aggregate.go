@@ -34,7 +34,8 @@ type group struct {
 
 func (c *compiler) aggregate(n *plan.Aggregate) (step, error) {
 	if len(n.Errors) > 0 {
-		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", n.Errors[0].Kind).At(n.Pos)
+		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", n.Errors[0].Kind).At(n.Pos).
+			WithHint("Known is the interval of sum(n) OVER (). Or ask for the total in a query of its own.")
 	}
 	in, err := c.rel(n.Input)
 	if err != nil {
