@@ -97,11 +97,14 @@ func (p *Program) values(noisy map[plan.ColID]bool) map[plan.ColID]bool {
 			}
 		case *plan.Window:
 			for _, it := range n.Items {
-				reads := func(cols map[plan.ColID]bool) bool {
-					return slices.ContainsFunc(it.Args, func(x plan.Scalar) bool { return plan.ReadsAny(x, cols) })
-				}
-				if it.Fn == plan.Sum && reads(noisy) && !reads(values) {
+				if len(it.Args) == 1 && plan.ReadsAny(it.Args[0], noisy) && !plan.ReadsAny(it.Args[0], values) {
 					delete(values, it.ID)
+				}
+			}
+		case *plan.Aggregate:
+			for _, g := range n.Aggs {
+				if g.Arg != nil && plan.ReadsAny(g.Arg, noisy) && !plan.ReadsAny(g.Arg, values) {
+					delete(values, g.ID)
 				}
 			}
 		}

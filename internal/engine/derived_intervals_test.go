@@ -160,3 +160,28 @@ func TestTotalsOfChosenRows(t *testing.T) {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
 }
+
+// TestSumsOfReleased: a sum or an average of released numbers is shown with the digits of the interval that the same sum over a window has, and is NULL where groups may not be shown.
+func TestSumsOfReleased(t *testing.T) {
+	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
+		set(t, s, "dpsql.epsilon", "0.5")
+		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
+		exact := mustTry(t, s, "SELECT dp_low(sum(n) OVER ()), dp_high(sum(n) OVER ()), dp_low(avg(n) OVER ()), dp_high(avg(n) OVER ()) "+of)[0]
+		set(t, s, "dpsql.rounding", "off")
+		plain := mustTry(t, s, "SELECT sum(n), avg(n) "+of)[0]
+		set(t, s, "dpsql.rounding", "error")
+		rows := mustTry(t, s, "SELECT sum(n), avg(n), sum(n)::text "+of)[0]
+		for i := range 2 {
+			v, _ := inFloat(rows[i])
+			was, _ := inFloat(plain[i])
+			if low, high := exact[2*i].(float64), exact[2*i+1].(float64); !(low < was && was < high) || v < low || v > high || v == was {
+				t.Errorf("%s: %v, of %v in %v", kind, rows, plain, exact)
+			}
+		}
+		set(t, s, "dpsql.epsilon", "5")
+		if _, a := ask(t, s, "SELECT sum(n) FROM (SELECT race, count(*) AS n FROM patients GROUP BY 1) t"); a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
+			t.Errorf("%s: %v %q", kind, a.Rows, a.Warnings)
+		}
+	}
+}

@@ -60,11 +60,13 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 	w := intervalColumns(&with, program)
 	for i, o := range q.Outputs {
 		a, g, why := w.Aggregate(q.Root, o.Col)
-		switch {
-		case a == nil && why == "":
+		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
 				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exactly, totals: c.Totals, divides: c.Divides})
+				continue
 			}
+		}
+		switch {
 		case asIs:
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))

@@ -142,32 +142,39 @@ func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
 	return v, true
 }
 
-// windowSum is the interval of sum(x) OVER a window: from the sum of the lower ends to that of the upper ends. column makes a column of the window.
-//
-// Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows (ChosenByNoise), partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
-// scale a release, so the sum of k errors is beyond k half-widths no more often than one error is beyond one (Proschan 1965, theorem 2.3). What bounds take away adds up to the sum of what each end allows for. (6) A row without ends leaves the whole without.
+// windowSum is the interval of sum(x) or avg(x) OVER a window. column makes a column of the window.
 func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v Interval, ok bool) {
 	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)
 	if x.Filter != nil {
 		exact = append(exact, x.Filter)
 	}
-	if x.Fn != Sum || slices.ContainsFunc(exact, func(y Scalar) bool { return !n.Exact(y) }) { // (4)
+	if slices.ContainsFunc(exact, func(y Scalar) bool { return !n.Exact(y) }) { // (4) of total
+		return v, false
+	}
+	return n.sumOver(x.Fn, x.Args, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
+		it := x
+		it.Fn, it.Type, it.Args = fn, t, []Scalar{arg}
+		return column(it)
+	})
+}
+
+// sumOver is the interval of sum(x) or avg(x) over rows: from that of the lower ends to that of the upper ends. over makes an aggregate over the same rows.
+//
+// Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows (ChosenByNoise), partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
+// scale a release, so the sum of k errors is beyond k half-widths no more often than one error is beyond one (Proschan 1965, theorem 2.3). What bounds take away adds up to the sum of what each end allows for. (6) A row without ends leaves the whole without.
+func (n *Intervals) sumOver(fn AggFunc, args []Scalar, over func(AggFunc, sqltype.Type, Scalar) Scalar) (v Interval, ok bool) {
+	if fn != Sum && fn != Avg {
 		return v, false
 	}
 	of := *n
 	of.total = true
-	a, ok := of.Interval(x.Args[0])
+	a, ok := of.Interval(args[0])
 	if !ok || a.Open {
 		return v, false
 	}
-	over := func(fn AggFunc, t sqltype.Type, args ...Scalar) Scalar {
-		it := x
-		it.Fn, it.Type, it.Args = fn, t, args
-		return column(it)
-	}
 	missing := &Case{Whens: []When{{Cond: there(a.ends()...), Result: double(0)}}, Else: double(1), T: sqltype.Float8}
 	all := op("=", over(Sum, sqltype.Float8, missing), double(0)) // (6)
-	return Interval{Low: when(all, over(Sum, sqltype.Float8, a.Low)), High: when(all, over(Sum, sqltype.Float8, a.High)), size: a.size + 8}, true
+	return Interval{Low: when(all, over(fn, sqltype.Float8, a.Low)), High: when(all, over(fn, sqltype.Float8, a.High)), size: a.size + 8}, true
 }
 
 func orderExprs(list []AggOrder) []Scalar {

@@ -14,8 +14,9 @@ type IntervalColumns struct {
 	noisy    map[ColID]bool // nil: not known, so that nothing computed has an interval
 
 	errors map[*Aggregate][]ErrorItem // what the plan will have beside its own
-	items  map[Rel][]Item             // above a Project or a Window
+	items  map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
 	sums   map[*Window][]WindowItem
+	aggs   map[*Aggregate][]AggItem
 	passed []ColID     // the columns that a Project passes on
 	rows   map[Rel]int // a number for each released relation
 	known  map[columnAt]knownEnds
@@ -51,8 +52,11 @@ type knownEnds struct {
 
 // NewIntervalColumns is for a plan in which released says which aggregates are released, and noisy are the columns that follow from them.
 func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, noisy map[ColID]bool) *IntervalColumns {
-	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, divided: map[ColID]bool{}}
+	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, aggs: map[*Aggregate][]AggItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, divided: map[ColID]bool{}}
 }
+
+// OtherError is why a released aggregate is shown as it is.
+const OtherError = "its error is not that of a count, sum or average"
 
 // Aggregate is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
 func (w *IntervalColumns) Aggregate(r Rel, col ColID) (*Aggregate, ColID, string) {
@@ -89,7 +93,7 @@ func (w *IntervalColumns) Aggregate(r Rel, col ColID) (*Aggregate, ColID, string
 			case IsRoundable(g.Fn):
 				return n, col, ""
 			default:
-				return nil, 0, "its error is not that of a count, sum or average"
+				return nil, 0, OtherError
 			}
 		}
 	}
@@ -191,8 +195,11 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 	switch n := r.(type) {
 	case *Aggregate:
 		for _, g := range n.Aggs {
-			if g.ID != col || !w.released(n) || !HasInterval(g) {
+			if g.ID != col || !HasInterval(g) {
 				continue
+			}
+			if !w.released(n) {
+				return w.ofReleased(n, g, joint, read)
 			}
 			read[Source{col, joint.Total}] = IsRoundable(g.Fn)
 			v = columnsOf(joint, func(kind ErrorKind) ColID { return w.error(n, col, kind, joint) })
@@ -243,6 +250,28 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		}
 	}
 	return v, false
+}
+
+// ofReleased is the interval of a sum or an average of released numbers.
+func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read map[Source]bool) (v Interval, ok bool) {
+	keyed := slices.ContainsFunc(n.Keys, func(id ColID) bool { return w.noisy[id] })
+	of := w.Over(n.Input, joint, read)
+	if keyed || n.Sets != nil || g.Distinct || g.Within || len(g.Order) > 0 || g.Filter != nil && !of.Exact(g.Filter) || g.Arg == nil || of.Exact(g.Arg) || ChosenByNoise(n.Input, w.noisy) {
+		return v, false
+	}
+	x, ok := of.sumOver(g.Fn, []Scalar{g.Arg}, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
+		if joint.Of == 0 {
+			return &Const{T: t}
+		}
+		it := g
+		it.ID, it.Fn, it.Arg, it.Type = w.newColumn(string(fn), t), fn, arg, t
+		w.aggs[n] = append(w.aggs[n], it)
+		return &Col{ID: it.ID, T: t}
+	})
+	if !ok {
+		return v, false
+	}
+	return w.named(n, x, joint), true
 }
 
 // divides reports a division in an expression, or in a column that it reads.
@@ -383,6 +412,15 @@ func (w *IntervalColumns) countedTotal(r Rel, col ColID) (c counted, ok bool) {
 	return totalOf(n.Items[at], func(id ColID) (counted, bool) { return w.counted(n.Input, id) })
 }
 
+// above computes what was named above a relation, beside its columns.
+func (w *IntervalColumns) above(with, r Rel) Rel {
+	items := make([]Item, 0, len(with.Cols()))
+	for _, id := range with.Cols() {
+		items = append(items, Item{ID: id, Expr: &Col{ID: id, T: (*w.columns)[id].Type}})
+	}
+	return &Project{Input: with, Items: append(items, w.items[r]...)}
+}
+
 // Rel is a relation with the columns that were asked for.
 func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
 	same := func(x Scalar) (Scalar, error) { return x, nil }
@@ -393,7 +431,16 @@ func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
 			with.Errors = slices.Concat(n.Errors, more)
 			return &with, nil
 		}
-		return r, nil
+		if w.aggs[n] == nil {
+			return r, nil
+		}
+		in, err := w.Rel(n.Input)
+		if err != nil {
+			return nil, err
+		}
+		with := *n
+		with.Input, with.Aggs = in, slices.Concat(n.Aggs, w.aggs[n])
+		return w.above(&with, n), nil
 	case *Project:
 		in, err := w.Rel(n.Input)
 		if err != nil {
@@ -415,11 +462,7 @@ func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
 		if len(w.items[n]) == 0 {
 			return with, nil
 		}
-		items := make([]Item, 0, len(with.Cols()))
-		for _, id := range with.Cols() {
-			items = append(items, Item{ID: id, Expr: &Col{ID: id, T: (*w.columns)[id].Type}})
-		}
-		return &Project{Input: with, Items: append(items, w.items[n]...)}, nil
+		return w.above(with, n), nil
 	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
 		return MapParts(r, w.Rel, same)
 	}
