@@ -376,6 +376,9 @@ func TestDeepExpressions(t *testing.T) {
 		for i, of := range []struct{ x, outcome string }{
 			{"i1" + strings.Repeat(" + i1", 100), "answered"}, {nest(100, "abs(", "i1", ")"), "answered"}, {nest(60, "gcd(", "l1", ", 6)"), "answered"}, {nest(60, "(", "i1", ")::int8::float8::int4"), "answered"},
 			{nest(50, "-(1 - ", "i1", " % 3)"), "answered"}, {nest(30, "factorial((", "i1", ")::int4 % 5)"), "answered"}, {"i1" + strings.Repeat(" + i1", 150), "answered"}, {"l1" + strings.Repeat(" * l1 / 2", 60), "answered"},
+			{nest(14, "round(", "f1", ")"), "answered"}, {nest(8, "nullif(", "i1", ", 1)"), "answered"}, {nest(3, "(", "i1", " between symmetric 0 and 1)::int"), "answered"},
+			{nest(26, "nullif(", "i1", ", 1)"), ""}, {nest(12, "(", "i1", " between symmetric 0 and 1)::int"), ""}, {nest(20, "((", "i1", ", i1) < (1, 2))::int"), ""}, {nest(20, "case ", "i1", " when 1 then 2 when 3 then 4 end"), ""},
+			{nest(20, "(", "i1", " between 0 and 1)::int"), ""}, {"length(" + nest(14, "reverse(", "t1", ")") + ")", "answered"},
 			{nest(990, "abs(", "i1", ")"), ""}, {"i1" + strings.Repeat(" + i1", 900), ""},
 		} {
 			text := "select count(*) from persons where " + of.x + " > 5"

@@ -115,12 +115,15 @@ func present(args []string) string {
 	return strings.Join(tests, " AND ")
 }
 
-// fill puts the arguments into a template. Where one that is long is mentioned twice, all get names first; see guard.
+// duckMacros are functions that DuckDB writes out as expressions in which an argument stands more than once. Nested, they would multiply, and nothing stops DuckDB while it writes them.
+var duckMacros = []string{"round_even(", "array_to_string(", "nullif(", "fmod("}
+
+// fill puts the arguments into a template. Where one that is long is mentioned twice, or given to a macro, all get names first; see guard.
 func fill(d Dialect, form string, args []string) string {
 	if form == "" {
 		return ""
 	}
-	size, once := 0, true
+	size, once := 0, d != DuckDB || !slices.ContainsFunc(duckMacros, func(m string) bool { return strings.Contains(form, m) })
 	for i, a := range args {
 		size += len(a)
 		once = once && strings.Count(form, "{"+places[i]+"}") <= 1

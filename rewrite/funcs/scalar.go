@@ -116,7 +116,7 @@ func rounding(name string, t sqltype.OID) *Func {
 
 func floatRounding(d Dialect, name, x string) string {
 	if d == DuckDB && name == "round" {
-		return "round_even(" + x + ", 0)"
+		return fill(d, "round_even({x}, 0)", []string{x})
 	}
 	return name + "(" + x + ")"
 }

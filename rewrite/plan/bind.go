@@ -102,6 +102,8 @@ type binder struct {
 	tables    int                     // in FROM so far
 	rebinding int                     // WITH queries around that are bound once more
 	repeated  int                     // expressions of those so far
+	sizes     map[Scalar]int          // of expressions, each operand as often as it is read
+	checked   int                     // the largest size that was checked for repeats
 	clock     bool                    // a constant of the clock was taken
 	zoned     bool                    // a row was taken for the session's time zone
 	shorts    []ShortText

@@ -55,7 +55,53 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 		return v, nil
 	}
 	e.places[v] = start(x)
-	return v, nil
+	return v, e.checkRepeats(v, x)
+}
+
+// mostRepeats is how many operators an expression has at most beside those that stand in it once. NULLIF, BETWEEN and the like hold an operand several times, so nested ones double what everything after this looks at.
+const mostRepeats = 2000
+
+func (b *binder) checkRepeats(v Scalar, x pgsyntax.Expr) error {
+	n := b.sizeOf(v)
+	if n <= mostRepeats || n < 2*b.checked {
+		return nil
+	}
+	b.checked = n
+	once := map[Scalar]bool{}
+	var count func(Scalar)
+	count = func(y Scalar) {
+		if !once[y] {
+			once[y] = true
+			for _, z := range Children(y) {
+				count(z)
+			}
+		}
+	}
+	if count(v); n > mostRepeats+4*len(once) {
+		return sqlerr.New(sqlerr.TooComplex, "an expression repeats its operands more than %d times once it is written out", mostRepeats).At(int(x.Position())).
+			WithHint("Use fewer NULLIF, BETWEEN, comparisons of rows and CASE with an operand in each other.")
+	}
+	return nil
+}
+
+// sizeOf is how many operators an expression has, each as often as it is read.
+func (b *binder) sizeOf(x Scalar) int {
+	switch x.(type) {
+	case *Const, *Col, *Param:
+		return 1
+	}
+	if n, ok := b.sizes[x]; ok {
+		return n
+	}
+	n := 1
+	for _, y := range Children(x) {
+		n = min(n+b.sizeOf(y), 1<<40)
+	}
+	if b.sizes == nil {
+		b.sizes = map[Scalar]int{}
+	}
+	b.sizes[x] = n
+	return n
 }
 
 // start is where an expression starts; an infix operator's own position is the operator's.
