@@ -535,7 +535,7 @@ func backends(t *testing.T, do func(*testing.T, funcs.Dialect, asks)) {
 	t.Run("duckdb", func(t *testing.T) { do(t, funcs.DuckDB, onDuckDB(t)) })
 }
 
-// TestLostNeighbours: one person adds to what is told of lost mass from 0 to C up to C, from 0 to 2 C beyond, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
+// TestLostNeighbours: one person adds to what is told of lost mass from 0 to C up to C, from 0 to LostFar C beyond, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
 func TestLostNeighbours(t *testing.T) {
 	backends(t, func(t *testing.T, d funcs.Dialect, ask asks) {
 		whole := 0
