@@ -20,14 +20,14 @@ var finished = []string{
 	"select kind_id, sum(cost), lag(sum(cost)) over (order by kind_id), lead(sum(cost), 1, 0) over (order by kind_id), sum(sum(cost)) over (order by kind_id rows between 1 preceding and current row) from encounters group by 1",
 	"select kind_id, readmitted, count(*), round(avg(count(*)) over (partition by readmitted order by kind_id rows between 1 preceding and 1 following), 2) from encounters group by 1, 2",
 	"select kind_id, readmitted, sum(days), first_value(readmitted) over (partition by kind_id order by sum(days) desc, readmitted), max(sum(days)) over (partition by kind_id), count(*) filter (where readmitted = 'NO') over () from encounters group by 1, 2",
-	"select diag, avg(cost), avg(cost) - avg(avg(cost)) over () from encounters group by 1",
+	"select kind_id, avg(cost), avg(cost) - avg(avg(cost)) over () from encounters group by 1",
 	"select diag, n, stddev(n) over (), sum(n) over (order by n range between 2 preceding and 2 following exclude current row) from (select diag, count(*) n from encounters group by 1) t",
 	"select readmitted, n from (select readmitted, kind_id, count(*) n, row_number() over (partition by readmitted order by count(*) desc, kind_id) r from encounters group by 1, 2) t where r = 1",
 	// DISTINCT ON, ties
 	"select distinct on (readmitted) readmitted, kind_id, count(*) from encounters group by 1, 2 order by readmitted, count(*) desc, kind_id",
 	"select count(*) from encounters group by diag order by 1 desc fetch first 2 rows with ties",
 	// aggregates over released rows
-	"select avg(n), max(n), min(n), sum(n), count(*), stddev(n), count(distinct n), string_agg(diag, ',' order by diag) from (select diag, count(*) n from encounters group by 1) t",
+	"select avg(n), max(n), min(n), sum(n), count(*), stddev(n), count(distinct n), string_agg(kind_id::text, ',' order by kind_id) from (select kind_id, count(*) n from encounters group by 1) t",
 	"select readmitted, sum(n), max(s), percentile_cont(0.5) within group (order by n) from (select readmitted, kind_id, count(*) n, sum(cost) s from encounters group by 1, 2) t group by 1",
 	"select readmitted, kind_id, grouping(readmitted, kind_id), sum(n) from (select readmitted, kind_id, count(*) n from encounters group by 1, 2) t group by rollup (1, 2)",
 	"select array_agg(n order by n desc, diag) from (select diag, count(*) n from encounters group by 1 having count(*) > 1) t where diag is not null",

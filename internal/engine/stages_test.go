@@ -153,7 +153,7 @@ var staged = []string{
 	"select label, n from kinds left join (select kind_id, count(*) n from encounters group by 1) t on t.kind_id = kinds.id",
 	"select id, (select n from (select kind_id, count(*) n from encounters group by 1) t where t.kind_id = k.id), (select max(rate) from rates r where r.kind_id = k.id) from kinds k",
 	"select readmitted, count(*), (select count(*) from kinds) from encounters group by 1 having count(*) > (select min(id) from kinds)",
-	"select region, sum(n) from (select city_id, count(*) n from patients group by 1) t join cities c on c.id = t.city_id group by 1",
+	"select label, sum(n) from (select kind_id, count(*) n from encounters group by 1) t join kinds k on k.id = t.kind_id group by 1",
 	"select id from kinds except select kind_id from (select kind_id, count(*) n from encounters group by 1 having count(*) > 1000000) t",
 	"select (select count(*) from patients), case when (select count(*) from encounters) > 3 then (select sum(days) from encounters) end from kinds where id = 1", // no column of kinds is read
 	"select distinct c.region from cities c, (select count(*) n from patients) t where c.id < t.n",

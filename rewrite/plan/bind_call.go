@@ -18,12 +18,21 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 		if says, err := e.opts.Models.Predict(x); err != nil {
 			return nil, err
 		} else if says != nil {
-			return e.expr(says)
+			e.modelled++
+			v, err := e.expr(says)
+			if e.modelled--; err == nil {
+				e.countOnce(v)
+			}
+			return v, err
 		}
 	}
 	switch {
 	case x.Special && x.Name == ScoresCall:
-		return e.scores(x)
+		v, err := e.scores(x)
+		if err == nil {
+			e.countOnce(v)
+		}
+		return v, err
 	case !builtinSchema(x.Schema) && !isAggregate(x) && !isErrorFunction(x) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case x.Over != nil:

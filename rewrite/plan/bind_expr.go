@@ -63,7 +63,7 @@ const mostRepeats = 2000
 
 func (b *binder) checkRepeats(v Scalar, x pgsyntax.Expr) error {
 	n := b.sizeOf(v)
-	if n <= mostRepeats || n < 2*b.checked {
+	if b.modelled > 0 || n <= mostRepeats || n < 2*b.checked {
 		return nil
 	}
 	b.checked = n
@@ -97,12 +97,12 @@ func (b *binder) sizeOf(x Scalar) int {
 	for _, y := range Children(x) {
 		n = min(n+b.sizeOf(y), 1<<40)
 	}
-	if b.sizes == nil {
-		b.sizes = map[Scalar]int{}
-	}
 	b.sizes[x] = n
 	return n
 }
+
+// countOnce takes what a model writes for one operator: it has limits of its own.
+func (b *binder) countOnce(x Scalar) { b.sizes[x] = 1 }
 
 // start is where an expression starts; an infix operator's own position is the operator's.
 func start(x pgsyntax.Expr) pgsyntax.Pos {
