@@ -72,7 +72,7 @@ func TestSeries(t *testing.T) {
 				continue
 			}
 			for i, row := range rows {
-				if n := seconds(t, row[len(row)-1]); math.Abs(n-want[i]) > 9 {
+				if n := seconds(t, row[len(row)-1]); math.Abs(n-want[i]) > 6 {
 					t.Errorf("%s: row %d of %s is %v; want about %v", d, i+1, sql, row, want[i])
 				}
 			}
