@@ -23,7 +23,7 @@ const (
 
 // notYet are the pages whose prose does not keep the limits yet. A page that does leaves the list, so that it can only shrink.
 var notYet = []string{
-	"docs/accuracy.md", "docs/benchmarks.md", "docs/bounds.md", "docs/budget.md", "docs/clients.md", "docs/configuration.md", "docs/errors.md", "docs/joins.md",
+	"docs/accuracy.md", "docs/benchmarks.md", "docs/budget.md", "docs/clients.md", "docs/configuration.md", "docs/errors.md", "docs/joins.md",
 	"docs/operations.md", "docs/policy.md", "docs/quickstart.md", "docs/scale.md", "docs/sql.md", "docs/threat-model.md", "docs/training.md",
 }
 
@@ -97,7 +97,7 @@ func TestProseBites(t *testing.T) {
 		"many long":    good + "\n" + strings.Repeat(sentence(31)+" ", 2),
 		"one too long": good + "\n" + sentence(46),
 		"a cell":       good + "\n| " + strings.Repeat("word ", 26) + "| b |\n",
-		"semicolons":   good + "\nIt ends; it is done; it is over; it was.\n",
+		"semicolons":   good + "\nIt ends; it is done; it is over; it was; it is.\n",
 		"a list":       good + "\n- " + sentence(46) + "\n",
 	} {
 		if len(proseProblems(bad)) == 0 {
