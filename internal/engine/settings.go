@@ -121,7 +121,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.bounding": {
-		"How a person's part is bounded: linf, l2 or auto; of rows joined off the unit elastic, truncate or weighted, of rows of two units flow.",
+		"How a person's part is bounded: linf, l2 or auto. For joins off the unit elastic, truncate or weighted, for rows of two units flow.",
 		kindEnum, boundingWords,
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {
@@ -130,7 +130,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.target_error": {
-		"The 95% error that the next statements should have at most, in place of dpsql.epsilon: off, a part of the value such as 5%, or a number.",
+		"The 95% error that the next statements should have at most, in place of dpsql.epsilon: off, a share such as 5%, or a number.",
 		kindString, nil,
 		func(s *settings) string { return s.target.String() },
 		func(_ *Session, to *settings, v string) (err error) {

@@ -40,8 +40,8 @@ func writeMissing(t *testing.T, page *bytes.Buffer) {
 			}
 		}
 	}
-	page.WriteString("\n## What PostgreSQL has and dpsql refuses\n\nAll of PostgreSQL 15's functions that are not above, by reason. They are known by name and refused as " +
-		"[unsupported_function](errors.md#unsupported_function), never taken for another one. A name with * has overloads that are supported.\n\n")
+	page.WriteString("\n## What PostgreSQL has and dpsql refuses\n\nThese are all of PostgreSQL 15's functions that are not above, by reason. dpsql knows them by name and refuses them\n([unsupported_function](errors.md#unsupported_function)). It never takes one for another. " +
+		"A name with * has overloads that are supported.\n\n")
 	for _, g := range reasonsMissing {
 		list := groups[g.why]
 		delete(groups, g.why)
@@ -51,15 +51,10 @@ func writeMissing(t *testing.T, page *bytes.Buffer) {
 		} else {
 			for i, n := range list {
 				if supported[n] {
-					n += "*"
+					list[i] = n + "*"
 				}
-				sep := ", "
-				if i == 0 {
-					sep = ": "
-				}
-				page.WriteString(sep + n)
 			}
-			page.WriteString(".")
+			page.WriteString(":\n  `" + strings.Join(list, ", ") + "`.")
 		}
 		page.WriteString("\n")
 	}
@@ -114,7 +109,7 @@ var reasonsMissing = []struct{ why, say string }{
 	{"window functions, over released values, public tables and within each person's rows", ""},
 	{"functions that return sets", ""},
 	{"what PostgreSQL calls by itself", "input and output of types, support of indexes, selectivity, triggers, handlers"},
-	{"about the server", "its catalogs, settings, sessions, locks, files, replication, statistics, large objects, sequences: nothing of the data set's database is shown"},
+	{"about the server", "its catalogs, settings, sessions, locks, files, replication, statistics, large objects, sequences. Nothing of the data set's database is shown"},
 	{"another value each time, or the day's", ""},
 	{"of types that are not there", "geometry, network addresses, text search, ranges, bit strings, money, XML"},
 	{"behind operators and casts", "write the operator or the cast"},

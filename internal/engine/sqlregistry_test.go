@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func short(o sqltype.OID) string {
 }
 
 func writeTypes(page *bytes.Buffer) {
-	page.WriteString("\n## Types\n\nText and binary forms, in results and parameters, are PostgreSQL's. A domain is the type below it; enums are known by the columns that have them.\n\n" +
+	page.WriteString("\n## Types\n\nText and binary forms, in results and parameters, are PostgreSQL's. A domain is the type below it. Enums are known by the columns that have\nthem.\n\n" +
 		"| type | literals, parameters, results | columns of tables | arrays of constants |\n|---|---|---|---|\n")
 	yes := map[bool]string{true: "yes", false: "no"}
 	var refused []string
@@ -68,7 +69,7 @@ func writeTypes(page *bytes.Buffer) {
 		fmt.Fprintf(page, "| %s | yes | %s | %s |\n", t, yes[t.IsReadable()], yes[array])
 	}
 	slices.Sort(refused)
-	fmt.Fprintf(page, "\nA column of a type that is not read can be listed in a policy, and not be asked about. PostgreSQL's other types are refused ([unsupported_type](errors.md#unsupported_type)): %s.\n",
+	fmt.Fprintf(page, "\nA policy can list a column of a type that is not read, but nobody can ask about it. PostgreSQL's other types are refused\n([unsupported_type](errors.md#unsupported_type)):\n`%s`.\n",
 		strings.Join(refused, ", "))
 }
 
@@ -138,17 +139,25 @@ func writeFunctions(t *testing.T, page *bytes.Buffer) {
 	fmt.Fprintf(page, `
 ## Operators, functions, casts
 
-The registry (rewrite/funcs): %d rows. Names and overloads are resolved over the whole of PostgreSQL 15's catalog, by its rules; then the row of the chosen overload is
-looked up here. What the columns say:
+The registry (rewrite/funcs) has %d rows. dpsql resolves names and overloads over the whole of PostgreSQL 15's catalog, by its
+rules. Then it looks up the row of the chosen overload here. What the columns say:
 
-- **range**: an interval for the result follows from those of the arguments: sums and averages of it need no other bound.
-- **NULL for errors**: over private rows it is NULL for arguments where PostgreSQL raises an error. Everywhere else it is PostgreSQL's own result, but for what
-  [becomes NULL](#what-becomes-null) with a warning. Over constants, released values and public tables the error is PostgreSQL's.
-- **PostgreSQL**, **DuckDB**: it can be computed over private rows in such a database; else [private_function](errors.md#private_function), for the reason of the number.
-- **released**: the proxy computes it over constants, group keys and aggregates that are released. Where it is blank, an answer from a PostgreSQL database has it all the same: the released rows are sent to the
-  database as parameters, of a statement that reads no table, and it computes the whole of the finishing; DuckDB's functions are others, and it is refused there. What another release reads has no such functions.
-- Arguments in *italics* must be constants.
-- Patterns of LIKE, and what strpos, position, replace, translate, split_part and trim look for, have at most 1000 bytes: a constant or a parameter that is longer is refused, of a longer one in a row the result is NULL.
+- **range**: an interval for the result follows from those of the arguments, so sums and averages of it need no other bound.
+- **NULL for errors**: over private rows the result is NULL where PostgreSQL raises an error. Everywhere else it is PostgreSQL's
+  own result, except for what [becomes NULL](#what-becomes-null) with a warning. Over constants, released values and public
+  tables the error is PostgreSQL's.
+- **PostgreSQL**, **DuckDB**: it can be computed over private rows in such a database. Else it is refused
+  ([private_function](errors.md#private_function)), for the reason of the number.
+- **released**: dpsql computes it over constants, group keys and aggregates that are released. Where it is blank, PostgreSQL
+  computes it for an answer from a PostgreSQL database, as said below.
+- An argument after `+"`const`"+` must be a constant.
+
+For a blank in the column "released" dpsql sends the released rows to PostgreSQL as parameters of a statement that reads no table.
+PostgreSQL then computes the whole of the finishing. DuckDB's functions are others, so it is refused there. A release that another
+release reads has no such functions.
+
+Patterns of LIKE have at most 1000 bytes, and so has what strpos, position, replace, translate, split_part and trim look for. dpsql
+refuses a longer constant or parameter. For a longer one in a row the result is NULL.
 
 `, len(funcs.All()))
 	for _, k := range []struct {
@@ -159,13 +168,13 @@ looked up here. What the columns say:
 		slices.SortStableFunc(list, func(a, b *line) int { return strings.Compare(a.name, b.name) })
 		fmt.Fprintf(page, "### %s\n\n| %s | overloads | range | NULL for errors | PostgreSQL | DuckDB | released |\n|---|---|---|---|---|---|---|\n", k.title, strings.TrimSuffix(strings.ToLower(k.title), "s"))
 		for _, l := range list {
-			fmt.Fprintf(page, "| `%s` | %s %s\n", escaped(l.name), strings.Join(brief(l.forms), "; "), l.flags)
+			fmt.Fprintf(page, "| `%s` | %s %s\n", escaped(l.name), strings.Join(spans(brief(l.forms)), ", "), l.flags)
 		}
 		page.WriteString("\n")
 	}
-	page.WriteString("`LIKE` is `~~`, `ILIKE` `~~*`, `x AT TIME ZONE z` `timezone(z, x)`, `SIMILAR TO` a regular expression; `COALESCE`, `NULLIF`, `GREATEST`, `LEAST`, `CASE`, `IN`, `BETWEEN` and the aggregates are in the tables of clauses.\n\n")
+	page.WriteString("`LIKE` is `~~`, `ILIKE` is `~~*`, `x AT TIME ZONE z` is `timezone(z, x)`, and `SIMILAR TO` is a regular expression. The clauses' tables have\n`COALESCE`, `NULLIF`, `GREATEST`, `LEAST`, `CASE`, `IN`, `BETWEEN` and the aggregates.\n\n")
 	for i, why := range reasons {
-		fmt.Fprintf(page, "%d. %s.\n", i+1, why)
+		fmt.Fprintf(page, "%d. %s.\n", i+1, strings.ToUpper(why[:1])+strings.ReplaceAll(why[1:], "; ", ". You can "))
 	}
 	writeGaps(page)
 }
@@ -174,7 +183,7 @@ looked up here. What the columns say:
 func writeGaps(page *bytes.Buffer) {
 	page.WriteString("\n### What becomes NULL\n\nOver private rows these values become NULL, although PostgreSQL may give a result. Such a row can then drop out of a condition or an aggregate.\n" +
 		"A statement that could meet one says so: in EXPLAIN, and as a WARNING with its answer. The warning follows from the statement's text alone, whether or not such a row exists.\n" +
-		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session; of the ends of a type (\"end\") only EXPLAIN tells.\n\n" +
+		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session. Only EXPLAIN\ntells of the ends of a type (\"end\").\n\n" +
 		"| values | rare | functions, operators, casts | backends |\n|---|---|---|---|\n")
 	type gap struct {
 		funcs.Gap
@@ -187,7 +196,7 @@ func writeGaps(page *bytes.Buffer) {
 		for i, o := range f.Args {
 			types[i] = sqltype.Type{OID: o, Typmod: -1}
 		}
-		name := "`" + escaped(f.Name) + "`"
+		name := escaped(f.Name)
 		if f.Kind == funcs.Cast {
 			name = short(f.Args[0]) + " to " + short(f.Result)
 		}
@@ -220,9 +229,12 @@ func writeGaps(page *bytes.Buffer) {
 		slices.Sort(l.names)
 		slices.Sort(l.on)
 		slices.Reverse(l.on)
-		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", l.Words, map[bool]string{true: "end"}[l.AtEnd]+map[bool]string{true: "rare"}[l.Rare && !l.AtEnd], strings.Join(l.names, ", "), strings.Join(l.on, ", "))
+		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", dates.ReplaceAllString(l.Words, "`$0`"), map[bool]string{true: "end"}[l.AtEnd]+map[bool]string{true: "rare"}[l.Rare && !l.AtEnd], "`"+strings.Join(l.names, ", ")+"`", strings.Join(l.on, ", "))
 	}
 }
+
+// dates are examples of dates and times.
+var dates = regexp.MustCompile(`\d+([:/.-]\d+)+( PM)?`)
 
 // families are types that operators mostly take in any combination.
 var families = [][]string{{"smallint", "integer", "bigint"}, {"real", "double"}}
@@ -249,10 +261,21 @@ func brief(forms []string) []string {
 			if to == "" {
 				to = "the wider"
 			}
-			forms = append([]string{fmt.Sprintf("any two of %s → %s", strings.Join(f, ", "), to)}, rest...)
+			forms = append([]string{fmt.Sprintf("any two of `%s` → %s", strings.Join(f, ", "), to)}, rest...)
 		}
 	}
 	return forms
+}
+
+// spans makes code of overloads, but for the sentences that brief makes.
+func spans(forms []string) (out []string) {
+	for _, f := range forms {
+		if !strings.HasPrefix(f, "any two") {
+			f = "`" + f + "`"
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // form is an overload's types.
@@ -260,7 +283,7 @@ func form(f *funcs.Func) string {
 	args := make([]string, len(f.Args))
 	for i, a := range f.Args {
 		if args[i] = short(a); f.TotalForm == nil && slices.Contains(f.Const, i) {
-			args[i] = "*" + args[i] + "*"
+			args[i] = "const " + args[i]
 		}
 	}
 	switch {
