@@ -96,7 +96,7 @@ type budgetCollector struct {
 }
 
 var (
-	spentDesc = prometheus.NewDesc("dpsql_budget_spent", "Spent of the data set's budget in this window: sides pure (epsilon), renyi, delta. A side that has ended, or that the accountant has not, is absent.",
+	spentDesc = prometheus.NewDesc("dpsql_budget_spent", "Spent of the data set's budget in this window: sides pure (epsilon), renyi, delta. A side that has ended or does not exist is absent.",
 		[]string{"data_set", "side"}, nil)
 	roomDesc     = prometheus.NewDesc("dpsql_budget_room", "What the window's budget holds in all, by side.", []string{"data_set", "side"}, nil)
 	frozenDesc   = prometheus.NewDesc("dpsql_frozen", "Freezes that hold.", nil, nil)
