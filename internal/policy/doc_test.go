@@ -66,67 +66,103 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.epsilon'' | ''query.epsilon'', at most the analyst's ''max_query_epsilon'' | from ''query.epsilon''/1000 (else 22023) to ''max_query_epsilon'' (else PV008) | price of the next statements |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
-| ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
-| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or ''auto'': over all groups where a cap would drop some, under Laplace noise by the sum of its parts. Where groups are not public ''l2'' is ''linf'', as EXPLAIN then says; [what that goes by](policy.md#choosing-bounds). ''elastic'' and ''truncate'' are for [rows that are joined off the unit](joins.md), whose bound is measured or declared, and ''weighted'' counts such rows by weights, another number than count(*); elsewhere they are ''linf'', and under the other words one of the first two is taken. ''flow'' is for [rows of two people](joins.md#rows-of-two-people), which nothing else answers, so all words take it there; elsewhere it is ''linf'' |
-| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (noise, and what chosen bounds take away), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
+| ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'' is that number, or one that is chosen |
+| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: see [policy.md](policy.md#querybounding). ''weighted'' counts [joined rows](joins.md) by weights, which is another number than count(*) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, in place of ''dpsql.epsilon'' ([below](#asking-for-an-error)) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
-| ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
-| ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, or of an average whose interval is its whole range: NULL, or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
-| ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
-| ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 %; see [below](#what-is-shown) |
-| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the 95% error (noise, and what chosen bounds take away); ''full'' adds the bounds |
+| ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged ([below](#asking-anew)) |
+| ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
+| ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant ([below](#what-is-shown)) |
+| ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 % ([below](#what-is-shown)) |
+| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, and the 95% error. ''full'' adds the bounds |
 `
 
 const aiming = `
 ## Asking for an error
 
-''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place of a price. What is released already and errs no more answers, free: a release of the same statement, or one of another
-question from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else the least price is found that should give the error. For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever the group. For a part, and for
-averages and statistics, it has to be known how large a group is, and private rows may not tell it. The first of these that is known counts:
+''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place
+of a price. A stored release that errs no more answers, free. It may be of the same statement, or of another question
+from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else dpsql finds the
+least price that should give the error, at most ''max_query_epsilon''.
 
-1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release, or a new one where the [data may have changed](budget.md#changing-data). Without one, what is computed from a release of another question tells it in the same way, and its chosen bounds; what is asked is then a new release.
-2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
-3. The policy's ''population'', spread evenly over public groups, where nothing is filtered; of people of several kinds that of the kind whose rows they are.
+For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever
+the group. A share of the value, and averages and statistics, need the size of a group, and private rows may not tell
+it. The first of these that is known counts:
 
-Each output column that is an aggregate itself has the target; what is computed from aggregates has none. Each release of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
-Where such a size is not known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
-Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
-The bound of rows that are joined off the unit by measured frequencies shrinks as the price grows. By an earlier release of the statement it is expected to be what the same frequencies would give at the new price: the less the earlier price was, the less it tells of them, and the more cautious that is (the error is mostly half to all of
-the target; at ten times the earlier price it may be a quarter).
-The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A group
-that proves to be smaller has a larger error. Asking again then goes by the release, and costs what is missing.
+1. An earlier release of the same statement. It tells the group where a count or sum is largest, and an average where
+   its count is. What is asked is then a top-up of that release, or a new one where the [data may have
+   changed](budget.md#changing-data). Without one, a release of another question from which this one is computed tells
+   it in the same way, and its chosen bounds. What is asked is then a new release.
+2. ''dpsql.expected_size''. A sum is expected to be that many times the middle of its range, an average to be the
+   middle.
+3. The policy's ''population'', spread evenly over public groups, where nothing is filtered. With people of several
+   kinds it is that of the kind whose rows they are.
+
+Each output column that is an aggregate itself has the target. What is computed from aggregates has none. Each release
+of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
+These are refused (PV019):
+
+- statements for which such a size is not known
+- order statistics, whose error depends on where the values are
+- releases without a column of their own (what a condition compares with)
+- bounds that are still to be chosen: ask those once at a small price first.
+
+An earlier release may have chosen bounds, or groups that are not public, with ten times as much noise as the new
+price gives. These are chosen anew. The statement is asked again as a whole, at the whole price, since a top-up would
+keep them.
+
+The bound of rows that are joined off the unit by measured frequencies shrinks as the price grows. An earlier release
+of the statement tells what the same frequencies should give at the new price. The less the earlier price was, the
+less it tells of them, and the more cautious the expectation is. The error is mostly half to all of the target. At ten
+times the earlier price it may be a quarter.
+
+The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A
+group that proves to be smaller has a larger error. Then a repeat goes by the release, and costs what is missing.
+
+## Asking anew
+
+Under ''dpsql.fresh'' a statement's release is stored beside the older ones. A later repeat gets the dearest of them,
+and the newest of equally dear ones. ''dpsql.fresh'' does not go with ''dpsql.target_error''.
 
 `
 
 const showing = `
 ## What is shown
 
-Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' and ''dpsql.rounding'' change how an answer's values are shown, from the released values and their ''dp_error'' alone; what is released, stored and charged is
-the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
+Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' and ''dpsql.rounding'' change how an
+answer's values are shown, from the released values and their ''dp_error'' alone. What is released, stored and charged
+is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 
-- ''dpsql.on_low_count'' is for output columns that are a count, sum or average themselves, from derived tables and WITH too.
+- ''dpsql.on_low_count'' is for output columns that are a count, sum or average themselves, from derived tables and WITH
+  too.
 - ''dpsql.rounding'' is for these, and for numbers that are computed from them: ''sum(a) / count(*)'', ''round(avg(x), 2)'',
   ''count(*) - 10''. A column of type ''numeric(p, s)'' keeps its s places. Texts stay as they are.
-- A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where the
-  count may be 0. So ''coalesce(sum(x), 0)'' is NULL where nothing can be said of the sum. Where dpsql knows no rule for
-  the interval (windows, scalar subqueries, ''power''), the number stays as it is.
-- Maxima, medians and the like are not rounded, nor is what is computed from them. Columns under DISTINCT or of a UNION
-  stay as they are. ''EXPLAIN'' names the columns that are changed (''Shown''), and aggregates that are not
+- A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where
+  the count may be 0. So ''coalesce(sum(x), 0)'' is NULL where nothing can be said of the sum. Where dpsql knows no rule
+  for the interval (windows, scalar subqueries, ''power''), the number stays as it is.
+- Maxima, medians and the like are not rounded, nor is what is computed from them. Columns under DISTINCT or of a
+  UNION stay as they are. ''EXPLAIN'' names the columns that are changed (''Shown''), and aggregates that are not
   (''Shown as released''). ''dpsql.last'' tells what was done.
-- An interval holds with 95 % for each row by itself. Of 100 rows about five miss. Under ''SET dpsql.simultaneous = on'' all rows
-  of an answer hold at once with 95 %. Each of n groups then has its interval at 1 - 0.05/n. Of 100 groups it is 1.8 times as wide with Gaussian noise, 2.5
-  times with Laplace noise.
-- Where HAVING, ''ORDER BY ... LIMIT'', DISTINCT ON or a condition chooses rows by noisy numbers, intervals are of this kind
-  without the setting: the largest of many noisy numbers is likely to have been raised by its noise. The NOTICE and EXPLAIN say so.
-  FILTER, CASE, ''min'', ''max'' and windows that choose values by noisy numbers count too, and so does ''dpsql.on_low_count''.
-- Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released. These are few
-  where groups lie further apart than four half-widths, and all of them where noise is larger than the differences.
-  ''dpsql.target_error'' goes by the interval of one row.
-- The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
-- ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e. An average is hidden too where its interval is its whole range. One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
-  sums over what is shown are too small by it: ask for the sum.
-- ''rounding = error'': to the power of ten at or next below half of the 95% error on its nearer side, which is about a standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
-  38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is 3.14.
+- An interval holds with 95 % for each row by itself. Of 100 rows about five miss. Under ''SET dpsql.simultaneous = on''
+  all rows of an answer hold at once with 95 %. Each of n groups then has its interval at 1 - 0.05/n. Of 100 groups it
+  is 1.8 times as wide with Gaussian noise, 2.5 times with Laplace noise.
+- HAVING, ''ORDER BY ... LIMIT'', DISTINCT ON or a condition may choose rows by noisy numbers. Then intervals are of
+  this kind without the setting, since the largest of many noisy numbers is likely to have been raised by its noise.
+  The NOTICE and EXPLAIN say so. FILTER, CASE, ''min'', ''max'' and windows that choose values by noisy numbers count too,
+  and so does ''dpsql.on_low_count''.
+- Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released.
+  These are few where groups lie further apart than four half-widths, and all of them where noise is larger than the
+  differences. ''dpsql.target_error'' goes by the interval of one row.
+- The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the
+  released values. So a LIMIT counts rows that ''drop'' leaves out.
+- ''null'' and ''drop'' hide a value v with 95% error e where |v| < e, or where nothing can be said of e. They hide an
+  average too where its interval is its whole range. ''null'' shows NULL. ''drop'' leaves the group's row out if one such
+  column is hidden. A row without GROUP BY stays, with NULL. What is hidden is small, or near 0. It is not nothing,
+  and sums over what is shown are too small by it: ask for the sum.
+- ''rounding = error'' rounds to the power of ten at or next below half of the 95% error on its nearer side, which is
+  about a standard deviation. So one or two digits of the error are left, as results of measurements are given (JCGM
+  100:2008, 7.2.6). For example, 38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is
+  3.14.
 
 `
 
@@ -134,49 +170,57 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 const last = `
 ## The last answer
 
-''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN. All of it is public or was released.
+''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN. All of it is
+public or was released.
 
 | column of dpsql.last | type | what it tells |
 |---|---|---|
 | ''release'' | bigint | the number of the statement's release, as in EXPLAIN: 1 where there is one |
 | ''measure'' | bigint | its number, as in EXPLAIN |
 | ''kind'' | text | ''rows'', ''values'' (rows with a value), ''weighted rows'', ''units'' (people), ''sum'', ''centred sum'' (of distances from a [centre](bounds.md#a-range-and-a-chosen-bound)) |
-| ''bound'' | text | ''declared'', ''chosen'', ''chosen norm'' (of a person's whole vector), or ''none, so that only the rank is known'' (''min'' and ''max'' without a range); with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more; '', the only'' where there was one |
-| ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units; of a norm, over all groups |
-| ''groups'' | bigint | groups of one person that count; NULL beside a norm |
-| ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; of several measurings ''laplace, mean of 2'' and so on |
-| ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units; of a mean, that of one noise with its variance |
+| ''bound'' | text | ''declared'', ''chosen'', ''chosen norm'' (of a person's vector), or ''none, so that only the rank is known'' (''min'' and ''max'' without a range). An [end of the candidates](bounds.md#where-candidates-end) is named |
+| ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units. For a norm, over all groups |
+| ''groups'' | bigint | groups of one person that count. NULL beside a norm |
+| ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''. With several measurings ''laplace, mean of 2'' and so on |
+| ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units. For a mean, that of one noise with its variance |
 | ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may have taken away |
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
-| ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown; NULL: all are |
+| ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown. NULL: all are |
+
+''bound'' ends with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more. It
+ends with '', the only'' where there was one.
 `
 
 // paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
 const paid = `
 ## What is left
 
-''dpsql.budget'' has a row for your own budget, one for each of your roles that has one, one for the data set's, and where the budget comes back in windows one for the lifetime. ''SHOW dpsql.budget'' says it as one line. ''order'' is a word of SQL:
-''SELECT scope, "order" FROM dpsql.budget'' needs the quotes.
+''dpsql.budget'' has a row for your own budget, one for each of your roles that has a budget, and one for the data
+set's. Where the budget comes back in windows it has one for the lifetime. The same in one line is
+''SHOW dpsql.budget''. Since ''order'' is a word of SQL, ''SELECT scope, "order" FROM dpsql.budget'' needs the quotes.
 
 | column of dpsql.budget | type | what it tells |
 |---|---|---|
 | ''scope'' | text | ''analyst'', ''role '' and its name, ''data_set'', ''lifetime'' |
-| ''epsilon'', ''delta'' | double precision | the budget of the present window, with what was granted; of the lifetime, the epsilon that all windows may cost together (NULL: no limit) |
-| ''"order"'' | double precision | the order of the Renyi side; NULL without one |
-| ''pure_spent'' | double precision | the sum of epsilons; ''Infinity'' from the first Gaussian noise of the window on: then the Renyi side alone counts. Of the lifetime, what its charged windows cost |
-| ''renyi_spent'', ''renyi_room'' | double precision | the Renyi losses, and how much they may come to; NULL without an order |
-| ''delta_spent'' | double precision | the deltas, as of selected groups, which may come to half of ''delta''; of the lifetime, the deltas of its charged windows |
-| ''statements_left'' | bigint | how many more statements at the present ''dpsql.epsilon'' fit; in your own row, the least of all rows |
-| ''renews_at'' | timestamp without time zone | when it comes back, in UTC; NULL if it does not |
+| ''epsilon'', ''delta'' | double precision | the budget of the present window, with what was granted. For the lifetime, the epsilon that all windows may cost together (NULL: no limit) |
+| ''"order"'' | double precision | the order of the Renyi side. NULL without one |
+| ''pure_spent'' | double precision | the sum of epsilons. ''Infinity'' from the window's first Gaussian noise on. For the lifetime, what its charged windows cost |
+| ''renyi_spent'', ''renyi_room'' | double precision | the Renyi losses, and how much they may come to. NULL without an order |
+| ''delta_spent'' | double precision | the deltas, as of selected groups, which may come to half of ''delta''. For the lifetime, those of its charged windows |
+| ''statements_left'' | bigint | how many more statements at the present ''dpsql.epsilon'' fit. In your own row, the least of all rows |
+| ''renews_at'' | timestamp without time zone | when it comes back, in UTC. NULL if it does not |
 
 ## What you paid
 
-Everyone sees the own rows alone, with numbers that count nobody else's; what others asked changes none of them. ''SELECT charge, price, pure_spent FROM dpsql.ledger WHERE state <> 'committed' ORDER BY made_at'' and the like work as on any table.
+Everyone sees the own rows alone, with numbers that count nobody else's. What others asked changes none of them.
+Statements such as ''SELECT charge, price, pure_spent FROM dpsql.ledger WHERE state <> 'committed' ORDER BY made_at''
+work as on any table.
 
-''dpsql.ledger'' has a row for each charge of yours, the last 10,000: a statement with several releases has several. Repeats of stored releases cost nothing and have none. The first look after a start of the
-server reads the ledger's records, 2 s for 100,000; other statements go on meanwhile.
+''dpsql.ledger'' has a row for each charge of yours, the last 10,000: a statement with several releases has several.
+Repeats of stored releases cost nothing and have none. The first look after a start of the server reads the ledger's
+records, 2 s for 100,000. Other statements go on meanwhile.
 
 | column of dpsql.ledger | type | what it tells |
 |---|---|---|
@@ -184,19 +228,41 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''made_at'' | timestamp without time zone | when it was charged, in UTC |
 | ''data_set'' | text | whose budget it is |
 | ''statement'' | text | fingerprint of what was asked, ''release'' in ''dpsql.releases'': equal for equal statements, however they are spelled |
-| ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''cancelled'' (its client cancelled it or left, or its timeout passed; or the server could not keep its answer), ''recovered'' (the server died before it ended). Each is spent: none is given back |
-| ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''above_threshold'' (the choice of a bound), ''exponential_choice'' (that of a flow's cap), ''smooth_scale'' (the bound of rows that are joined off the unit: docs/joins.md), ''truncated_geometric_selection'' and ''gaussian_selection'' (of unknown groups), ''one_of_selections'', ''permute_and_flip'', ''training'' and ''composed_training'' (docs/training.md); of several, all |
+| ''state'' | text | ''reserved'', ''committed'', ''failed'', ''cancelled'' or ''recovered'', as below. Each is spent: none is given back |
+| ''mechanism'' | text | what was run, as below. If there are several, all |
 | ''price'' | double precision | the price tag, epsilon |
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
-| ''"order"'' | double precision | the order of the Renyi losses: that of the window which paid. Losses at different orders do not add up |
+| ''"order"'' | double precision | the order of the Renyi losses, which is that of the window that paid. Losses at different orders do not add up |
 | ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
-| ''query'' | text | the statement, as you sent it, with its parameters; cut at 16 KiB. NULL: it was charged before texts were kept, its key is gone, or newer texts fill 16 MiB |
+| ''query'' | text | the statement as you sent it, with its parameters, cut at 16 KiB. NULL in the cases below |
+
+| ''state'' | meaning |
+|---|---|
+| ''reserved'' | it runs |
+| ''committed'' | answered |
+| ''failed'' | it ended without an answer |
+| ''cancelled'' | its client cancelled it or left, its timeout passed, or the server could not keep its answer |
+| ''recovered'' | the server died before it ended |
+
+| ''mechanism'' | what was run |
+|---|---|
+| ''discrete_laplace'', ''discrete_gaussian'' | noise |
+| ''clipped_noise'' | noise of a bound that was chosen |
+| ''above_threshold'' | the choice of a bound |
+| ''exponential_choice'' | the choice of a flow's cap |
+| ''smooth_scale'' | the bound of rows that are [joined off the unit](joins.md) |
+| ''truncated_geometric_selection'', ''gaussian_selection'', ''one_of_selections'' | the selection of unknown groups |
+| ''permute_and_flip'' | the pick of MODE and ''dp_top_k'' |
+| ''training'', ''composed_training'' | a [training](training.md) |
+
+''query'' is NULL if the statement was charged before texts were kept, if its key is gone, or if newer texts fill 16
+MiB.
 
 ''dpsql.releases'' has a row for each stored release that you paid for and that answers at no charge.
 
 | column of dpsql.releases | type | what it tells |
 |---|---|---|
-| ''charge'' | bigint | its number in ''dpsql.ledger''; NULL if that is no longer listed |
+| ''charge'' | bigint | its number in ''dpsql.ledger''. NULL if that is no longer listed |
 | ''release'' | text | what it answers, ''statement'' in ''dpsql.ledger'' |
 | ''price'', ''pure'', ''renyi'', ''delta'' | double precision | what it cost, as there |
 | ''made_at'', ''expires_at'' | timestamp without time zone | from when to when it answers, in UTC |
@@ -208,27 +274,44 @@ func configuration() []byte {
 	_, _ = fmt.Fprint(&b, `<!-- Written by: go test ./internal/policy -run TestConfigurationDoc -update -->
 # Limits and settings
 
-[policy.md](policy.md) has the policy's other keys.
+This page is for owners who limit what clients may take. Analysts look up settings and the columns of dpsql's own
+tables here. The policy's other keys are in [policy.md](policy.md).
 
 ## Limits
 
-They keep one client from taking what others need. None of them is about privacy: that is the budget's and the bounds' work.
-The policy sets them, all of them optional:
+They keep one client from taking what others need. None of them is about privacy: that is the budget's and the bounds'
+work. The policy sets them, all of them optional:
 
 '''yaml
 limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
 '''
 
-Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
-''limits.statement_time''. A reload takes over the limits whose column "reload" says yes. The others wait for a restart, and the log names them.
-What is counted by address does not count a declared balancer's: the policy's ''balancers'' ([scale.md](scale.md#behind-a-balancer)).
-Clients of other machines that come through a balancer need TLS, also where ''listen'' is a loopback address.
+Sizes are whole numbers of B, KiB, MiB or GiB. Times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another
+name for ''limits.statement_time''. A reload takes over the limits whose column "reload" says yes. The others wait for a
+restart, and the log names them. What is counted by address does not count a declared balancer's: the policy's
+''balancers'' ([scale.md](scale.md#behind-a-balancer)). Clients of other machines that come through a balancer need TLS,
+also where ''listen'' is a loopback address.
 
 `)
 	table(&b, LimitTable, true)
 	_, _ = fmt.Fprint(&b, `
-Codes are SQLSTATEs. PV006 is too_many_groups, PV012 resource_failure: one text for everything that fails after a charge, so that it
-tells nothing of the rows. After five of them in a window, at all proxies together, the analyst's private statements are refused (PV013) until ''dpsql unfreeze''.
+Codes are SQLSTATEs. PV006 is too_many_groups. PV012 is resource_failure, one text for everything that fails after a
+charge, so that it tells nothing of the rows. After five of them in a window, at all proxies together, the analyst's
+private statements are refused (PV013) until ''dpsql unfreeze''.
+
+### Memory limits
+
+- **''all_answer_memory''**: the process may take three times as much until Go's garbage collector has run.
+- **''spool_groups''**: a release of more groups, or of more than about 16MiB, is on disk, in a spool beside the ledger,
+  and its answer is read from there. Order statistics, MODE, ''dp_top_k'' and numbers of distinct values are held
+  whatever their number.
+- **''finishing_memory''**: WHERE, HAVING, ORDER BY, LIMIT and expressions need none.
+- **''flow_memory''**: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for
+  each person. The process may have as much again until Go's garbage collector has run. Where all statements that hold
+  some wait, one begins again when the others have ended.
+- **''training_memory''**: the file on disk has no name and lies beside the ledger.
+- **''statements_at_once''**: as many statements, or one a core if these are more, read large stored releases.
+- **''tokens''**: to read a message takes at most about 70 MB beside its text, and its statements keep 15 MB.
 
 These cannot be set under ''limits'':
 
@@ -237,30 +320,49 @@ These cannot be set under ''limits'':
 	_, _ = fmt.Fprint(&b, `
 ## What an analyst may SET
 
-Settings change what a statement costs and how it is bounded, within the policy. None turns noise or the budget off. They follow
-transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK. ''SHOW ALL'' lists them too.
+Settings change what a statement costs and how it is bounded, within the policy. None turns noise or the budget off.
+They follow transactions as PostgreSQL's do, but what was spent does not come back with a ROLLBACK. ''SHOW ALL'' lists
+them too.
 
 `, settings, `
-''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table: a row for the analyst, each of the analyst's roles that has a budget (scope ''role NAME''), the data set, and the lifetime. ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits''
-say how values of answers are written, and dates and intervals in literals and parameters read, as in PostgreSQL. What a statement itself turns into text (''d::text'', ''concat'', ''format'' ...), or
-reads from computed text, knows the defaults alone: where the session has another setting that would matter there, it is refused. ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets; it is part of what
-a statement means, so a stored release answers sessions of the same time zone only. On DuckDB, what is computed in a zone needs one of
-the 450 whose every change it dates as PostgreSQL does; the others (Amsterdam, Oslo, Stockholm: before 1970) are refused there, unless nothing is computed in them. ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R ...). ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
-texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
+''SHOW dpsql.budget'' is the balance in one line. [What is left](#what-is-left) has it as a table.
+
+Some of PostgreSQL's settings matter too:
+
+- ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits'' say how values of answers are written, as in
+  PostgreSQL. They also say how dates and intervals in literals and parameters are read. What a statement itself turns
+  into text (''d::text'', ''concat'', ''format'' ...), or reads from computed text, knows the defaults alone. It is refused
+  where the session has another setting that would matter there.
+- ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets. It is part of what a statement means,
+  so a stored release answers sessions of the same time zone only. On DuckDB, what is computed in a zone needs one of
+  the 450 whose every change it dates as PostgreSQL does. The others are refused there, unless nothing is computed in
+  them. Amsterdam, Oslo and Stockholm are such, for times before 1970.
+- ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R
+  ...).
+- ''now'', ''today'', ''tomorrow'' and ''yesterday'' as texts of dates are refused, and so are times whose offset depends on
+  today's date.
+- The other settings that drivers send are taken where they cannot change an answer.
 
 `, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(showing, "\n"), strings.TrimPrefix(last, "\n"), paid, `
 ## The same question at a higher price
 
-Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up where the data
-cannot have changed since ([which data](budget.md#changing-data)), and is a new release at the whole price elsewhere. A top-up costs the difference, bounds and
-groups stay, everything is measured once more, and each value becomes the mean of what it was and of the fresh one, weighed by variance and rounded; or the
-more exact of the two alone, where the mean would not be more exact. ''EXPLAIN'' says beforehand what it would cost and how exact it would be, ''dpsql.last'' afterwards.
+A statement that is asked again at no higher price is answered from its stored release, free. At a higher price it is
+topped up where the data cannot have changed since ([which data](budget.md#changing-data)). Elsewhere it is a new
+release at the whole price.
 
-- A top-up raises the price by a quarter of what it was at least, and by ''query.epsilon''/1000. Asked for less more, the release answers as it is, free: the error hardly
-  differs. So a release has some tens of top-ups at most, and nobody can spoil or use up what others share.
-- With Gaussian noise the mean is as exact as asking at once. With Laplace noise its error is up to sqrt(2) times that after one top-up (from half the price), and up to 3 times after
-  many small ones. Whoever knows what they need asks for it first.
-- A join off the unit by measured frequencies (''elastic'') is released anew, at the whole price, as are order statistics and the most frequent values: [what is free](budget.md#what-is-free) says more.
+A *top-up* costs the difference. Bounds and groups stay, and everything is measured once more. Each value becomes the
+mean of what it was and of the fresh one, weighed by variance and rounded. Where the mean would not be more exact, it
+is the more exact of the two alone. Beforehand ''EXPLAIN'' says what it would cost and how exact it would be, and
+afterwards ''dpsql.last'' does.
+
+- A top-up raises the price by a quarter of what it was at least, and by ''query.epsilon''/1000. For a smaller raise the
+  release answers as it is, free: the error hardly differs. So a release has some tens of top-ups at most, and nobody
+  can spoil or use up what others share.
+- With Gaussian noise the mean is as exact as asking at once. With Laplace noise its error is up to sqrt(2) times that
+  after one top-up (from half the price), and up to 3 times after many small ones. Whoever knows what they need asks
+  for it first.
+- A join off the unit by measured frequencies (''elastic'') is released anew, at the whole price, as are order
+  statistics and the most frequent values: [what is free](budget.md#what-is-free) says more.
 
 ## Where each limit is tested
 
