@@ -205,12 +205,16 @@ func flow(text string) string { return strings.Join(strings.Fields(text), " ") }
 const errorsHead = `<!-- Made by go test ./internal/engine -run TestErrorsDoc -update, from internal/engine/testdata/errors/kinds.yaml. -->
 # Errors
 
-Whatever dpsql refuses or cannot do has a stable id, a SQLSTATE, a message, most often a hint with the cure, and the position in the statement
-that was sent. None of it follows from private rows: the same statement gives the same error whatever the data holds. A refusal before the
-charge costs nothing; the few errors that can come after it say that the cost stays spent.
+This page is for analysts and for whoever writes a client. It lists each error, what it means, a statement that fails,
+and one that passes.
 
-Each example here was run when this page was made, by the wire, before the demo (` + "`dpsql demo`" + `: type them yourself), and the error is shown as psql shows
-it. The id is what tests and logs use and what this page is ordered by; psql shows the SQLSTATE with ` + "`\\set VERBOSITY verbose`" + `. Hints are held to
-their word: a test rewrites refused statements as the hint says, and the rewriting must be accepted (internal/engine/testdata/hints).
-[sql.md](sql.md) tells what can be asked.
+Every refusal has a stable id, a SQLSTATE, a message, most often a hint with the cure, and the position in the
+statement that was sent. None of it follows from private rows: the same statement gives the same error whatever the
+data holds. A refusal before the charge costs nothing. The few errors that can come after it say that the cost stays
+spent.
+
+Each example was run over the wire when this page was made, on the demo (` + "`dpsql demo`" + `): type them yourself. The error
+is shown as psql shows it. Tests and logs use the id, and this page is in its order. In psql ` + "`\\set VERBOSITY verbose`" + `
+shows the SQLSTATE. A test checks the hints: it rewrites refused statements as the hint says, and the rewriting must
+be accepted (internal/engine/testdata/hints). [sql.md](sql.md) tells what can be asked.
 `
