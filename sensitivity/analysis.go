@@ -58,6 +58,8 @@ type Analysis struct {
 	NoValues []string
 	// NoGroups are the conditions on grouping columns that ask for a text which is not among the column's public values.
 	NoGroups []string
+	// Suggestions name the public value that is nearest to a text which conditions ask for and which is none: 'FRANCE' for 'FRANSE'.
+	Suggestions []string
 	// Unlisted are texts that conditions ask columns for of which no values are public: they may be misspelt.
 	Unlisted []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
@@ -119,6 +121,11 @@ type Source struct {
 
 	// Complete: every row has some of Tuples, if columns hold what the policy declares: no group is missing in a sum of all of them.
 	Complete bool
+}
+
+// HasNoGroups reports that conditions leave no public group: there is nothing to release.
+func (a *Analysis) HasNoGroups() bool {
+	return a.Groups.Public && len(a.Keys) > 0 && a.Groups.Count == 0
 }
 
 // Units are the kinds of units whose rows the statement is over.

@@ -116,6 +116,8 @@ type analyzer struct {
 	single     bool      // keys say that a unit has one row at most
 	fanned     *scanInfo // a public table that multiplies a unit's rows
 
+	listedTexts map[plan.ColID][]string // the public texts of columns of which conditions keep none
+
 	lacks   *missing // what was refused for, where conditions on the unit would mend it
 	several bool     // rows are of several units, which is allowed
 	smooth  *Choice  // of the rows that one unit changes (Joined); nil: steady

@@ -3,7 +3,9 @@ package sensitivity
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -52,33 +54,49 @@ func (z *analyzer) warnNoValues() {
 	}
 }
 
-// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public, or the column is a grouping one whose public values have not this text.
-func (z *analyzer) noteUnlisted(x plan.Scalar) {
+// askedTexts are the texts of column = text and column IN (texts).
+func (z *analyzer) askedTexts(x plan.Scalar) (id plan.ColID, texts []string) {
 	var of plan.Scalar
-	var texts []plan.Scalar
+	var list []plan.Scalar
 	switch n := x.(type) {
 	case *plan.Call:
 		if n.Fn.Name != "=" || len(n.Args) != 2 {
-			return
+			return 0, nil
 		}
-		if of, texts = n.Args[0], n.Args[1:]; isTextConst(n.Args[0]) {
-			of, texts = n.Args[1], n.Args[:1]
+		if of, list = n.Args[0], n.Args[1:]; isTextConst(n.Args[0]) {
+			of, list = n.Args[1], n.Args[:1]
 		}
 	case *plan.In:
 		if n.Not {
-			return
+			return 0, nil
 		}
-		of, texts = n.X, n.List
+		of, list = n.X, n.List
 	default:
-		return
+		return 0, nil
 	}
 	c, ok := uncast(of).(*plan.Col)
 	if !ok {
+		return 0, nil
+	}
+	for _, t := range list {
+		if t, is := t.(*plan.Const); is {
+			if text, is := t.Value.(string); is {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return z.base(c.ID), texts
+}
+
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public, or the column is a grouping one whose public values have not this text.
+func (z *analyzer) noteUnlisted(x plan.Scalar) {
+	id, texts := z.askedTexts(x)
+	s := z.owner[id]
+	if texts == nil || s == nil {
 		return
 	}
-	id := z.base(c.ID)
-	s := z.owner[id]
-	if s == nil || !s.private() {
+	z.suggest(s, id, texts)
+	if !s.private() {
 		return
 	}
 	domain, list := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain, &z.out.Unlisted
@@ -87,15 +105,73 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) {
 			return
 		}
 	}
-	for _, t := range texts {
-		if t, is := t.(*plan.Const); is {
-			text, is := t.Value.(string)
-			if domain != nil {
-				is, text = is && !slices.Contains(domain.Values, t.Value), fmt.Sprintf("%s = '%s'", z.out.visibleName(id), text)
-			}
-			if is && !slices.Contains(*list, text) {
-				*list = append(*list, text)
-			}
+	for _, text := range texts {
+		is := true
+		if domain != nil {
+			is, text = !slices.Contains(domain.Values, sqltype.Value(text)), fmt.Sprintf("%s = '%s'", z.out.visibleName(id), text)
+		}
+		if is && !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+}
+
+// Values are compared with texts where they are so few and so short.
+const (
+	mostCompared   = 1000
+	longestText    = 100
+	mostSuggestion = 3
+)
+
+// suggest notes the public value of a column that is nearest to a text which is none of them.
+func (z *analyzer) suggest(s *scanInfo, id plan.ColID, texts []string) {
+	listed := z.listedTexts[id]
+	if d := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain; d != nil && d.Values != nil {
+		listed = textsOf(d.Values)
+	}
+	if listed == nil {
+		return
+	}
+	for _, text := range texts {
+		if len(z.out.Suggestions) == mostSuggestion || len(text) > longestText || slices.Contains(listed, text) {
+			continue
+		}
+		near := sqlerr.Nearest(text, listed)
+		if i := slices.IndexFunc(listed, func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(text)) }); i >= 0 {
+			near = listed[i]
+		}
+		if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.out.Suggestions, note) {
+			z.out.Suggestions = append(z.out.Suggestions, note)
+		}
+	}
+}
+
+// textsOf are the texts among a column's values; nil where they are too many to be compared.
+func textsOf(values []sqltype.Value) (out []string) {
+	if len(values) > mostCompared {
+		return nil
+	}
+	for _, v := range values {
+		if text, ok := v.(string); ok && len(text) <= longestText {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// keepListed keeps the values that columns of public tuples had before conditions left all of them out, for suggestions.
+func (z *analyzer) keepListed(cols []plan.ColID, tuples [][]sqltype.Value) {
+	if z.listedTexts == nil {
+		z.listedTexts = map[plan.ColID][]string{}
+	}
+	for i, id := range cols {
+		var values []sqltype.Value
+		for _, t := range tuples[:min(len(tuples), mostCompared)] {
+			values = append(values, t[i])
+		}
+		if texts := textsOf(values); texts != nil {
+			slices.Sort(texts)
+			z.listedTexts[id] = slices.Compact(texts)
 		}
 	}
 }
@@ -240,9 +316,7 @@ func keep(list []condition, cols []plan.ColID, many int) func(tuple []sqltype.Va
 // rowConditions are the conditions on rows of a public scan whose columns a source's keys are, the columns of the table that they read beside its own, and the names of all of them: (1) here of rows that are present, around of padded ones.
 func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condition, attrs []int, cols []plan.ColID) {
 	attrs = slices.Clone(src.Columns)
-	for _, k := range src.Keys {
-		cols = append(cols, z.base(z.out.Keys[k].Col))
-	}
+	cols = z.keyBases(src)
 	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
 	here = z.conditionsOver(z.onGroups(conditionsFrom(s.in)), known)
 	if s.nullable() {
@@ -385,9 +459,20 @@ func (z *analyzer) pruneSources() {
 				z.out.Keys[s.Keys[slices.Index(cols, c.cols[0])]].notNull = true
 			}
 		}
-		s.Tuples = slices.DeleteFunc(slices.Clone(s.Tuples), func(t []sqltype.Value) bool { return !kept(t) })
+		all := s.Tuples
+		if s.Tuples = slices.DeleteFunc(slices.Clone(all), func(t []sqltype.Value) bool { return !kept(t) }); len(s.Tuples) == 0 && len(all) > 0 {
+			z.keepListed(z.keyBases(s), all)
+		}
 	}
 	z.joinSources(conds, colsOf)
+}
+
+// keyBases are the columns that a source's keys are.
+func (z *analyzer) keyBases(s *Source) (out []plan.ColID) {
+	for _, k := range s.Keys {
+		out = append(out, z.base(z.out.Keys[k].Col))
+	}
+	return out
 }
 
 // joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.

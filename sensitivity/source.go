@@ -293,6 +293,12 @@ func (z *analyzer) readSource(at int) error {
 			out = append(out, c)
 		}
 	}
+	if of := cols; len(out) == 0 && len(tuples) > 0 {
+		if of == nil {
+			of = z.keyBases(s)
+		}
+		z.keepListed(of[:min(len(of), len(tuples[0]))], tuples)
+	}
 	if null := make([]sqltype.Value, len(s.Keys)); z.padded[at] && !seen[tupleText(null)] && padded(make([]sqltype.Value, len(cols))) {
 		out = append(out, null)
 	}

@@ -166,7 +166,7 @@ func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, erro
 		if err != nil {
 			return nil, err
 		}
-		r.stageRuns = append(r.stageRuns, &stageRun{stage: st, targetNote: words[i], args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
+		r.stageRuns = append(r.stageRuns, &stageRun{stage: st, targetNote: words[i], args: args, known: len(st.inputs) == 0 || !st.isCharged(), key: p.key(st, args, nil), plan: mp})
 	}
 	return r, nil
 }

@@ -137,7 +137,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		if mp != nil {
 			charged = append(charged, mp)
 		}
-		whole = append(whole, st.plan)
+		if st.isCharged() {
+			whole = append(whole, st.plan)
+		}
 		of := boundLines(st.an, bounds)
 		if alone {
 			of = append(of, p.finishingLines()...)
@@ -289,8 +291,12 @@ type explainer struct {
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
 func (x explainer) charge(ctx context.Context) (lines []explainLine, bounds sensitivity.Bounds, charged *price.Quote, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
-	if len(mp.Events()) == 0 {
-		return []explainLine{freeLine(x.filter, "Charge", "public groups, nothing measured")}, bounds, nil, nil
+	if !x.st.isCharged() {
+		why := "public groups, nothing measured"
+		if x.st.an.HasNoGroups() {
+			why, bounds = "no group is left", candidates(mp)
+		}
+		return []explainLine{freeLine(x.filter, "Charge", why)}, bounds, nil, nil
 	}
 	switch bounds = candidates(mp); {
 	case free:

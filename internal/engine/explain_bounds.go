@@ -143,9 +143,6 @@ func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Cho
 // endLines warn of bounds at an end of their candidates, with the cure.
 func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
-	if a.Groups.Public && len(a.Keys) > 0 && a.Groups.Count == 0 {
-		return nil // there is no group of which a bound could cut
-	}
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth

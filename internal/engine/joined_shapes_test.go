@@ -178,7 +178,7 @@ func TestJoinedNothingMeasured(t *testing.T) {
 					t.Fatalf("%s: %s: %v", bounding, sql, err)
 				}
 				rows, err := answer.All(context.Background())
-				if err != nil || fmt.Sprint(rows) != "[[1] [2] [3] [4]]" || answer.Notice != "spent: nothing (public groups, nothing measured)" {
+				if err != nil || fmt.Sprint(rows) != "[[1] [2] [3] [4]]" || answer.Notice != "spent: nothing (public groups, nothing measured, or no group left)" {
 					t.Errorf("%s: %s: %v, %v, %s", bounding, sql, rows, err, answer.Notice)
 				}
 			}

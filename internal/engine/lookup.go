@@ -36,16 +36,12 @@ func (r *run) lookUp(ctx context.Context) error {
 }
 
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
-// worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
+// worth it, or public through and through (groups without a measure, or no group). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
 func (p *Prepared) stored(ctx context.Context, a *stageRun) (r *release.Release, of int64, free bool, err error) {
 	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
-	if len(mp.Events()) == 0 {
-		m, err := release.New(st.an, mp, e.noise, p.releaseGroups())
-		if err != nil {
-			return nil, 0, false, err
-		}
-		r, err = m.Read(nil, noRows{})
+	if !st.isCharged() { // its (2): no event is run
+		r, err = release.NewPlaceholder(st.an, mp)
 		return r, 0, true, err
 	}
 	if st.kept != nil {

@@ -30,7 +30,7 @@ func (r *run) notice(ctx context.Context) string {
 	}
 	list := r.releases()
 	if len(list) == 0 {
-		return "spent: nothing (public groups, nothing measured)"
+		return "spent: nothing (public groups, nothing measured, or no group left)"
 	}
 	var paid, spent []*price.Quote
 	was, tops := 0.0, 0 // what those that were topped up were made at

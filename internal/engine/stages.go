@@ -44,10 +44,14 @@ func (st *stage) price() (mp *price.Quote, err error) {
 	return st.priced, err
 }
 
-// isCharged: public groups without a measure are known.
+// isCharged: public groups without a measure are known, and of no group nothing is released.
+//
+// Proof: what is not charged reads no private row (stored). (1) Which stages these are follows from the analysis, that is from the statement, the policy and public tables. (2) The release has the public groups and no number: without measures, or without groups.
 func (st *stage) isCharged() bool { return isCharged(st.an) }
 
-func isCharged(a *sensitivity.Analysis) bool { return len(a.Measures) > 0 || !a.Groups.Public }
+func isCharged(a *sensitivity.Analysis) bool {
+	return (len(a.Measures) > 0 || !a.Groups.Public) && !a.HasNoGroups() // (1)
+}
 
 // analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
 func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {

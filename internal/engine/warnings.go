@@ -84,11 +84,17 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups, none, noGroups []string
+	var lost, noPerson, groups, none, empty, noGroups, suggestions []string
 	for _, a := range list {
-		if a != nil {
-			lost, noPerson, groups, none = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...), append(none, a.NoValues...)
-			noGroups = append(noGroups, a.NoGroups...)
+		if a == nil {
+			continue
+		}
+		lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+		noGroups, suggestions = append(noGroups, a.NoGroups...), append(suggestions, a.Suggestions...)
+		if a.HasNoGroups() {
+			empty = append(empty, a.NoValues...)
+		} else {
+			none = append(none, a.NoValues...)
 		}
 	}
 	say := func(columns []string, words string) {
@@ -99,7 +105,9 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
+	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
 	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
+	say(suggestions, "a condition asks for a value that is not public; write %s")
 	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
 	return lines
 }
