@@ -162,7 +162,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			continue
 		}
 		if r.Chosen.HasTooFewPeople(c) {
-			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL", c.Index+1); len(a.NoValues) > 0 {
+			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by%s, so what depends on it is NULL", c.Index+1, fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
 				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that"+misspelt(a))
@@ -189,6 +189,16 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, cureList(cures(a, c, end == "the least" || !all))))
 	}
 	return out
+}
+
+// fewNote says how many people were too few, which the plan fixes.
+func fewNote(p *price.Quote, c *sensitivity.Choice) string {
+	if c.Index < len(p.Choices) {
+		if ev, ok := p.Choices[c.Index].(dp.AboveThreshold); ok {
+			return fmt.Sprintf(" (about %d or fewer, by a noisy number)", ev.Threshold+ev.Margin)
+		}
+	}
+	return ""
 }
 
 // misspelt says that people may be few because a text of the statement is no value.

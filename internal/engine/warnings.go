@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -59,6 +61,28 @@ func (p *Prepared) innerWarnings() (lines []string) {
 		for _, w := range st.an.Warnings {
 			add(w)
 		}
+	}
+	for _, w := range p.outer {
+		add(w)
+	}
+	return lines
+}
+
+// outerConditions say which conditions stand outside of a GROUP BY whose groups they would make public.
+func (s *Session) outerConditions(ctx context.Context, program *sensitivity.Program, stages []*stage) (lines []string) {
+	for i, st := range stages {
+		if st.an.Groups.Public || len(st.an.Keys) == 0 {
+			continue
+		}
+		names, totals := program.OuterConditions(ctx, i, s.options())
+		if len(names) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("the condition on %s stands outside of its GROUP BY; in the WHERE of that query it makes the groups public, so that all of them are shown", strings.Join(names, ", "))
+		if totals {
+			line += ", and totals over groups begin with the first of them"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -136,12 +160,12 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 // warnings say where an answer may be taken for more than it is. Every client gets them.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
-// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError).
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen.
 func (r *run) warnings() []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a)) { // (2), (3), (5)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(a)) { // (2), (3), (5), (6)
 			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
@@ -289,4 +313,75 @@ func (r *run) lowerThreshold(a *stageRun) (epsilon float64, threshold int64) {
 		return 0, 0
 	}
 	return r.under.epsilon * ask.Epsilon / a.request.Epsilon, int64(mp.Selections[at].Threshold) //nolint:gosec // at most dp.MaxScale
+}
+
+// worthNaming is how many times narrower intervals have to be that another setting is named.
+const worthNaming = 2
+
+// wideLines say of sums that many groups' intervals are wider than their values: where the largest group's is narrow a bound of their own makes them narrow, and other noise may.
+func (r *run) wideLines(a *stageRun) (lines []string) {
+	groups := a.release.Groups
+	if len(a.an.Keys) == 0 || a.release.Run == nil || a.release.IsOnDisk() || len(groups) < 3 {
+		return nil
+	}
+	e, err := finish.Of(context.Background(), a.an, a.release)
+	if err != nil {
+		return nil
+	}
+	e = e.Simultaneous(r.simultaneousRows())
+	noise := ""
+	if gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen); gain >= worthNaming && len(a.release.Tops) == 0 {
+		noise = fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
+	}
+	for i, f := range a.an.Formulas {
+		if f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
+			continue
+		}
+		m, fn := a.an.Measures[f.Sum], a.an.Agg.Aggs[i].Fn
+		people := peopleOf(a.an, f)
+		wide, most, narrow := 0, -1.0, false
+		for g := range groups {
+			of, v := e.For(a.release, &groups[g]), groups[g].Values
+			x, width := of.Value(i, v)
+			few := false
+			if people >= 0 {
+				n, _ := new(big.Float).SetInt(v[people]).Float64()
+				few = n < 2*of.Measure(people) // hardly anybody is in it, which no bound mends
+			}
+			if !few && !(width <= math.Abs(x)) {
+				wide++
+			}
+			if math.Abs(x) > most {
+				most, narrow = math.Abs(x), 4*width < math.Abs(x)
+			}
+		}
+		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, len(groups)), []string(nil)
+		if wide < 2 || 3*wide < len(groups) {
+			continue
+		}
+		if narrow && m.Bound != nil && m.IsSumBounded() {
+			line += ", while the largest group's is narrow, as one bound serves all groups"
+			cures = append(cures, "a statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
+		}
+		if noise != "" {
+			cures = append(cures, noise)
+		}
+		if line += "; " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.
+func peopleOf(a *sensitivity.Analysis, f sensitivity.Formula) int {
+	if f.Kind == sensitivity.IsRatio {
+		return f.Count
+	}
+	if a.People >= 0 {
+		return a.People
+	}
+	return slices.IndexFunc(a.Measures, func(m sensitivity.Measure) bool {
+		return m.Filter == nil && (m.Kind == sensitivity.Units || m.Kind == sensitivity.CountRows)
+	})
 }

@@ -173,7 +173,13 @@ func logErrors(p *Quote) float64 {
 	if n := len(p.Selections); n > 0 {
 		sum = 2 * math.Log(float64(p.Selections[n/2].Threshold))
 	}
-	for _, ev := range p.noisy() {
+	return sum + logVariances(p.noisy())
+}
+
+// logVariances is the sum of the log variances of events.
+func logVariances(list []dp.Event) float64 {
+	sum := 0.0
+	for _, ev := range list {
 		d, err := noise.DistributionOf(typical(ev))
 		if err != nil {
 			return math.Inf(1)
@@ -181,6 +187,39 @@ func logErrors(p *Quote) float64 {
 		sum += math.Log(d.Variance())
 	}
 	return sum
+}
+
+// GaussianGain is how many times narrower Gaussian noise of the same price may be than the Laplace noise that auto took of a plan, at bounds that were chosen or, where chosen is nil, at typical ones: the geometric mean over the measures. A person's L2 norm over n groups may be smaller than
+// the L1 norm by the root of n. 1: there is no other noise to take.
+func GaussianGain(a *sensitivity.Analysis, ask Request, of *Quote, chosen Chosen) float64 {
+	if ask.Mechanism != Auto || ask.Filter.Order == 0 || of.Mechanism != Laplace || a.Joined != nil || a.Pairs != nil {
+		return 1
+	}
+	with, norm := *a, 1.0
+	if a.Limit.Norm == sensitivity.L1 {
+		with.Limit.Norm, norm = sensitivity.L2, math.Sqrt(float64(a.Limit.PerUnit))
+	}
+	other, err := build(&with, ask, Gaussian)
+	if err != nil {
+		return 1
+	}
+	was, is := of.noisy(), other.noisy()
+	if chosen != nil {
+		l, err := of.Resolve(a, chosen)
+		g, gerr := other.Resolve(&with, chosen)
+		if err != nil || gerr != nil {
+			return 1
+		}
+		was, is = (&Quote{Measures: l.Measures}).noisy(), (&Quote{Measures: g.Measures}).noisy()
+	}
+	if len(was) == 0 || len(was) != len(is) {
+		return 1
+	}
+	ratio := (logVariances(was) - logVariances(is)) / float64(2*len(was))
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return 1
+	}
+	return norm * math.Exp(ratio)
 }
 
 // build calibrates for one mechanism. Losses are rounded up and so are their sums: where that passes the tag by a rounding, a
