@@ -173,3 +173,31 @@ func TestNoValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestions: for a text that is no public value the nearest one is named: of the policy's list, and of a public table of whose rows conditions keep none. A text that is listed, or near to none, has none.
+func TestSuggestions(t *testing.T) {
+	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n"
+	for sql, want := range map[string]string{
+		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' GROUP BY 1":            "'France' for 'Franse'",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'FRANCE ' GROUP BY 1":           "'France' for 'FRANCE '",
+		"SELECT kind, count(*) FROM notes WHERE kind IN ('Spain', 'Spian') GROUP BY 1": "'Spain' for 'Spian'",
+		"SELECT count(*) FROM notes WHERE 'spin' = kind":                               "'Spain' for 'spin'",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'France' GROUP BY 1":            "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'elsewhere' GROUP BY 1":         "",
+		"SELECT kind, count(*) FROM notes WHERE kind <> 'Franse' GROUP BY 1":           "",
+		"SELECT kind, count(*) FROM notes WHERE kind NOT IN ('Franse') GROUP BY 1":     "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' OR true GROUP BY 1":    "",
+		"SELECT kind, count(*) FILTER (WHERE kind = 'Franse') FROM notes GROUP BY 1":   "",
+	} {
+		q, err := boundIn(mixed+more, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := sensitivity.Analyze(context.Background(), q, options())
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.Suggestions, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}

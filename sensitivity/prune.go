@@ -228,6 +228,46 @@ func (z *analyzer) onGroups(conds []plan.Scalar) []plan.Scalar {
 	return slices.DeleteFunc(slices.Clone(conds), func(x plan.Scalar) bool { return slices.Contains(kept, x) })
 }
 
+// withEquals are conditions, and beside those that read private columns what they say of public ones.
+//
+// Proof: of prune.go, (1): where a private column equals a public one in every row, of a type in which equal values have one spelling, a condition that is true of the one is true of the other. A public table LEFT JOIN a private one has groups without such rows, so there nothing is added.
+func (z *analyzer) withEquals(conds []plan.Scalar) []plan.Scalar {
+	out := slices.Clone(conds)
+	if len(z.ownerless) > 0 {
+		return out
+	}
+	eq := z.classesOf(z.blocks[0])
+	for _, x := range conds {
+		changed := false
+		y := plan.Replace(x, func(part plan.Scalar) plan.Scalar {
+			c, ok := part.(*plan.Col)
+			if !ok {
+				return nil
+			}
+			id := z.base(c.ID)
+			if s := z.owner[id]; s == nil || !s.private() || !hasOneSpelling(z.typeOf(id)) {
+				return nil
+			}
+			for _, s := range z.scans {
+				if s.private() || s.nullable() {
+					continue
+				}
+				for _, other := range s.scan.Columns {
+					if eq.same(other, id) && z.typeOf(other).OID == z.typeOf(id).OID {
+						changed = true
+						return &plan.Col{ID: other, T: z.typeOf(other)}
+					}
+				}
+			}
+			return nil
+		})
+		if changed {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
 // conditionsOver are those that read some of these columns and no others.
 func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool) (out []condition) {
 	for _, whole := range list {
@@ -318,7 +358,7 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 	attrs = slices.Clone(src.Columns)
 	cols = z.keyBases(src)
 	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
-	here = z.conditionsOver(z.onGroups(conditionsFrom(s.in)), known)
+	here = z.conditionsOver(z.withEquals(z.onGroups(conditionsFrom(s.in))), known)
 	if s.nullable() {
 		around = z.conditionsOver(z.onGroups(conditionsFrom(s.in.parent)), known)
 	}
@@ -388,7 +428,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 			return nil
 		})
 	}
-	for _, x := range z.onGroups(z.blocks[0].conds) { // (1)
+	for _, x := range z.withEquals(z.onGroups(z.blocks[0].conds)) { // (1)
 		room = mostDefinitions
 		x = inKeys(x)
 		ok := true

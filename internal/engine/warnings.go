@@ -128,6 +128,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
+	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
 	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
 	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
 	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")

@@ -137,3 +137,46 @@ func TestChoice(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// TestGaussianGain: what auto did not take is named by how much narrower it is, as its own plan says; of one group it is no better, nor where noise was asked for, has no other kind, or is Gaussian.
+func TestGaussianGain(t *testing.T) {
+	few := filter(t, 1, 1e-6, 0.1, budget.AccountantRDP)
+	ask := Request{Filter: few, Epsilon: 0.1, QueryDelta: 1e-9, Mechanism: Auto}
+	gain := func(a *sensitivity.Analysis, ask Request) float64 {
+		p, err := New(a, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return GaussianGain(a, ask, p, nil)
+	}
+	many := analysis(true, 100, 10, 130)
+	with := ask
+	with.Mechanism = Gaussian
+	l, err := New(many, ask)
+	g, gerr := New(many, with)
+	if err != nil || gerr != nil {
+		t.Fatal(err, gerr)
+	}
+	want := 1.0
+	for i := range l.Measures {
+		a, err := noise.DistributionOf(l.Measures[i])
+		b, berr := noise.DistributionOf(g.Measures[i])
+		if err != nil || berr != nil {
+			t.Fatal(err, berr)
+		}
+		want *= math.Sqrt(math.Sqrt(a.Variance() / b.Variance()))
+	}
+	if got := gain(many, ask); l.Mechanism != Laplace || !(want > 5) || math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("%s: %g, want %g", l.Mechanism, got, want)
+	}
+	if got := gain(analysis(true, 1, 10), ask); got >= 2 {
+		t.Errorf("of one group: %g", got)
+	}
+	laplace, pure := ask, ask
+	laplace.Mechanism, pure.Filter = Laplace, filter(t, 1, 0, 0.1, budget.AccountantRDP)
+	for name, ask := range map[string]Request{"asked for": laplace, "Gaussian": with, "of a plain sum": pure} {
+		if got := gain(many, ask); got != 1 {
+			t.Errorf("%s: %g", name, got)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// scalesPolicy is of accounts in segments, of which one has balances thousands of times as large as the others.
+const scalesPolicy = `
+dataset: scales
+backend: {duckdb: scales.duckdb}
+unit: people.person_id
+population: 2000
+tables:
+  people: {columns: {person_id: {}}}
+  accounts:
+    unit: person_id -> people.person_id
+    max_rows_per_unit: auto
+    columns:
+      account_id: {}
+      person_id:  {}
+      segment:    {values: [business, young, basic, plus, joint, none]}
+      balance:    {}
+budget: {epsilon: 10000, delta: 1e-6}
+query: {epsilon: 1}
+analysts:
+  ann: {password: VERIFIER, may: [people, accounts], max_query_epsilon: 100}
+`
+
+func scalesSession(t *testing.T, edits ...string) *Session {
+	t.Helper()
+	var people, accounts []string
+	for p := range 1500 {
+		people = append(people, fmt.Sprintf("(%d)", p))
+		segment, balance := []string{"business", "young", "basic", "plus", "joint"}[p%5], 20+p%41
+		if segment == "business" {
+			balance = 200000 + 7*p
+		}
+		accounts = append(accounts, fmt.Sprintf("(%d, %d, '%s', %d)", p, p, segment, balance))
+	}
+	b, err := duckdb.OpenMemory(context.Background(), func(ctx context.Context, c *sql.Conn) error {
+		for _, s := range []string{"CREATE TABLE people (person_id integer PRIMARY KEY)",
+			"CREATE TABLE accounts (account_id integer PRIMARY KEY, person_id integer NOT NULL REFERENCES people, segment varchar, balance integer NOT NULL)",
+			"INSERT INTO people VALUES " + strings.Join(people, ", "), "INSERT INTO accounts VALUES " + strings.Join(accounts, ", ")} {
+			if _, err := c.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, duckdb.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	p, err := policy.Parse("scales.yaml", []byte(strings.NewReplacer(append([]string{"VERIFIER", verifier}, edits...)...).Replace(scalesPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	s, err := e.Open("ann", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fixedNoise(s, 22)
+}
+
+// TestWideIntervals: where one bound serves groups of very different sums, a warning names the cure, which works: without the largest group the others' intervals are narrow, and nothing warns. A group in which hardly anybody is has no part in it.
+func TestWideIntervals(t *testing.T) {
+	s := scalesSession(t)
+	const words = "one bound serves all groups"
+	rows := func(sql string, warns bool) (width map[string]float64) {
+		t.Helper()
+		_, a := ask(t, s, sql)
+		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != warns {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+		list, err := a.All(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		width = map[string]float64{}
+		for _, r := range list {
+			if r[1] != nil {
+				width[r[0].(string)] = asFloat(t, r[1])
+			}
+		}
+		return width
+	}
+	all := rows("select segment, dp_error(sum(balance)), sum(balance), count(*) from accounts group by 1", true)
+	small := rows("select segment, dp_error(sum(balance)), sum(balance), count(*) from accounts where segment <> 'business' group by 1", false)
+	for _, segment := range []string{"young", "basic", "plus", "joint"} {
+		if small[segment] == 0 || !(all[segment] > 1000*small[segment]) {
+			t.Errorf("%s: the error is %g beside the largest group, and %g without", segment, all[segment], small[segment])
+		}
+	}
+	rows("select segment, dp_error(count(*)), count(*) from accounts group by 1", false)
+}
+
+// TestNamesGaussian: where auto takes Laplace noise for a policy of few large statements, EXPLAIN says by which factor Gaussian noise is narrower, and it is. Under Gaussian noise, and for one group, it says nothing.
+func TestNamesGaussian(t *testing.T) {
+	s := scalesSession(t, "{epsilon: 10000, delta: 1e-6}", "{epsilon: 1, delta: 1e-6}", "{epsilon: 1}", "{epsilon: 0.2}", "max_query_epsilon: 100", "max_query_epsilon: 1", "balance:    {}", "balance:    {range: [0, 1000]}",
+		"max_rows_per_unit: auto", "max_rows_per_unit: 12")
+	set(t, s, "dpsql.bounding", "linf")
+	set(t, s, "dpsql.max_groups", "100")
+	const words = "SET dpsql.mechanism = gaussian may make these intervals up to "
+	grouped := "select person_id % 100, segment, sum(balance), count(*) from accounts where person_id >= 0 group by 1, 2"
+	for sql, want := range map[string]bool{"select sum(balance) from accounts": false, grouped: true} {
+		if got := explained(t, s, sql); strings.Contains(got, words) != want {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	set(t, s, "dpsql.mechanism", "gaussian")
+	if got := explained(t, s, grouped); strings.Contains(got, words) {
+		t.Error(got)
+	}
+}
