@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -116,7 +117,7 @@ type analyzer struct {
 	single     bool      // keys say that a unit has one row at most
 	fanned     *scanInfo // a public table that multiplies a unit's rows
 
-	listedTexts map[plan.ColID][]string // the public texts of columns of which conditions keep none
+	listedValues map[plan.ColID][]sqltype.Value // the public values of columns of which conditions leave some out
 
 	lacks   *missing // what was refused for, where conditions on the unit would mend it
 	several bool     // rows are of several units, which is allowed

@@ -174,6 +174,23 @@ func TestNoValues(t *testing.T) {
 	}
 }
 
+// TestNoGroups: constants that are not among a grouping column's public values are named, texts and whole numbers; where conditions keep no value at all, the column is (NoValues).
+func TestNoGroups(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT rating, count(*) FROM members WHERE rating IN (5, 7) GROUP BY 1": "members.rating = '7'",
+		"SELECT rating, count(*) FROM members WHERE rating IN (5, 9) GROUP BY 1": "",
+		"SELECT rating, count(*) FROM members WHERE rating = 7 GROUP BY 1":       "",
+		"SELECT count(*) FROM members WHERE rating IN (5, 7)":                    "",
+	} {
+		a, err := analyzeMixed(sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.NoGroups, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
 // TestSuggestions: for a text that is no public value the nearest one is named: of the policy's list, and of a public table of whose rows conditions keep none. A text that is listed, or near to none, has none.
 func TestSuggestions(t *testing.T) {
 	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n"

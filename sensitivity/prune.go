@@ -54,8 +54,8 @@ func (z *analyzer) warnNoValues() {
 	}
 }
 
-// askedTexts are the texts of column = text and column IN (texts).
-func (z *analyzer) askedTexts(x plan.Scalar) (id plan.ColID, texts []string) {
+// askedConsts are the constants of column = constant and column IN (constants).
+func (z *analyzer) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Const) {
 	var of plan.Scalar
 	var list []plan.Scalar
 	switch n := x.(type) {
@@ -63,7 +63,7 @@ func (z *analyzer) askedTexts(x plan.Scalar) (id plan.ColID, texts []string) {
 		if n.Fn.Name != "=" || len(n.Args) != 2 {
 			return 0, nil
 		}
-		if of, list = n.Args[0], n.Args[1:]; isTextConst(n.Args[0]) {
+		if of, list = n.Args[0], n.Args[1:]; isConst(n.Args[0]) {
 			of, list = n.Args[1], n.Args[:1]
 		}
 	case *plan.In:
@@ -79,70 +79,71 @@ func (z *analyzer) askedTexts(x plan.Scalar) (id plan.ColID, texts []string) {
 		return 0, nil
 	}
 	for _, t := range list {
-		if t, is := t.(*plan.Const); is {
-			if text, is := t.Value.(string); is {
-				texts = append(texts, text)
+		if t, is := t.(*plan.Const); is && t.Value != nil {
+			consts = append(consts, t)
+		}
+	}
+	return z.base(c.ID), consts
+}
+
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column.
+func (z *analyzer) noteUnlisted(x plan.Scalar) {
+	id, consts := z.askedConsts(x)
+	s := z.owner[id]
+	if consts == nil || s == nil {
+		return
+	}
+	listed, domain := z.listedValues[id], s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain
+	if domain != nil && domain.Values != nil {
+		listed = domain.Values
+	}
+	isKey := slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id })
+	for _, c := range consts {
+		text, isText := c.Value.(string)
+		if isText {
+			z.suggest(text, listed)
+		}
+		switch {
+		case !s.private():
+		case domain == nil && isText && !slices.Contains(z.out.Unlisted, text):
+			z.out.Unlisted = append(z.out.Unlisted, text)
+		case domain != nil && isKey && listed != nil && isUnlisted(c.Value, listed):
+			note := fmt.Sprintf("%s = '%s'", z.out.visibleName(id), sqltype.FormatText(c.Value, c.T))
+			if !slices.Contains(z.out.NoGroups, note) {
+				z.out.NoGroups = append(z.out.NoGroups, note)
 			}
 		}
 	}
-	return z.base(c.ID), texts
 }
 
-// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public, or the column is a grouping one whose public values have not this text.
-func (z *analyzer) noteUnlisted(x plan.Scalar) {
-	id, texts := z.askedTexts(x)
-	s := z.owner[id]
-	if texts == nil || s == nil {
-		return
+// isUnlisted reports that a constant is none of some values: texts and whole numbers, which have one spelling.
+func isUnlisted(c sqltype.Value, listed []sqltype.Value) bool {
+	switch c.(type) {
+	case string, int64:
+		return len(listed) <= mostCompared && !slices.Contains(listed, c)
 	}
-	z.suggest(s, id, texts)
-	if !s.private() {
-		return
-	}
-	domain, list := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain, &z.out.Unlisted
-	if domain != nil {
-		if list = &z.out.NoGroups; domain.Values == nil || !slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id }) {
-			return
-		}
-	}
-	for _, text := range texts {
-		is := true
-		if domain != nil {
-			is, text = !slices.Contains(domain.Values, sqltype.Value(text)), fmt.Sprintf("%s = '%s'", z.out.visibleName(id), text)
-		}
-		if is && !slices.Contains(*list, text) {
-			*list = append(*list, text)
-		}
-	}
+	return false
 }
 
 // Values are compared with texts where they are so few and so short.
 const (
-	mostCompared   = 1000
-	longestText    = 100
-	mostSuggestion = 3
+	mostCompared    = 1000
+	longestText     = 100
+	mostSuggestions = 3
 )
 
-// suggest notes the public value of a column that is nearest to a text which is none of them.
-func (z *analyzer) suggest(s *scanInfo, id plan.ColID, texts []string) {
-	listed := z.listedTexts[id]
-	if d := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain; d != nil && d.Values != nil {
-		listed = textsOf(d.Values)
-	}
-	if listed == nil {
+// suggest notes the public value that is nearest to a text which is none of them.
+func (z *analyzer) suggest(text string, values []sqltype.Value) {
+	listed := textsOf(values)
+	if len(listed) == 0 || len(z.out.Suggestions) == mostSuggestions || len(text) > longestText || slices.Contains(listed, text) {
 		return
 	}
-	for _, text := range texts {
-		if len(z.out.Suggestions) == mostSuggestion || len(text) > longestText || slices.Contains(listed, text) {
-			continue
-		}
-		near := sqlerr.Nearest(text, listed)
-		if i := slices.IndexFunc(listed, func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(text)) }); i >= 0 {
-			near = listed[i]
-		}
-		if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.out.Suggestions, note) {
-			z.out.Suggestions = append(z.out.Suggestions, note)
-		}
+	near := sqlerr.Nearest(text, listed)
+	if i := slices.IndexFunc(listed, func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(text)) }); i >= 0 {
+		near = listed[i]
+	}
+	if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.out.Suggestions, note) {
+		z.out.Suggestions = append(z.out.Suggestions, note)
 	}
 }
 
@@ -159,29 +160,28 @@ func textsOf(values []sqltype.Value) (out []string) {
 	return out
 }
 
-// keepListed keeps the values that columns of public tuples had before conditions left all of them out, for suggestions.
+// keepListed keeps the values that columns of public tuples had before conditions left some out.
 func (z *analyzer) keepListed(cols []plan.ColID, tuples [][]sqltype.Value) {
-	if z.listedTexts == nil {
-		z.listedTexts = map[plan.ColID][]string{}
+	if len(tuples) > mostCompared {
+		return
+	}
+	if z.listedValues == nil {
+		z.listedValues = map[plan.ColID][]sqltype.Value{}
 	}
 	for i, id := range cols {
-		var values []sqltype.Value
-		for _, t := range tuples[:min(len(tuples), mostCompared)] {
-			values = append(values, t[i])
+		values, seen := []sqltype.Value(nil), map[string]bool{}
+		for _, t := range tuples {
+			if text := tupleText(t[i : i+1]); !seen[text] {
+				seen[text] = true
+				values = append(values, t[i])
+			}
 		}
-		if texts := textsOf(values); texts != nil {
-			slices.Sort(texts)
-			z.listedTexts[id] = slices.Compact(texts)
-		}
+		z.listedValues[id] = values
 	}
 }
 
-func isTextConst(x plan.Scalar) bool {
-	c, ok := x.(*plan.Const)
-	if !ok {
-		return false
-	}
-	_, ok = c.Value.(string)
+func isConst(x plan.Scalar) bool {
+	_, ok := x.(*plan.Const)
 	return ok
 }
 
@@ -500,7 +500,7 @@ func (z *analyzer) pruneSources() {
 			}
 		}
 		all := s.Tuples
-		if s.Tuples = slices.DeleteFunc(slices.Clone(all), func(t []sqltype.Value) bool { return !kept(t) }); len(s.Tuples) == 0 && len(all) > 0 {
+		if s.Tuples = slices.DeleteFunc(slices.Clone(all), func(t []sqltype.Value) bool { return !kept(t) }); len(s.Tuples) < len(all) {
 			z.keepListed(z.keyBases(s), all)
 		}
 	}

@@ -293,7 +293,7 @@ func (z *analyzer) readSource(at int) error {
 			out = append(out, c)
 		}
 	}
-	if of := cols; len(out) == 0 && len(tuples) > 0 {
+	if of := cols; len(out) < len(tuples) {
 		if of == nil {
 			of = z.keyBases(s)
 		}
