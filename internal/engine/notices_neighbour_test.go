@@ -19,6 +19,8 @@ var noticedStatements = []string{
 	"select n, count(*) from (select city_id, count(*) as n from patients group by 1) t group by 1",
 	"select count(*) from encounters where days > (select 10 / (count(*) - count(*)) from encounters)",
 	"select kind_id, max(free), min(days), max(days) from encounters group by 1",
+	"select readmitted, count(*), sum(free) from encounters where readmitted = 'no' group by 1",
+	"select * from (select diag, sum(cost), count(*) from encounters group by 1) t where diag = 'a'",
 }
 
 // saidOf runs a statement and gives all that is said beside its rows. given, if not nil, are releases that take the place of those that were made.

@@ -97,3 +97,81 @@ func TestNoPublicValueMeetsConditions(t *testing.T) {
 		}
 	}
 }
+
+// TestNoGroupsCostNothing: where conditions leave no public group nothing is read or charged, also under dpsql.fresh and for a stage that reads another, and the answer and EXPLAIN say so. What else a statement releases has the whole price.
+func TestNoGroupsCostNothing(t *testing.T) {
+	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+		s := clinicSession(t, tame, d, autoEdits...)
+		set(t, s, "dpsql.notices", "brief")
+		const none, words = "spent: nothing (public groups, nothing measured, or no group left)", "no group is left, so nothing is read or charged for the groups"
+		for _, fresh := range []string{"off", "on"} {
+			set(t, s, "dpsql.fresh", fresh)
+			for sql, near := range map[string]string{
+				"select gender, count(*), avg(weight) from patients where gender = 'Femal' group by 1":                                       "write 'Female' for 'Femal'",
+				"select kind_id, sum(free) from encounters where kind_id > 1000 group by 1":                                                  "",
+				"select k.id, count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt' group by 1":                "write 'Urgent' for 'Urgnt'",
+				"select readmitted, median(days), count(distinct patient_id) from encounters where readmitted = 'no' group by 1":             "write 'NO' for 'no'",
+				"select * from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n": "",
+			} {
+				told := explained(t, s, sql)
+				_, a := ask(t, s, sql)
+				rows, err := a.All(t.Context())
+				all := strings.Join(a.Warnings, "\n")
+				if err != nil || len(rows) > 0 || a.Notice != none || !strings.Contains(all, words) || !strings.Contains(all, near) || !strings.Contains(told, "Charge: nothing (no group is left)") || !strings.Contains(told, words) {
+					t.Errorf("%s: %s: %v %v %q %q\n%s", d, sql, rows, err, a.Notice, a.Warnings, told)
+				}
+			}
+		}
+		for sql, rows := range map[string]int{
+			"select gender, count(*) from patients where gender = 'Femal' group by rollup(gender)":                                          1,
+			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1": 0,
+		} {
+			_, a := ask(t, s, sql)
+			got, err := a.All(t.Context())
+			if err != nil || len(got) != rows || !strings.HasPrefix(a.Notice, "spent: price 0.5 ") {
+				t.Errorf("%s: %s: %v %v %q", d, sql, got, err, a.Notice)
+			}
+		}
+	}
+}
+
+// TestConditionsOutside: a condition on a grouping column that stands outside of the groups is named where inside it makes them public, and there it does.
+func TestConditionsOutside(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const words, totals = "the condition on admitted stands outside of its GROUP BY", "totals over groups begin with the first of them"
+	for sql, want := range map[string][2]bool{
+		"select * from (select admitted, count(*) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'":                                     {true, false},
+		"select admitted, count(*) from stays group by 1 having admitted between '2019-01-01' and '2019-01-05'":                                                        {true, false},
+		"select * from (select admitted, sum(count(*)) over (order by admitted) n from stays group by 1) t where admitted >= '2019-01-01' and admitted < '2019-01-06'": {true, true},
+		"select * from (select admitted, count(*) n from stays group by 1 order by 2 limit 5) t where admitted between '2019-01-01' and '2019-01-05'":                  {false, false},
+		"select * from (select admitted, count(*) n from stays group by 1) t where n > 3":                                                                              {false, false},
+		"select * from (select admitted, count(*) n from stays where admitted between '2019-01-01' and '2019-01-05' group by 1) t where admitted > '2019-01-02'":       {false, false},
+		"select * from (select admitted, count(*) n from stays group by 1) t where admitted > '2019-01-02' or n > 100":                                                 {false, false},
+	} {
+		_, a := ask(t, s, sql)
+		all, told := strings.Join(a.Warnings, "\n"), explained(t, s, sql)
+		if strings.Contains(all, words) != want[0] || strings.Contains(told, words) != want[0] || strings.Contains(all, totals) != want[1] {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+	if told := explained(t, s, "select admitted, count(*) from stays where admitted between '2019-01-01' and '2019-01-05' group by 1"); !strings.Contains(told, "Groups: 5 public, answered in full") {
+		t.Error(told)
+	}
+}
+
+// TestFewPeopleHasNumber: that too few people have rows is said with the number that would do, which EXPLAIN says before.
+func TestFewPeopleHasNumber(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	const sql = "select count(*) from encounters where days = 1000"
+	told := explained(t, s, sql)
+	number, _, _ := strings.Cut(after(told, "with fewer than about "), " people")
+	_, a := ask(t, s, sql)
+	if all := strings.Join(a.Warnings, "\n"); number == "" || !strings.Contains(all, "too few people have rows here to choose a bound by (about "+number+" or fewer, by a noisy number), so") {
+		t.Errorf("%q: %q\n%s", number, a.Warnings, told)
+	}
+}
+
+func after(text, words string) string {
+	_, rest, _ := strings.Cut(text, words)
+	return rest
+}
