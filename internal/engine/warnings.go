@@ -331,7 +331,7 @@ func (r *run) wideLines(a *stageRun) (lines []string) {
 	}
 	e = e.Simultaneous(r.simultaneousRows())
 	noise := ""
-	if gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen); gain >= worthNaming && len(a.release.Tops) == 0 {
+	if gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen); gain >= worthNaming && len(a.release.Tops) == 0 && a.release.Of == nil {
 		noise = fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
 	}
 	for i, f := range a.an.Formulas {

@@ -192,7 +192,7 @@ func logVariances(list []dp.Event) float64 {
 // GaussianGain is how many times narrower Gaussian noise of the same price may be than the Laplace noise that auto took of a plan, at bounds that were chosen or, where chosen is nil, at typical ones: the geometric mean over the measures. A person's L2 norm over n groups may be smaller than
 // the L1 norm by the root of n. 1: there is no other noise to take.
 func GaussianGain(a *sensitivity.Analysis, ask Request, of *Quote, chosen Chosen) float64 {
-	if ask.Mechanism != Auto || ask.Filter.Order == 0 || of.Mechanism != Laplace || a.Joined != nil || a.Pairs != nil {
+	if ask.Mechanism != Auto || ask.Filter.Order == 0 || of.Mechanism != Laplace || a.Joined != nil || a.Pairs != nil || len(of.Measures) != len(a.Measures) {
 		return 1
 	}
 	with, norm := *a, 1.0
