@@ -144,7 +144,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 
 // The limits of one statement: a WITH query that joins another one twice has twice its columns.
 const (
-	maxTables  = 200
+	maxTables  = 300
 	maxInViews = 1000 // where PostgreSQL's catalogs are read, whose views have many
 	maxColumns = 1 << 16
 	maxTargets = 1664 // MaxTupleAttributeNumber
