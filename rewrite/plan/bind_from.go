@@ -157,7 +157,7 @@ func (b *binder) room(columns int, pos pgsyntax.Pos) error {
 		most = maxInViews
 	}
 	if b.tables++; b.tables > most || len(b.columns)+columns > maxColumns {
-		return sqlerr.New(sqlerr.TooComplex, "a statement reads at most %d tables with %d columns, each as often as it is named once WITH queries are written out", most, maxColumns).At(int(pos)).
+		return sqlerr.New(sqlerr.TooComplex, "a statement reads at most %d tables with %d columns, those of WITH queries as often as these are named", most, maxColumns).At(int(pos)).
 			WithHint("Ask for less at a time. A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 	}
 	return nil
