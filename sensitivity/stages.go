@@ -420,6 +420,32 @@ func (d *divider) columns(c *Computed) error {
 	return nil
 }
 
+// PublicValues are the scalar subqueries of a computation that read neither a release nor the row around them.
+func (c Computed) PublicValues() (list []*plan.Subquery) {
+	var reads func(r plan.Rel) bool // a release; notes the subqueries that do not
+	reads = func(r plan.Rel) (released bool) {
+		if i := slices.IndexFunc(c.Leaves, func(l Leaf) bool { return l.At == r }); i >= 0 {
+			return c.Leaves[i].Parts != nil
+		}
+		for _, x := range plan.Scalars(r) {
+			plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				inside := reads(s.Query)
+				if !inside && s.Kind == plan.ScalarQuery && len(s.Free()) == 0 {
+					list = append(list, s)
+				}
+				released = released || inside
+				return true
+			})
+		}
+		for _, in := range plan.Inputs(r) {
+			released = reads(in) || released
+		}
+		return released
+	}
+	reads(c.Root)
+	return list
+}
+
 // PublicLeaves are all public relations that are read.
 func (p *Program) PublicLeaves() []Leaf {
 	var out []Leaf

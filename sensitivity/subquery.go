@@ -38,7 +38,8 @@ func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scal
 		}
 		var err error
 		if !hasPrivateTable(s.Query) {
-			if out.Query, err = z.publicQuery(s.Query); s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
+			if out.Query, err = z.publicQuery(s.Query); err == nil && s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
+				err = z.refuseSeveralRows(s)
 				out.Query = z.onlyRow(out.Query)
 			}
 		} else {
@@ -152,6 +153,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
 			rows, above, err = z.limited(s.Query)
 			if !hasAtMostOneRow(s.Query) {
+				z.warnSeveralRows(s.Query)
 				first := above
 				above = func(r plan.Rel) plan.Rel { return z.onlyRow(first(r)) }
 			}
@@ -286,6 +288,87 @@ func (z *analyzer) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error
 		}, nil
 	}
 	return r, same, nil
+}
+
+// SeveralRowsError is PostgreSQL's of a scalar subquery with more than one row.
+func SeveralRowsError(s *plan.Subquery) error {
+	return sqlerr.New(sqlerr.Cardinality, "more than one row returned by a subquery used as an expression").At(s.Pos).
+		WithHint("Let it give an aggregate, such as max(...), or use IN in place of =.")
+}
+
+// refuseSeveralRows refuses a scalar subquery over public tables that has more than one row.
+//
+// Proof: the refusal tells of public rows alone: (1) the relation is isPublic, so its number of rows follows from public tables and its own text. (2) It is refused whether or not a private row asks for its value.
+// Of any other subquery the rows may follow from private ones. Nothing is read of it: more than one row is NULL (onlyRow), and the warning follows from the statement and the schema.
+// The engine reads the number again in the statement's snapshot, before the charge (Analysis.Multiplicities).
+func (z *analyzer) refuseSeveralRows(s *plan.Subquery) error {
+	reader, ok := z.opts.Public.(plan.FrequencyReader)
+	if !ok || !isPublic(s.Query) { // (1)
+		z.warnSeveralRows(s.Query)
+		return nil
+	}
+	n, err := reader.MostOften(z.ctx, s.Query, nil)
+	switch {
+	case err != nil:
+		return err
+	case n > 1: // (2)
+		return SeveralRowsError(s)
+	}
+	z.out.Multiplicities = append(z.out.Multiplicities, Multiplicity{Of: s.Query, Most: 1})
+	return nil
+}
+
+// warnSeveralRows tells that a scalar subquery of more than one row is NULL, unless a key leaves it one.
+func (z *analyzer) warnSeveralRows(r plan.Rel) {
+	const words = "a subquery that gives more than one row stands for NULL; PostgreSQL raises an error there"
+	if !isOfKey(r) && !slices.Contains(z.out.Warnings, words) {
+		z.out.Warnings = append(z.out.Warnings, words)
+	}
+}
+
+// isOfKey reports whether conditions compare all columns of a key of the only table with what no row of it changes.
+func isOfKey(r plan.Rel) bool {
+	var conds []plan.Scalar
+	for {
+		switch n := r.(type) {
+		case *plan.Project:
+			r = n.Input
+			continue
+		case *plan.Sort:
+			r = n.Input
+			continue
+		case *plan.Filter:
+			conds = append(conds, plan.Conjuncts(n.Cond)...)
+			r = n.Input
+			continue
+		}
+		break
+	}
+	scan, ok := r.(*plan.Scan)
+	if !ok {
+		return false
+	}
+	outside := func(x plan.Scalar) bool {
+		own := plan.FirstQuery(x) != nil
+		plan.VisitCols(x, func(c *plan.Col) { own = own || slices.Contains(scan.Columns, c.ID) })
+		return !own
+	}
+	is := func(x plan.Scalar, id plan.ColID) bool {
+		c, ok := x.(*plan.Col)
+		return ok && c.ID == id
+	}
+	isCompared := func(id plan.ColID) bool {
+		return slices.ContainsFunc(conds, func(x plan.Scalar) bool {
+			c, ok := x.(*plan.Call)
+			if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
+				return false
+			}
+			return is(c.Args[0], id) && outside(c.Args[1]) || is(c.Args[1], id) && outside(c.Args[0])
+		})
+	}
+	return slices.ContainsFunc(scan.Table.Keys, func(key []int) bool {
+		return len(key) > 0 && !slices.ContainsFunc(key, func(i int) bool { return !isCompared(scan.Columns[i]) })
+	})
 }
 
 // onlyRow keeps a row that is the only one; PostgreSQL fails where a scalar subquery has more, and here it is then NULL.

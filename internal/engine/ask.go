@@ -425,7 +425,7 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 		}
 		r.public[l.At] = rel
 	}
-	return nil
+	return r.refuseSeveralRows(ctx)
 }
 
 // read runs a stage's scans in the statement's snapshot: one, or two where something is chosen first: norms, or a bound of the rows that one unit changes.

@@ -20,11 +20,11 @@ type backendFinishing struct {
 	cols  []plan.ColID
 }
 
-// finishedBy has the answer computed by the database; nil where that cannot be printed for it either.
-func (s *Session) finishedBy(program *sensitivity.Program, shown *displayed) *backendFinishing {
+// finishedBy has the answer computed by the database, or says why that cannot be printed for it either.
+func (s *Session) finishedBy(program *sensitivity.Program, shown *displayed) (*backendFinishing, error) {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	q, b := *program.Query, &backendFinishing{}
 	q.Root, q.Outputs = root, nil
@@ -47,10 +47,12 @@ func (s *Session) finishedBy(program *sensitivity.Program, shown *displayed) *ba
 		}
 	}
 	b.query = &q
-	if _, err := sqlgen.Finishing(b.query, nil, program.Noisy(program.Answer), s.engine.dialect); err != nil {
-		return nil
+	for _, noisy := range []map[plan.ColID]bool{nil, program.Noisy(program.Answer)} { // both are run, perhaps
+		if _, err := sqlgen.Finishing(b.query, nil, noisy, s.engine.dialect); err != nil {
+			return nil, err
+		}
 	}
-	return b
+	return b, nil
 }
 
 // overGiven puts rows that will be given in place of a computation's leaves.

@@ -53,6 +53,26 @@ func (r *run) inOwnSnapshot(ctx context.Context) error {
 	return nil
 }
 
+// refuseSeveralRows refuses scalar subqueries of public rows alone that have more than one, whether or not the answer comes to ask for their values: an error of public rows is told before the charge.
+func (r *run) refuseSeveralRows(ctx context.Context) error {
+	computed := []sensitivity.Computed{r.program.Answer}
+	for _, st := range r.program.Stages {
+		for _, in := range st.Inputs {
+			computed = append(computed, in.Computed)
+		}
+	}
+	public := func(n plan.Rel) (*eval.Relation, bool) { rel, ok := r.public[n]; return rel, ok }
+	for _, c := range computed {
+		for _, s := range c.PublicValues() {
+			rel, err := eval.RunWithin(ctx, r.within(), eval.Noisy{}, s.Query, public, r.query, r.args)
+			if err == nil && len(rel.Rows) > 1 || sqlerr.ID(err) == sqlerr.Cardinality.ID {
+				return sensitivity.SeveralRowsError(s)
+			}
+		}
+	}
+	return nil
+}
+
 // isReady: all that a stage reads is there, and will not change.
 func (r *run) isReady(a *stageRun) bool {
 	for _, in := range a.inputs {

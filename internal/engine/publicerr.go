@@ -52,6 +52,9 @@ func (s *Session) publicFailed(ctx context.Context, err error) error {
 	if of := ofValues(err); of != nil {
 		return of
 	}
+	if sqlerr.ID(err) == sqlerr.Cardinality.ID { // of rows that were read here
+		return err
+	}
 	return s.uncharged(ctx, err)
 }
 

@@ -185,7 +185,14 @@ func (s *Session) finishable(program *sensitivity.Program, shown *displayed) (ma
 			given[l.At] = true
 		}
 		if err := eval.Check(c.Root, func(n plan.Rel) bool { return given[n] }, program.Query); err != nil {
-			if by = s.finishedBy(program, shown); i > 0 || by == nil || sqlerr.ID(err) != sqlerr.Unsupported.ID {
+			if i > 0 || sqlerr.ID(err) != sqlerr.Unsupported.ID {
+				return nil, nil, err
+			}
+			var failed error
+			switch by, failed = s.finishedBy(program, shown); {
+			case sqlerr.ID(failed) == sqlerr.TooComplex.ID:
+				return nil, nil, failed
+			case failed != nil:
 				return nil, nil, err
 			}
 		}

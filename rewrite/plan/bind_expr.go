@@ -44,7 +44,7 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 	if e.rebinding > 0 {
 		if e.repeated++; e.repeated > maxRepeated {
 			return nil, sqlerr.New(sqlerr.TooComplex, "the WITH queries of a statement, each as often as it is read, have at most %d expressions", maxRepeated).At(int(x.Position())).
-				WithHint("Ask for less at a time.")
+				WithHint("Ask for less at a time. A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 		}
 	}
 	v, err := e.bind(x)

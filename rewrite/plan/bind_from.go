@@ -144,16 +144,21 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 
 // The limits of one statement: a WITH query that joins another one twice has twice its columns.
 const (
-	maxTables  = 1000
+	maxTables  = 300
+	maxInViews = 1000 // where PostgreSQL's catalogs are read, whose views have many
 	maxColumns = 1 << 16
 	maxTargets = 1664 // MaxTupleAttributeNumber
 )
 
 // room counts a table with its columns.
 func (b *binder) room(columns int, pos pgsyntax.Pos) error {
-	if b.tables++; b.tables > maxTables || len(b.columns)+columns > maxColumns {
-		return sqlerr.New(sqlerr.TooComplex, "a statement reads at most %d tables with %d columns", maxTables, maxColumns).At(int(pos)).
-			WithHint("Ask for less at a time.")
+	most := maxTables
+	if b.find.meta != nil {
+		most = maxInViews
+	}
+	if b.tables++; b.tables > most || len(b.columns)+columns > maxColumns {
+		return sqlerr.New(sqlerr.TooComplex, "a statement reads at most %d tables with %d columns, those of WITH queries as often as these are named", most, maxColumns).At(int(pos)).
+			WithHint("Ask for less at a time. A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 	}
 	return nil
 }

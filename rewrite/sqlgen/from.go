@@ -201,6 +201,7 @@ func (p *printer) scan(n *plan.Scan) *from {
 	if n.Rows != nil {
 		return p.rows(n)
 	}
+	p.scans++
 	alias := p.alias()
 	name := quote(n.Table.Name)
 	if n.Table.Schema != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -264,5 +265,38 @@ func TestDeepNesting(t *testing.T) {
 	a := analyze(t, "select count(*) from ("+sql+") x where a30 > 1", inside, 4)
 	if _, err := sqlgen.Private(a, funcs.Postgres, 0); err == nil || !strings.Contains(err.Error(), "54001") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLargePrints: what a database would plan for minutes, or could not parse, is refused, over private rows, public ones and released values.
+func TestLargePrints(t *testing.T) {
+	cat := neighbour.ClinicCatalog()
+	joined := func(table, column string, levels int) string {
+		sql := fmt.Sprintf("with a0 as (select %s from %s)", column, table)
+		for i := range levels {
+			sql += fmt.Sprintf(", a%d as (select %s from a%d x join a%d y using (%s) join a%d z using (%s))", i+1, column, i, i, column, i, column)
+		}
+		return fmt.Sprintf("%s select count(*) from a%d", sql, levels)
+	}
+	const most = "the statement reads 81 tables"
+	for levels, words := range map[int]string{3: "private", 4: most} {
+		if got := fate(t, joined("patients", "patient_id", levels), cat); !strings.Contains(got, words) {
+			t.Errorf("%d levels over private rows: %s", levels, got)
+		}
+	}
+	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+		for levels, isLarge := range map[int]bool{3: false, 4: true} {
+			_, err := sqlgen.PublicQuery(bind(t, joined("cities", "id", levels), cat), d)
+			if got := err != nil && strings.Contains(err.Error(), most); got != isLarge || !isLarge && err != nil {
+				t.Errorf("%d levels over public rows on %s: %v", levels, d, err)
+			}
+		}
+		for operators, isDeep := range map[int]bool{100: false, 2600: true} {
+			q := bind(t, "select 1"+strings.Repeat(" + v", operators)+" from (values (1)) w (v)", cat)
+			_, err := sqlgen.Finishing(q, nil, nil, d)
+			if got := sqlerr.ID(err) == sqlerr.TooComplex.ID; got != isDeep || !isDeep && err != nil {
+				t.Errorf("%d operators over released values on %s: %v", operators, d, err)
+			}
+		}
 	}
 }

@@ -29,6 +29,7 @@ type printer struct {
 	params  []sqltype.Value     // the statement's parameters, where they are known
 	known   map[argKey]string   // printed constants
 	aliases int
+	scans   int  // of tables
 	elems   int  // of arrays of texts
 	asList  bool // a list of DuckDB's may be read here
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -60,14 +59,7 @@ func prepared(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fu
 	w.prepare()
 	st := statement(w)
 	st.Gaps = p.gaps
-	switch {
-	case p.err != nil:
-	case len(st.SQL) > maxText:
-		p.err = tooComplex()
-	case depth(st.SQL) > mostLevels[d]:
-		p.err = sqlerr.New(sqlerr.TooComplex, "the statement has expressions of more than %d levels once it is written out", mostLevels[d]).
-			WithHint("Use fewer operators in each other: a product in place of a long sum, parts of a long text apart.")
-	case textsMade(st.SQL) > mostTexts:
+	if p.fits(st) == nil && textsMade(st.SQL) > mostTexts {
 		p.err = tooMany("texts made of a row", mostTexts)
 	}
 	return st, p.err

@@ -52,10 +52,7 @@ func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]b
 	tail := suffix()
 	st.SQL = "SELECT " + strings.Join(list, ", ") + f.clause() + tail
 	st.Args = p.args
-	if p.err == nil && len(st.SQL) > maxText {
-		p.err = tooComplex()
-	}
-	return st, p.err
+	return st, p.fits(st)
 }
 
 // output brings a result to the type that the plan says, where the backend's own would differ.
@@ -263,5 +260,5 @@ func MostOften(r plan.Rel, by []plan.ColID, d funcs.Dialect) (*Statement, error)
 		st.SQL = fmt.Sprintf(`SELECT COALESCE((SELECT %s("g"."n") FROM (%s GROUP BY %s) AS "g"), 0) AS "n"`, p.fn("max"), st.SQL, strings.Join(alike, ", "))
 	}
 	st.Args = p.args
-	return st, p.err
+	return st, p.fits(st)
 }
