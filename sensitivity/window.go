@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -45,6 +46,9 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 			c := in.column(x)
 			unit := c != 0 && in.isUnit(eq, c)
 			ofUnit, alone = ofUnit || unit, alone && unit
+			if id := in.base(c); unit && in.isComputed() && in.isNullable(id, stored) { // (U4)
+				z.warn(fmt.Sprintf("rows in which %s is NULL are in partitions apart: the statement takes it for the person", in.lostName(id, false)))
+			}
 			if c == 0 {
 				c = in.inverse(x)
 			}

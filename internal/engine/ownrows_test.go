@@ -100,6 +100,10 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			{"select count(*) from orders o join visits v on v.customer_id = o.customer_id", 0, true, nil},
 			{"select count(*) from (select customer_id, count(*) as n from orders group by 1) t", 8, false,
 				[]string{"rows in which orders.customer_id is NULL are left out: the statement takes it for the person"}},
+			{"select count(*) from (select count(*) over (partition by customer_id) as n from orders) t where n = 1", 13, true,
+				[]string{"rows in which orders.customer_id is NULL are in partitions apart: the statement takes it for the person"}},
+			{"select count(*) from (select distinct on (customer_id) customer_id, total from orders order by customer_id, total) t", 21, true,
+				[]string{"rows in which orders.customer_id is NULL are in partitions apart: the statement takes it for the person"}},
 			{"select city, count(*) from customers group by 1", 0, false, []string{"rows in which customers.city is NULL are in no group: the public values have no NULL"}},
 			{"select channel, count(*) from orders group by 1", 0, true, nil},
 		} {

@@ -192,7 +192,7 @@ func limited(x string, t sqltype.Type) string {
 	if _, _, ok := t.NumericMod(); ok { // 1000 digits at most
 		return x
 	}
-	return guard("CASE WHEN abs({x}) < numeric '1e1000' OR ({x} = {x} / 2 AND {x} <> 0) THEN {x} END", []string{x})
+	return guard("CASE WHEN abs({x}) < numeric '1e1000' OR "+special+" THEN {x} END", []string{x})
 }
 
 // wideDecimal gives a DuckDB decimal of a declared scale 38 digits, so that an operation on it has room; others have

@@ -31,7 +31,7 @@ func buckets() []*Func {
 	double.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return floatBucket(v[0].(float64), v[1].(float64), v[2].(float64), v[3].(int64))
 	}
-	finite := "NOT (abs({y}) = abs({y}) / 2 AND {y} <> 0) AND NOT (abs({z}) = abs({z}) / 2 AND {z} <> 0) AND {x} <> 'NaN' AND abs({y}) < numeric '1e1000' AND abs({z}) < numeric '1e1000'" +
+	finite := "NOT " + specialY + " AND NOT " + specialZ + " AND {x} <> 'NaN' AND abs({y}) < numeric '1e1000' AND abs({z}) < numeric '1e1000'" +
 		" AND (" + size1000 + " OR " + special + ")"
 	exactly := row(Function, "width_bucket", oids(numeric, numeric, numeric, sqltype.OIDInt4), sqltype.OIDInt4, true, forms{why: noNumericMath,
 		pg: "CASE WHEN " + may + finite + " THEN width_bucket({x}, {y}, {z}, {w}) END"})

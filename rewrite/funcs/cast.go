@@ -145,7 +145,7 @@ func pgNumberCast(v string, from sqltype.OID, t sqltype.Type) string {
 		if to == sqltype.OIDFloat4 {
 			most, least = "3.4028235677973366163e38", "7.006492321624085355e-46"
 		}
-		return guard("CASE WHEN {x} = 0 OR (abs({x}) > numeric '"+least+"' AND abs({x}) < numeric '"+most+"') OR (abs({x}) > 1 AND {x} = {x} / 2) THEN CAST({x} AS "+sqlName(to)+") END", []string{v})
+		return guard("CASE WHEN {x} = 0 OR (abs({x}) > numeric '"+least+"' AND abs({x}) < numeric '"+most+"') OR "+special+" THEN CAST({x} AS "+sqlName(to)+") END", []string{v})
 	case isFloat(from): // PostgreSQL 13 raises for infinities
 		v = "CAST(nullif(nullif(" + v + ", " + sqlName(from) + " 'Infinity'), " + sqlName(from) + " '-Infinity') AS numeric)"
 	default:

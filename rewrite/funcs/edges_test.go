@@ -56,7 +56,7 @@ var edges = map[sqltype.OID][]string{
 }
 
 // huge values are for PostgreSQL alone, whose numeric holds them.
-var hugeNumerics = []string{"9e1200", "-9e1200", "9e131071", "1e-16383", "-9e131071"}
+var hugeNumerics = []string{"9e1200", "-9e1200", "9e131071", "1e-16383", "-9e131071", "1e-1000", "-1e-1000"} // half of 1e-1000 is rounded to 1e-1000
 
 // results are the types a row is tested with as its result: casts to numeric also with a modifier.
 func results(f *Func) []sqltype.Type {
@@ -350,6 +350,9 @@ func edgesOf(f *Func, i int) []string {
 	}
 	if f.Name == "exp" && f.Result == numeric {
 		return append([]string{"2400"}, all...)
+	}
+	if f.Name == "log" && f.Result == numeric { // PostgreSQL's own divides by 0
+		return append([]string{"0.9999999999", "1." + strings.Repeat("0", 1099) + "1"}, all...)
 	}
 	if f.Name == "to_date" {
 		return append([]string{"31/12/1999", "19991231", "29/02/1900"}, written...)

@@ -15,7 +15,9 @@ const numeric = sqltype.OIDNumeric
 const (
 	noNumericMath = "DuckDB computes it in double precision, PostgreSQL to the last digit of numeric: cast to double precision"
 	size1000      = "abs({x}) < numeric '1e1000'"
-	special       = "({x} = {x} / 2 AND {x} <> 0)" // NaN and infinities, in the spelling of all versions
+	special       = "(abs({x}) > 1 AND {x} = {x} / 2)" // NaN and infinities, in the spelling of all versions; half of 1e-1000 is rounded to it
+	specialY      = "(abs({y}) > 1 AND {y} = {y} / 2)"
+	specialZ      = "(abs({z}) > 1 AND {z} = {z} / 2)"
 )
 
 // numericFunctions are the functions of numeric. Numbers from 10^1000 on, as arguments or as results, give NULL: see limited.
@@ -38,8 +40,9 @@ func numericFunctions() []*Func {
 	out := []*Func{
 		sqrt, positive("ln"), positive("log"), positive("log10"),
 		row(Function, "exp", n, numeric, true, forms{pg: "CASE WHEN {x} < 2302 OR {x} > 0 AND " + special + " THEN exp({x}) END", why: noNumericMath}),
-		row(Function, "log", oids(numeric, numeric), numeric, true, forms{why: noNumericMath, pg: "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN {x} + {y} WHEN {x} > 0 AND {y} > 0 AND ({x} <> 1 OR {y} = {y} / 2) AND " +
-			"(" + size1000 + " OR " + special + ") AND (abs({y}) < numeric '1e1000' OR {y} = {y} / 2) THEN log({x}, {y}) END"}),
+		// Of a number that is nearer to 1, PostgreSQL rounds the logarithm of the base to 0, and divides by it.
+		row(Function, "log", oids(numeric, numeric), numeric, true, forms{why: noNumericMath, pg: "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN {x} + {y} WHEN {x} > 0 AND {y} > 0 AND ({x} <> 1 OR " + specialY + ") AND ({y} = 1 OR abs({y} - 1) > numeric '1e-900') AND " +
+			"(" + size1000 + " OR " + special + ") AND (abs({y}) < numeric '1e1000' OR " + specialY + ") THEN log({x}, {y}) END"}),
 		row(Function, "sign", n, numeric, false, forms{pg: "sign({x})", duck: "CAST(sign({x}) AS DECIMAL(19, 0))"}).safe(harmless).within(always(-1, 1)).
 			eval(of1(func(x decimal.Decimal) (sqltype.Value, error) { return one(int64(x.Sign())), nil })),
 		rounding("trunc", numeric),
@@ -54,8 +57,8 @@ func numericFunctions() []*Func {
 			kind, f.own = Operator, "{x} ^ {y}"
 		}
 		finite := "abs({x}) < numeric '1e1000' AND abs({y}) < numeric '1e1000'"
-		infinite := "abs({x}) = abs({x}) / 2 OR abs({y}) = abs({y}) / 2"
-		f.pg = "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN power({x}, {y}) WHEN {x} = 0 AND {y} < 0 OR {x} < 0 AND " + "NOT ({y} = {y} / 2 AND {y} <> 0)" + " AND floor({y}) <> {y} THEN NULL" +
+		infinite := special + " OR " + specialY
+		f.pg = "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN power({x}, {y}) WHEN {x} = 0 AND {y} < 0 OR {x} < 0 AND NOT " + specialY + " AND floor({y}) <> {y} THEN NULL" +
 			" WHEN {x} = 0 OR {y} = 0 OR " + infinite + " THEN power({x}, {y})" +
 			" WHEN " + finite + " THEN CASE WHEN abs({x}) = 1 OR {y} * ln(abs({x})) < 2302 THEN power({x}, {y}) END END"
 		out = append(out, row(kind, name, oids(numeric, numeric), numeric, true, f))

@@ -40,7 +40,9 @@ func (d duck) Exec(ctx context.Context, sql string) error {
 func (d duck) Query(ctx context.Context, st *sqlgen.Statement) ([][]sqltype.Value, error) {
 	args := make([]any, len(st.Args))
 	for i, a := range st.Args {
-		if args[i] = any(a.Value); a.Value != nil && !a.Type.IsInteger() && !a.Type.IsFloat() && a.Type.OID != sqltype.OIDBool {
+		if b, ok := a.Value.(sqltype.Bytes); ok {
+			args[i] = []byte(b)
+		} else if args[i] = any(a.Value); a.Value != nil && !a.Type.IsInteger() && !a.Type.IsFloat() && a.Type.OID != sqltype.OIDBool {
 			args[i] = sqltype.FormatText(a.Value, a.Type)
 		}
 	}

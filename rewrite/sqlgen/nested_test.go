@@ -112,6 +112,10 @@ func runPairs(db *neighbour.Postgres, cat *neighbour.Catalog, pairs []string) (r
 
 // admitted is a statement's analysis and print, if it has them.
 func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensitivity.Analysis, *sqlgen.Statement, bool) {
+	return admittedOn(ctx, sql, cat, funcs.Postgres)
+}
+
+func admittedOn(ctx context.Context, sql string, cat *neighbour.Catalog, d funcs.Dialect) (*sensitivity.Analysis, *sqlgen.Statement, bool) {
 	text, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, nil, false
@@ -126,7 +130,7 @@ func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensiti
 	if err != nil {
 		return nil, nil, false
 	}
-	st, err := sqlgen.Private(a, funcs.Postgres, 42)
+	st, err := sqlgen.Private(a, d, 42)
 	return a, st, err == nil
 }
 

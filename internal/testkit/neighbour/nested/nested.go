@@ -198,6 +198,9 @@ var Found = []string{
 	"select avg(abs(coalesce(cast('-9e131071' as numeric), n5))) from events",                                                       // numerics hold no sum of two such constants
 	"select sum(case when b1 then cast('9e131071' as numeric) else n5 end) from events",
 	"select sum(x) from (select patient_id, sum(case when b1 then cast('9e131071' as numeric) else n7 end) as x from events group by 1) q",
+	"select count(*) from persons where power(cast(case when b1 then -1 else 1 end as numeric), cast('1e-1000' as numeric)) > 0", // half of 1e-1000 is rounded to it, so it was taken for infinite
+	"select count(*) from persons where log(cast('1' as numeric) + case when b1 then 0 else 1 end, cast('1e-1000' as numeric)) > 0",
+	"select count(*) from persons where log(cast('0.9999999999' as numeric), 1 + case when b1 then cast('1e-1100' as numeric) else 1 end) > 0", // the base's logarithm was rounded to 0
 }
 
 // Rows is how many rows of the registry the generator calls.
