@@ -7,27 +7,40 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// IntervalColumns puts the ends of intervals beside the columns of a plan that are computed from released aggregates.
+// IntervalColumns makes the intervals of columns, and the columns that the intervals' ends are in. A released aggregate gets
+// ErrorItems beside it. A column that is computed above it gets two more: Intervals says how its ends follow from those of what it reads.
+// A statement's dp_low and dp_high, and the answer's digits, are both made here, each in two passes (simultaneously).
 type IntervalColumns struct {
 	columns  *[]ColumnInfo
 	released func(*Aggregate) bool
 	noisy    map[ColID]bool // nil: not known, so that nothing computed has an interval
 
-	errors map[*Aggregate][]ErrorItem // what the plan will have beside its own
-	items  map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
-	sums   map[*Window][]WindowItem
-	aggs   map[*Aggregate][]AggItem
-	passed []ColID     // the columns that a Project passes on
-	rows   map[Rel]int // a number for each released relation
-	known  map[columnAt]knownEnds
+	binding bool                       // the aggregates are still being bound: they get their ErrorItems themselves
+	errors  map[*Aggregate][]ErrorItem // what the plan will have beside its own
+	items   map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
+	sums    map[*Window][]WindowItem
+	aggs    map[*Aggregate][]AggItem
+	passed  []ColID     // the columns that a Project passes on
+	rows    map[Rel]int // a number for each released relation
+	known   map[columnAt]knownEnds
 
 	divided map[ColID]bool // lower ends in which something is divided
 }
 
-// Joint says how many intervals hold at once, and whether they are summed over rows.
+// Joint is the confidence of an interval: it and Of - 1 others hold at once with 95%.
 type Joint struct {
-	Of    int // 0: no columns are made, only what is read is found
-	Total bool
+	Of     int
+	Total  bool // it is summed over rows
+	DryRun bool // its sources are counted, and no columns are made
+}
+
+// simultaneously makes an interval of several sources. A dry run counts them, and then each gets the confidence with which all hold at once with 95% (Bonferroni 1936).
+func simultaneously(of func(Joint, map[Source]bool) (Interval, bool)) (v Interval, read map[Source]bool, ok bool) {
+	read = map[Source]bool{}
+	if v, ok = of(Joint{DryRun: true}, read); ok {
+		v, ok = of(Joint{Of: max(1, len(read))}, read)
+	}
+	return v, read, ok
 }
 
 // Source is an aggregate that an interval is computed from, of one row or summed over rows.
@@ -131,7 +144,11 @@ func (w *IntervalColumns) item(a *Aggregate, item ErrorItem) ColID {
 		}
 	}
 	item.ID = w.column(item.Kind)
-	w.errors[a] = append(w.errors[a], item)
+	if w.binding {
+		a.Errors = append(a.Errors, item)
+	} else {
+		w.errors[a] = append(w.errors[a], item)
+	}
 	return item.ID
 }
 
@@ -155,7 +172,7 @@ func (w *IntervalColumns) pass(id ColID) {
 // Computed is the interval of what is computed from released aggregates (Intervals).
 type Computed struct {
 	Ends    [2]ColID
-	Exactly bool // some of the aggregates are no counts, sums or averages
+	Exact   bool // it is not rounded: some of the aggregates are no counts, sums or averages
 	Totals  bool // some are summed over rows
 	Divides bool // something is divided
 }
@@ -165,14 +182,13 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 	if !w.noisy[col] {
 		return c, false
 	}
-	read := map[Source]bool{}
-	if _, ok = w.Ends(root, col, Joint{}, read); !ok || len(read) == 0 { // none: a CASE of constants
+	v, read, ok := simultaneously(func(joint Joint, read map[Source]bool) (Interval, bool) { return w.Ends(root, col, joint, read) })
+	if !ok || len(read) == 0 { // none: a CASE of constants
 		return c, false
 	}
 	for of, rounded := range read {
-		c.Exactly, c.Totals = c.Exactly || !rounded, c.Totals || of.Total
+		c.Exact, c.Totals = c.Exact || !rounded, c.Totals || of.Total
 	}
-	v, _ := w.Ends(root, col, Joint{Of: len(read)}, read)
 	c.Divides = w.divided[v.Low.(*Col).ID]
 	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
 	return c, true
@@ -219,7 +235,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			return v, false
 		}
 		v = w.named(n, x, joint)
-		if joint.Of > 0 {
+		if !joint.DryRun {
 			w.divided[v.Low.(*Col).ID] = divides(x.Low, w.divided)
 		}
 		return v, true
@@ -229,7 +245,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 				return v, false
 			}
 			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], func(it WindowItem) Scalar {
-				if joint.Of == 0 {
+				if joint.DryRun {
 					return &Const{T: it.Type}
 				}
 				it.ID = w.newColumn(string(it.Fn), it.Type)
@@ -260,7 +276,7 @@ func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read 
 		return v, false
 	}
 	x, ok := of.sumOver(g.Fn, []Scalar{g.Arg}, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
-		if joint.Of == 0 {
+		if joint.DryRun {
 			return &Const{T: t}
 		}
 		it := g
@@ -327,7 +343,7 @@ func HasInterval(g AggItem) bool { return g.Type.IsNumber() && g.Fn != TopK && g
 // columnsOf makes an interval of two columns; of none where nothing is made.
 func columnsOf(joint Joint, column func(ErrorKind) ColID) Interval {
 	end := func(kind ErrorKind) Scalar {
-		if joint.Of == 0 {
+		if joint.DryRun {
 			return &Const{T: sqltype.Float8}
 		}
 		return &Col{ID: column(kind), T: sqltype.Float8}
@@ -362,7 +378,7 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 
 // someOf is the column that says whether an aggregate is of some rows.
 func someOf(joint Joint, column func(ErrorItem) ColID, of ColID) Scalar {
-	if joint.Of == 0 {
+	if joint.DryRun {
 		return &Const{T: sqltype.Float8}
 	}
 	return &Col{ID: column(ErrorItem{Kind: ErrorLow, Of: of, Joint: joint.Of, Some: true}), T: sqltype.Float8}
@@ -374,7 +390,7 @@ func (w *IntervalColumns) ofQuery(x *Subquery, joint Joint, read map[Source]bool
 		return v, false
 	}
 	ends, ok := w.Ends(x.Query, x.Cols[0], joint, read)
-	if !ok || joint.Of == 0 {
+	if !ok || joint.DryRun {
 		return ends, ok
 	}
 	with, err := w.Rel(x.Query)
