@@ -90,7 +90,14 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 	b.query = func(x *Subquery) (Interval, bool) {
 		return q.intervalColumns(x.Query).ofQuery(x, joint, read)
 	}
-	below, counts := b.Of, b.counts
+	below, counts, terms := b.Of, b.counts, b.terms
+	chosen := q.stmt.Having != nil || ChosenByNoise(q.rel, noisy)
+	column := func(it WindowItem) Scalar {
+		if joint.DryRun {
+			return &Const{T: it.Type}
+		}
+		return q.windowColumn(it, string(it.Fn))
+	}
 	b.counts = func(id ColID) (counted, bool) {
 		if it := q.windowItem(id); it != nil {
 			return totalOf(*it, counts)
@@ -98,19 +105,24 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 		return counts(id)
 	}
 	b.Of = func(id ColID, total bool) (Interval, bool) {
-		it := q.windowItem(id)
-		switch {
+		switch it := q.windowItem(id); {
 		case it == nil:
 			return below(id, total)
-		case q.stmt.Having != nil || ChosenByNoise(q.rel, noisy):
+		case chosen:
 			return Interval{}, false
+		default:
+			return b.windowSum(*it, column)
 		}
-		return b.windowSum(*it, func(it WindowItem) Scalar {
-			if joint.DryRun {
-				return &Const{T: it.Type}
-			}
-			return q.windowColumn(it, string(it.Fn))
-		})
+	}
+	b.terms = func(id ColID) ([]term, bool) {
+		switch it := q.windowItem(id); {
+		case it == nil:
+			return terms(id)
+		case chosen:
+			return nil, false
+		default:
+			return b.totals(*it, column)
+		}
 	}
 	return b
 }

@@ -45,8 +45,9 @@ func simultaneously(of func(Joint, map[Source]bool) (Interval, bool)) (v Interva
 
 // Source is an aggregate that an interval is computed from, of one row or summed over rows.
 type Source struct {
-	Of    ColID
-	Total bool
+	Of     ColID
+	Joined string // an expression over several of them, whose noise is taken together; else empty
+	Total  bool
 }
 
 // columnAt is a column of a relation whose interval is one of so many that hold at once.
@@ -217,7 +218,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			if !w.released(n) {
 				return w.ofReleased(n, g, joint, read)
 			}
-			read[Source{col, joint.Total}] = IsRoundable(g.Fn)
+			read[Source{Of: col, Total: joint.Total}] = IsRoundable(g.Fn)
 			v = columnsOf(joint, func(kind ErrorKind) ColID { return w.error(n, col, kind, joint) })
 			v.Open = g.Fn == Min || g.Fn == Max
 			return v, true
@@ -244,14 +245,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			if ChosenByNoise(n.Input, w.noisy) {
 				return v, false
 			}
-			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], func(it WindowItem) Scalar {
-				if joint.DryRun {
-					return &Const{T: it.Type}
-				}
-				it.ID = w.newColumn(string(it.Fn), it.Type)
-				w.sums[n] = append(w.sums[n], it)
-				return &Col{ID: it.ID, T: it.Type}
-			})
+			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], w.windowColumn(n, joint))
 			if !ok {
 				return v, false
 			}
@@ -266,6 +260,63 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		}
 	}
 	return v, false
+}
+
+// windowColumn finds a column of a window, or makes it.
+func (w *IntervalColumns) windowColumn(n *Window, joint Joint) func(WindowItem) Scalar {
+	return func(it WindowItem) Scalar {
+		if joint.DryRun {
+			return &Const{T: it.Type}
+		}
+		text := windowText(&printer{}, it)
+		at := slices.IndexFunc(w.sums[n], func(old WindowItem) bool { return windowText(&printer{}, old) == text })
+		if at < 0 {
+			at, it.ID = len(w.sums[n]), w.newColumn(string(it.Fn), it.Type)
+			w.sums[n] = append(w.sums[n], it)
+		}
+		return &Col{ID: w.sums[n][at].ID, T: it.Type}
+	}
+}
+
+// terms are those of a column that is a linear form. (7)
+func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]bool) ([]term, bool) {
+	switch n := r.(type) {
+	case *Aggregate:
+		at := slices.IndexFunc(n.Aggs, func(g AggItem) bool { return g.ID == col })
+		if at < 0 || !w.released(n) || !IsRoundable(n.Aggs[at].Fn) || !n.Aggs[at].Type.IsNumber() {
+			return nil, false
+		}
+		return []term{{of: col, in: n, fn: n.Aggs[at].Fn, once: n.Sets == nil, times: 1, total: joint.Total, item: func(kind ErrorKind, beside Beside, total bool) Scalar {
+			if joint.DryRun {
+				return &Const{T: sqltype.Float8}
+			}
+			return &Col{ID: w.item(n, ErrorItem{Kind: kind, Of: col, Joint: joint.Of, Total: total, Beside: beside}), T: sqltype.Float8}
+		}}}, true
+	case *Project:
+		if at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col }); at >= 0 {
+			return w.Over(n.Input, joint, read).linear(n.Items[at].Expr)
+		}
+	case *Window:
+		at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col })
+		switch {
+		case at < 0:
+			return w.terms(n.Input, col, joint, read)
+		case !ChosenByNoise(n.Input, w.noisy):
+			return w.Over(n.Input, joint, read).totals(n.Items[at], w.windowColumn(n, joint))
+		}
+	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
+		_, joined := r.(*Join)
+		for _, in := range Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				terms, ok := w.terms(in, col, joint, read)
+				for i := range terms {
+					terms[i].once, terms[i].whole = terms[i].once && !joined, terms[i].whole && !joined
+				}
+				return terms, ok
+			}
+		}
+	}
+	return nil, false
 }
 
 // ofReleased is the interval of a sum or an average of released numbers.
@@ -362,6 +413,8 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 		},
 		counts: func(id ColID) (counted, bool) { return w.counted(r, id) },
 		query:  func(x *Subquery) (Interval, bool) { return w.ofQuery(x, joint, read) },
+		terms:  func(id ColID) ([]term, bool) { return w.terms(r, id, joint, read) },
+		read:   read,
 		some: func(id ColID) (Scalar, bool) {
 			a, g, _ := w.Aggregate(r, id)
 			if a == nil {
