@@ -32,12 +32,13 @@ func (t term) part(kind ErrorKind, beside Beside) Scalar { return t.item(kind, b
 // Beside are the aggregates that a linear form or a quotient is made of; 0 is none.
 type Beside [4]ColID
 
-// The parts of an interval, beside its ends: the half widths by noise, and what bounds may have taken away.
+// The parts of an interval: the half widths by noise, and what bounds may have taken away.
 const (
 	NoiseBelow ErrorKind = "noise below"
 	NoiseAbove ErrorKind = "noise above"
 	LostBelow  ErrorKind = "lost below"
 	LostAbove  ErrorKind = "lost above"
+	NoisyValue ErrorKind = "noisy value" // not a part: what they are around
 )
 
 // mostFactor and MostPart keep what is computed of constants and of numbers within double precision, down from their fourth powers.
@@ -50,10 +51,6 @@ const (
 func (n *Intervals) linear(x Scalar) (terms []term, ok bool) {
 	if !x.Type().IsNumber() || n.terms == nil {
 		return nil, false
-	}
-	if c, is := doubleOf(uncast(x)).(*Const); is {
-		v, ok := c.Value.(float64)
-		return nil, ok && math.Abs(v) < mostFactor
 	}
 	switch x := x.(type) {
 	case *Col:
@@ -146,9 +143,20 @@ type form struct {
 	size        int
 }
 
-// formOf is that of x, whose terms are given. (8)
-func formOf(x Scalar, terms []term, b Beside) form {
-	f := form{value: doubleOf(x), size: 3 + 10*len(terms)}
+// formOf is that of the sum of terms. (8)
+func formOf(terms []term, b Beside) form {
+	times := func(k float64, x Scalar) Scalar {
+		if k == 1 {
+			return x
+		}
+		return op("*", double(k), x)
+	}
+	f := form{size: 14 * len(terms)}
+	var values []Scalar
+	for _, t := range terms {
+		values = append(values, times(t.times, t.part(NoisyValue, b)))
+	}
+	f.value = sumOf(values)
 	for side := range 2 {
 		var all [2][]Scalar // squares of noise, and what is lost
 		for _, t := range terms {
@@ -156,13 +164,7 @@ func formOf(x Scalar, terms []term, b Beside) form {
 			if t.times < 0 {
 				at = 1 - side
 			}
-			part := func(kind ErrorKind) Scalar {
-				w := t.part(kind, b)
-				if math.Abs(t.times) != 1 {
-					w = op("*", double(math.Abs(t.times)), w)
-				}
-				return w
-			}
+			part := func(kind ErrorKind) Scalar { return times(math.Abs(t.times), t.part(kind, b)) }
 			w := part([]ErrorKind{NoiseBelow, NoiseAbove}[at])
 			f.noise[side] = w
 			all[0], all[1] = append(all[0], op("*", w, w)), append(all[1], part([]ErrorKind{LostBelow, LostAbove}[at]))
@@ -203,9 +205,8 @@ func upper(s, c form, g Scalar) Scalar {
 		under := op("+", op("+", square(op("*", a, y)), op("*", square(x), d)), op("*", g, op("-", g, op("*", double(2), ac))))
 		return op("/", op("+", op("-", ac, g), doubles(funcs.Function, "sqrt", doubles(funcs.Function, "abs", under))), d)
 	}
-	small := func(z Scalar) Scalar { return op("<", doubles(funcs.Function, "abs", z), double(MostPart)) }
 	negative := op("<", op("+", a, x), double(0))
-	return when(&Logic{Op: And, Args: []Scalar{op(">", least, c.noise[0]), op(">", most, c.noise[1]), small(s.value), small(c.value)}},
+	return when(&Logic{Op: And, Args: []Scalar{op(">", least, c.noise[0]), op(">", most, c.noise[1])}},
 		&Case{Whens: []When{{Cond: negative, Result: root(most, c.noise[1])}}, Else: root(least, c.noise[0]), T: sqltype.Float8})
 }
 
@@ -221,7 +222,7 @@ func (n *Intervals) ofNoise(x *Call) (v Interval, ok bool) {
 			return v, false
 		}
 		n.reads(x, terms)
-		return formOf(x, terms, b).ends(), true
+		return formOf(terms, b).ends(), true
 	}
 	over, ok1 := n.linear(x.Args[0])
 	under, ok2 := n.linear(x.Args[1])
@@ -230,7 +231,7 @@ func (n *Intervals) ofNoise(x *Call) (v Interval, ok bool) {
 		return v, false
 	}
 	n.reads(x, slices.Concat(over, under))
-	s, c := formOf(x.Args[0], over, b), formOf(x.Args[1], under, b)
+	s, c := formOf(over, b), formOf(under, b)
 	var g Scalar = double(0)
 	positive := true
 	for _, u := range under {
@@ -319,15 +320,16 @@ func (n *Intervals) linearSum(fn AggFunc, arg Scalar, over func(AggFunc, sqltype
 		terms[i].total = true
 	}
 	n.reads(&Coalesce{Args: []Scalar{arg}, T: arg.Type()}, terms)
-	f := formOf(arg, terms, b)
+	f := formOf(terms, b)
 	sum := func(x Scalar) Scalar { return over(Sum, sqltype.Float8, x) }
-	of := form{value: over(fn, sqltype.Float8, f.value), size: f.size + 8}
+	of := form{value: sumOfParts(f.value, NoisyValue, sum), size: 2*f.size + 40}
 	for side, kind := range []ErrorKind{NoiseBelow, NoiseAbove} {
 		of.noise[side], of.lost[side] = sumOfParts(f.noise[side], kind, sum), sumOfParts(f.lost[side], LostBelow, sum)
-		if fn == Avg {
-			rows := sum(double(1))
-			of.noise[side], of.lost[side] = op("/", of.noise[side], rows), op("/", of.lost[side], rows)
-		}
 	}
-	return of.ends(), true
+	v = of.ends()
+	if fn == Avg {
+		rows := sum(double(1))
+		v.Low, v.High = op("/", v.Low, rows), op("/", v.High, rows)
+	}
+	return v, true
 }

@@ -294,10 +294,15 @@ func (e *Errors) part(item plan.ErrorItem, i int, v []*big.Int) float64 {
 	val, low, high := noise.interval(i, v)
 	_, least, most := e.interval(i, v)
 	of := map[plan.ErrorKind]float64{plan.NoiseBelow: (val - low + e.step(i)) * times, plan.NoiseAbove: (high - val + e.step(i)) * times, plan.LostBelow: low - least, plan.LostAbove: most - high}[item.Kind]
-	if !(of < plan.MostPart) {
+	if item.Kind == plan.NoisyValue {
+		of = val
+	} else if of < 0 {
+		of = 0
+	}
+	if math.IsNaN(low+high) || !(math.Abs(of) < plan.MostPart) {
 		return math.NaN()
 	}
-	return math.Max(0, of)
+	return of
 }
 
 // step is one of the noise of what is linear in the measures; an average's half widths have one.
