@@ -41,7 +41,7 @@ const (
 	NoisyValue ErrorKind = "noisy value" // not a part: what they are around
 )
 
-// mostFactor and MostPart keep what is computed of constants and of numbers within double precision, down from their fourth powers.
+// mostFactor and MostPart keep fourth powers of numbers times constants within double precision; so do their inverses.
 const (
 	mostFactor = 1e15
 	MostPart   = 1e50
@@ -201,7 +201,7 @@ func upper(s, c form, g Scalar) Scalar {
 	least, most := op("-", c.value, c.lost[0]), op("+", c.value, c.lost[1])
 	root := func(c, y Scalar) Scalar {
 		square := func(z Scalar) Scalar { return op("*", z, z) }
-		ac, d := op("*", a, c), op("-", square(c), square(y))
+		ac, d := op("*", a, c), op("*", op("-", c, y), op("+", c, y)) // above 0, whatever rounding does
 		under := op("+", op("+", square(op("*", a, y)), op("*", square(x), d)), op("*", g, op("-", g, op("*", double(2), ac))))
 		return op("/", op("+", op("-", ac, g), doubles(funcs.Function, "sqrt", doubles(funcs.Function, "abs", under))), d)
 	}

@@ -299,7 +299,8 @@ func (e *Errors) part(item plan.ErrorItem, i int, v []*big.Int) float64 {
 	} else if of < 0 {
 		of = 0
 	}
-	if math.IsNaN(low+high) || !(math.Abs(of) < plan.MostPart) {
+	isLost := item.Kind == plan.LostBelow || item.Kind == plan.LostAbove
+	if size := math.Abs(of); math.IsNaN(low+high) || !(size < plan.MostPart) || !isLost && size > 0 && size < 1/plan.MostPart { // fourth powers neither overflow nor underflow
 		return math.NaN()
 	}
 	return of
