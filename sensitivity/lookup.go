@@ -96,6 +96,9 @@ func (d *divider) byComparison(a *plan.Aggregate) plan.Rel {
 	for _, it := range a.Errors {
 		names[it.ID] = d.renamed(it.ID)
 		it.ID, it.Of = names[it.ID], names[it.Of]
+		for i, id := range it.Beside {
+			it.Beside[i] = names[id]
+		}
 		groups.Errors = append(groups.Errors, it)
 	}
 	groups.Pos = a.Pos

@@ -185,3 +185,55 @@ func TestSumsOfReleased(t *testing.T) {
 		}
 	}
 }
+
+// TestComputedCover: the intervals of differences, quotients, shares and totals hold at least 95 times in 100, and are not much wider than 1.96 deviations of the answers. False alarms: about 1e-6 a column.
+func TestComputedCover(t *testing.T) {
+	const draws = 40
+	shapes := []struct {
+		x     string
+		price string  // at which divisors are told from 0
+		most  float64 // times 1.96 deviations; noise is in steps, which are much of a little noise
+	}{
+		{"count(*) FILTER (WHERE days > 2) - count(*) FILTER (WHERE days <= 2)", "6", 1.5},
+		{"count(*) FILTER (WHERE days > 2)::float8 / count(*)", "20", 1.7},
+		{"sum(days)::float8 / count(*)", "20", 1.4},
+		{"sum(count(*)) OVER ()", "6", 1.6},
+		{"sum(days)::float8 / sum(sum(days)) OVER ()", "20", 1.7},
+		{"avg(days) FILTER (WHERE days > 2) - avg(days) FILTER (WHERE days <= 2)", "20", 1.4},
+		{"sum(days) - avg(days)", "6", 2.5}, // which depend on one noise
+	}
+	for _, c := range shapes {
+		s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		sql := "SELECT kind_id, (" + c.x + ")::float8, dp_low(" + c.x + "), dp_high(" + c.x + ") FROM encounters GROUP BY 1 ORDER BY 1"
+		set(t, s, "dpsql.rounding", "off")
+		set(t, s, "dpsql.fresh", "off")
+		set(t, s, "dpsql.epsilon", "5000")
+		truth := mustTry(t, s, sql)
+		set(t, s, "dpsql.epsilon", c.price)
+		set(t, s, "dpsql.fresh", "on")
+		asked, misses, nulls := 0, 0, 0
+		errs, width := make([]float64, len(truth)), make([]float64, len(truth))
+		for range draws {
+			for i, row := range mustTry(t, s, sql) {
+				if row[2] == nil || row[3] == nil {
+					nulls++
+					continue
+				}
+				v, low, high := truth[i][1].(float64), row[2].(float64), row[3].(float64)
+				if asked++; !(low <= v && v <= high) {
+					misses++
+				}
+				errs[i] += math.Pow(row[1].(float64)-v, 2)
+				width[i] += (high - low) / 2
+			}
+		}
+		ratio := 0.0
+		for i := range truth {
+			ratio = max(ratio, width[i]/draws/(1.96*math.Sqrt(errs[i]/draws)))
+		}
+		t.Logf("%s: %d of %d miss, %d NULL, %.2f times 1.96 deviations", c.x, misses, asked, nulls, ratio)
+		if p := 0.05 * float64(asked); float64(misses) > p+5*math.Sqrt(p) || nulls > asked/10 || ratio > c.most {
+			t.Errorf("%s: %d of %d miss, %d NULL, %.2f times 1.96 deviations", c.x, misses, asked, nulls, ratio)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 		a, g, why := w.Aggregate(q.Root, o.Col)
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exactly, totals: c.Totals, divides: c.Divides})
+				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exact, totals: c.Totals, divides: c.Divides})
 				continue
 			}
 		}

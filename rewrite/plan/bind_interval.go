@@ -33,7 +33,7 @@ func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
 		return nil, err
 	}
 	if ok && isAggregate(inner) {
-		return e.col(e.aggs.errorItem(ErrorItem{Kind: kind, Of: value.(*Col).ID})), nil
+		return e.col(e.aggs.aggregateIntervals().item(e.aggs.agg, ErrorItem{Kind: kind, Of: value.(*Col).ID})), nil
 	}
 	return e.computedError(kind, x, value)
 }
@@ -44,9 +44,13 @@ func notOverAggregates(x *pgsyntax.FuncCall) error {
 
 // computedError binds dp_error, dp_low or dp_high of an expression over aggregates: an expression over dp_low and dp_high of the aggregates themselves (Intervals).
 func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar) (Scalar, error) {
-	q, read := e.aggs, map[Source]bool{}
-	b := q.intervals(Joint{}, read)
-	switch _, ok := b.Interval(value); {
+	q := e.aggs
+	var b *Intervals
+	v, _, ok := simultaneously(func(joint Joint, read map[Source]bool) (Interval, bool) {
+		b = q.intervals(joint, read)
+		return b.Interval(value)
+	})
+	switch {
 	case !ok:
 		at := x.Pos
 		if c, is := b.Unknown.(*Call); is && c.Pos > 0 {
@@ -61,7 +65,6 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 	case q.exact(value):
 		return nil, notOverAggregates(x)
 	}
-	v, _ := q.intervals(Joint{Of: max(1, len(read))}, read).Interval(value) // (1)
 	switch kind {
 	case ErrorLow:
 		return v.Low, nil
@@ -76,45 +79,25 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 // intervals are of expressions of the select list: over the aggregates of this query, or over columns of derived tables.
 func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 	var b *Intervals
+	noisy := map[ColID]bool{}
 	if q.agg == nil {
-		b = q.derivedIntervals().Over(q.rel, joint, read)
+		w := q.derivedIntervals()
+		b, noisy = w.Over(q.rel, joint, read), w.noisy
 	} else {
-		b = &Intervals{counts: func(id ColID) (c counted, ok bool) {
-			g := q.aggItem(id)
-			if g == nil {
-				return c, false
-			}
-			return counted{of: *g}, true
-		}, Of: func(id ColID, total bool) (v Interval, ok bool) {
-			g := q.aggItem(id)
-			if g == nil || !HasInterval(*g) {
-				return v, false
-			}
-			read[Source{id, total}] = IsRoundable(g.Fn)
-			v = columnsOf(joint, func(kind ErrorKind) ColID {
-				return q.errorItem(ErrorItem{Kind: kind, Of: id, Joint: joint.Of, Total: total})
-			})
-			v.Open = g.Fn == Min || g.Fn == Max
-			return v, true
-		}}
-	}
-	if q.agg != nil {
-		b.some = func(id ColID) (Scalar, bool) {
-			if g := q.aggItem(id); g == nil || !IsRoundable(g.Fn) {
-				return nil, false
-			}
-			return someOf(joint, q.errorItem, id), true
-		}
-		b.isSum = func(id ColID) bool {
-			g := q.aggItem(id)
-			return g != nil && IsRoundable(g.Fn) && g.Fn != Avg
-		}
+		b = q.aggregateIntervals().Over(q.agg, joint, read)
 	}
 	b.Exact = q.exact
 	b.query = func(x *Subquery) (Interval, bool) {
 		return q.intervalColumns(x.Query).ofQuery(x, joint, read)
 	}
-	below, counts := b.Of, b.counts
+	below, counts, terms := b.Of, b.counts, b.terms
+	chosen := q.stmt.Having != nil || ChosenByNoise(q.rel, noisy)
+	column := func(it WindowItem) Scalar {
+		if joint.DryRun {
+			return &Const{T: it.Type}
+		}
+		return q.windowColumn(it, string(it.Fn))
+	}
 	b.counts = func(id ColID) (counted, bool) {
 		if it := q.windowItem(id); it != nil {
 			return totalOf(*it, counts)
@@ -122,24 +105,35 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 		return counts(id)
 	}
 	b.Of = func(id ColID, total bool) (Interval, bool) {
-		if it := q.windowItem(id); it != nil {
-			noisy := map[ColID]bool{}
-			if q.agg == nil {
-				noisy = q.derivedIntervals().noisy
-			}
-			if q.stmt.Having != nil || ChosenByNoise(q.rel, noisy) {
-				return Interval{}, false
-			}
-			return b.windowSum(*it, func(it WindowItem) Scalar {
-				if joint.Of == 0 {
-					return &Const{T: it.Type}
-				}
-				return q.windowColumn(it, string(it.Fn))
-			})
+		switch it := q.windowItem(id); {
+		case it == nil:
+			return below(id, total)
+		case chosen:
+			return Interval{}, false
+		default:
+			return b.windowSum(*it, column)
 		}
-		return below(id, total)
+	}
+	b.terms = func(id ColID) ([]term, bool) {
+		switch it := q.windowItem(id); {
+		case it == nil:
+			return terms(id)
+		case chosen:
+			return nil, false
+		default:
+			return b.totals(*it, column)
+		}
 	}
 	return b
+}
+
+// aggregateIntervals makes intervals of the aggregates of this query. Their columns are put into its Aggregate at once.
+func (q *selecting) aggregateIntervals() *IntervalColumns {
+	if q.ownErrors == nil {
+		q.ownErrors = NewIntervalColumns(&q.columns, func(a *Aggregate) bool { return a == q.agg }, nil)
+		q.ownErrors.binding = true
+	}
+	return q.ownErrors
 }
 
 // derivedIntervals puts intervals beside the columns of FROM that are computed from aggregates in it.
@@ -192,14 +186,6 @@ func (q *selecting) exact(x Scalar) bool {
 	return !ReadsAny(x, noisy) && withoutAggregates(x)
 }
 
-// aggItem is an aggregate by its column; nil for other columns.
-func (q *selecting) aggItem(id ColID) *AggItem {
-	if at := slices.IndexFunc(q.agg.Aggs, func(g AggItem) bool { return g.ID == id }); at >= 0 {
-		return &q.agg.Aggs[at]
-	}
-	return nil
-}
-
 // windowItem is a window function by its column; nil for other columns.
 func (q *selecting) windowItem(id ColID) *WindowItem {
 	if q.window == nil {
@@ -209,19 +195,4 @@ func (q *selecting) windowItem(id ColID) *WindowItem {
 		return &q.window.Items[at]
 	}
 	return nil
-}
-
-// errorItem finds the column of an aggregate's error, or makes it.
-func (q *selecting) errorItem(item ErrorItem) ColID {
-	if item.Joint == 1 {
-		item.Joint = 0
-	}
-	for _, it := range q.agg.Errors {
-		if item.ID = it.ID; item == it {
-			return it.ID
-		}
-	}
-	item.ID = q.newCol(ColumnInfo{Name: string(item.Kind), Type: sqltype.Float8})
-	q.agg.Errors = append(q.agg.Errors, item)
-	return item.ID
 }

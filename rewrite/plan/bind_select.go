@@ -27,7 +27,8 @@ type selecting struct {
 
 	sets []SetItem // functions of the select list that give rows
 
-	derived *IntervalColumns // of aggregates in FROM, once dp_error was asked for
+	derived   *IntervalColumns // of aggregates in FROM, once dp_error was asked for
+	ownErrors *IntervalColumns // of agg, likewise
 
 	window     *Window // nil without window functions
 	windowText map[string]ColID

@@ -128,6 +128,14 @@ func (p *printer) line(r Rel) string {
 			if e.Some {
 				joint += ", of some rows"
 			}
+			if e.Beside != (Beside{}) {
+				joint += ", beside"
+				for _, id := range e.Beside {
+					if id != 0 {
+						joint += " " + p.ref(id)
+					}
+				}
+			}
 			aggs = append(aggs, fmt.Sprintf("%s=%s(%s%s)", p.col(e.ID), e.Kind, p.col(e.Of), joint))
 		}
 		for _, g := range n.Groupings {

@@ -14,7 +14,8 @@
 // # Intervals
 //
 // Intervals makes the interval of an expression over columns that have one. IntervalColumns finds or makes these
-// columns in a plan, for dp_low of derived columns and for computed output columns. File share.go finds a count that
+// columns in a plan, for dp_low of derived columns and for computed output columns. File interval_noise.go takes the
+// noise of sums, differences, quotients and totals together. File share.go finds a count that
 // is divided by a count of which it is a part. The value and its interval are then cut to the range of a share.
 //
 // # Predictions over arrays

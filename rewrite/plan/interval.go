@@ -31,6 +31,8 @@ type Intervals struct {
 	query  func(*Subquery) (Interval, bool) // a scalar subquery's (1)
 	some   func(ColID) (Scalar, bool)       // of an aggregate's column: NULL where its rows are not told from none
 	isSum  func(ColID) bool                 // a count or a sum, of nobody 0
+	terms  func(ColID) ([]term, bool)       // of a column that is a linear form
+	read   map[Source]bool                  // what is computed with
 	// Unknown is the first part of an expression that has no interval.
 	Unknown Scalar
 	total   bool
@@ -144,11 +146,7 @@ func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
 
 // windowSum is the interval of sum(x) or avg(x) OVER a window. column makes a column of the window.
 func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v Interval, ok bool) {
-	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)
-	if x.Filter != nil {
-		exact = append(exact, x.Filter)
-	}
-	if slices.ContainsFunc(exact, func(y Scalar) bool { return !n.Exact(y) }) { // (4) of total
+	if !n.isExactWindow(x) {
 		return v, false
 	}
 	return n.sumOver(x.Fn, x.Args, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
@@ -158,6 +156,15 @@ func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v I
 	})
 }
 
+// isExactWindow: no noise says which rows a window has. (4)
+func (n *Intervals) isExactWindow(x WindowItem) bool {
+	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)
+	if x.Filter != nil {
+		exact = append(exact, x.Filter)
+	}
+	return !slices.ContainsFunc(exact, func(y Scalar) bool { return !n.Exact(y) })
+}
+
 // sumOver is the interval of sum(x) or avg(x) over rows: from that of the lower ends to that of the upper ends. over makes an aggregate over the same rows.
 //
 // Proof: claim: as of Intervals, for the sums of one row. (4) The rows are those that there are without noise: groups of unknown values give NULL ends (ErrorItem.Total), and no noisy number chooses rows (ChosenByNoise), partitions, order or frame. (5) The noise of groups is independent, symmetric and of a log-concave law, of one
@@ -165,6 +172,9 @@ func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v I
 func (n *Intervals) sumOver(fn AggFunc, args []Scalar, over func(AggFunc, sqltype.Type, Scalar) Scalar) (v Interval, ok bool) {
 	if fn != Sum && fn != Avg {
 		return v, false
+	}
+	if v, ok = n.linearSum(fn, args[0], over); ok {
+		return v, true
 	}
 	of := *n
 	of.total = true
@@ -282,6 +292,9 @@ func (v Interval) minus() Interval {
 }
 
 func (n *Intervals) call(x *Call) (v Interval, ok bool) {
+	if v, ok = n.ofNoise(x); ok {
+		return v, true
+	}
 	list := make([]Interval, len(x.Args))
 	for i, a := range x.Args {
 		if i == 1 && (x.Fn.Name == "round" || x.Fn.Name == "trunc") && n.Exact(a) { // a number of digits
@@ -366,6 +379,14 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 	if x.Fn.Name == "*" {
 		return v, true
 	}
+	v = n.cut(x, v)
+	apart := &Logic{Op: Or, Args: []Scalar{op(">", r.Low, double(0)), op("<", r.High, double(0))}}
+	v.Low, v.High = when(apart, v.Low), when(apart, v.High)
+	return v, true
+}
+
+// cut makes of a quotient's ends what is made of its value.
+func (n *Intervals) cut(x *Call, v Interval) Interval {
 	if x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger() { // the quotient of integers is cut to one
 		v.Low, v.High = doubles(funcs.Function, "trunc", v.Low), doubles(funcs.Function, "trunc", v.High)
 	}
@@ -375,9 +396,7 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 		}
 		v.Low, v.High, v.size = within(v.Low), within(v.High), 2*v.size
 	}
-	apart := &Logic{Op: Or, Args: []Scalar{op(">", r.Low, double(0)), op("<", r.High, double(0))}}
-	v.Low, v.High = when(apart, v.Low), when(apart, v.High)
-	return v, true
+	return v
 }
 
 // constantFactor is a constant other than 0 that a is multiplied by, or divided by.

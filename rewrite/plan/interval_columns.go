@@ -7,33 +7,47 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// IntervalColumns puts the ends of intervals beside the columns of a plan that are computed from released aggregates.
+// IntervalColumns makes the intervals of columns, and the columns that the intervals' ends are in. A released aggregate gets
+// ErrorItems beside it. A column that is computed above it gets two more: Intervals says how its ends follow from those of what it reads.
+// A statement's dp_low and dp_high, and the answer's digits, are both made here, each in two passes (simultaneously).
 type IntervalColumns struct {
 	columns  *[]ColumnInfo
 	released func(*Aggregate) bool
 	noisy    map[ColID]bool // nil: not known, so that nothing computed has an interval
 
-	errors map[*Aggregate][]ErrorItem // what the plan will have beside its own
-	items  map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
-	sums   map[*Window][]WindowItem
-	aggs   map[*Aggregate][]AggItem
-	passed []ColID     // the columns that a Project passes on
-	rows   map[Rel]int // a number for each released relation
-	known  map[columnAt]knownEnds
+	binding bool                       // the aggregates are still being bound: they get their ErrorItems themselves
+	errors  map[*Aggregate][]ErrorItem // what the plan will have beside its own
+	items   map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
+	sums    map[*Window][]WindowItem
+	aggs    map[*Aggregate][]AggItem
+	passed  []ColID     // the columns that a Project passes on
+	rows    map[Rel]int // a number for each released relation
+	known   map[columnAt]knownEnds
 
 	divided map[ColID]bool // lower ends in which something is divided
 }
 
-// Joint says how many intervals hold at once, and whether they are summed over rows.
+// Joint is the confidence of an interval: it and Of - 1 others hold at once with 95%.
 type Joint struct {
-	Of    int // 0: no columns are made, only what is read is found
-	Total bool
+	Of     int
+	Total  bool // it is summed over rows
+	DryRun bool // its sources are counted, and no columns are made
+}
+
+// simultaneously makes an interval of several sources. A dry run counts them, and then each gets the confidence with which all hold at once with 95% (Bonferroni 1936).
+func simultaneously(of func(Joint, map[Source]bool) (Interval, bool)) (v Interval, read map[Source]bool, ok bool) {
+	read = map[Source]bool{}
+	if v, ok = of(Joint{DryRun: true}, read); ok {
+		v, ok = of(Joint{Of: max(1, len(read))}, read)
+	}
+	return v, read, ok
 }
 
 // Source is an aggregate that an interval is computed from, of one row or summed over rows.
 type Source struct {
-	Of    ColID
-	Total bool
+	Of     ColID
+	Joined string // an expression over several of them, whose noise is taken together; else empty
+	Total  bool
 }
 
 // columnAt is a column of a relation whose interval is one of so many that hold at once.
@@ -131,7 +145,11 @@ func (w *IntervalColumns) item(a *Aggregate, item ErrorItem) ColID {
 		}
 	}
 	item.ID = w.column(item.Kind)
-	w.errors[a] = append(w.errors[a], item)
+	if w.binding {
+		a.Errors = append(a.Errors, item)
+	} else {
+		w.errors[a] = append(w.errors[a], item)
+	}
 	return item.ID
 }
 
@@ -155,7 +173,7 @@ func (w *IntervalColumns) pass(id ColID) {
 // Computed is the interval of what is computed from released aggregates (Intervals).
 type Computed struct {
 	Ends    [2]ColID
-	Exactly bool // some of the aggregates are no counts, sums or averages
+	Exact   bool // it is not rounded: some of the aggregates are no counts, sums or averages
 	Totals  bool // some are summed over rows
 	Divides bool // something is divided
 }
@@ -165,14 +183,13 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 	if !w.noisy[col] {
 		return c, false
 	}
-	read := map[Source]bool{}
-	if _, ok = w.Ends(root, col, Joint{}, read); !ok || len(read) == 0 { // none: a CASE of constants
+	v, read, ok := simultaneously(func(joint Joint, read map[Source]bool) (Interval, bool) { return w.Ends(root, col, joint, read) })
+	if !ok || len(read) == 0 { // none: a CASE of constants
 		return c, false
 	}
 	for of, rounded := range read {
-		c.Exactly, c.Totals = c.Exactly || !rounded, c.Totals || of.Total
+		c.Exact, c.Totals = c.Exact || !rounded, c.Totals || of.Total
 	}
-	v, _ := w.Ends(root, col, Joint{Of: len(read)}, read)
 	c.Divides = w.divided[v.Low.(*Col).ID]
 	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
 	return c, true
@@ -201,7 +218,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			if !w.released(n) {
 				return w.ofReleased(n, g, joint, read)
 			}
-			read[Source{col, joint.Total}] = IsRoundable(g.Fn)
+			read[Source{Of: col, Total: joint.Total}] = IsRoundable(g.Fn)
 			v = columnsOf(joint, func(kind ErrorKind) ColID { return w.error(n, col, kind, joint) })
 			v.Open = g.Fn == Min || g.Fn == Max
 			return v, true
@@ -219,7 +236,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			return v, false
 		}
 		v = w.named(n, x, joint)
-		if joint.Of > 0 {
+		if !joint.DryRun {
 			w.divided[v.Low.(*Col).ID] = divides(x.Low, w.divided)
 		}
 		return v, true
@@ -228,14 +245,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			if ChosenByNoise(n.Input, w.noisy) {
 				return v, false
 			}
-			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], func(it WindowItem) Scalar {
-				if joint.Of == 0 {
-					return &Const{T: it.Type}
-				}
-				it.ID = w.newColumn(string(it.Fn), it.Type)
-				w.sums[n] = append(w.sums[n], it)
-				return &Col{ID: it.ID, T: it.Type}
-			})
+			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], w.windowColumn(n, joint))
 			if !ok {
 				return v, false
 			}
@@ -252,6 +262,63 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 	return v, false
 }
 
+// windowColumn finds a column of a window, or makes it.
+func (w *IntervalColumns) windowColumn(n *Window, joint Joint) func(WindowItem) Scalar {
+	return func(it WindowItem) Scalar {
+		if joint.DryRun {
+			return &Const{T: it.Type}
+		}
+		text := windowText(&printer{}, it)
+		at := slices.IndexFunc(w.sums[n], func(old WindowItem) bool { return windowText(&printer{}, old) == text })
+		if at < 0 {
+			at, it.ID = len(w.sums[n]), w.newColumn(string(it.Fn), it.Type)
+			w.sums[n] = append(w.sums[n], it)
+		}
+		return &Col{ID: w.sums[n][at].ID, T: it.Type}
+	}
+}
+
+// terms are those of a column that is a linear form. (7)
+func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]bool) ([]term, bool) {
+	switch n := r.(type) {
+	case *Aggregate:
+		at := slices.IndexFunc(n.Aggs, func(g AggItem) bool { return g.ID == col })
+		if at < 0 || !w.released(n) || !IsRoundable(n.Aggs[at].Fn) || !n.Aggs[at].Type.IsNumber() {
+			return nil, false
+		}
+		return []term{{of: col, in: n, fn: n.Aggs[at].Fn, once: n.Sets == nil, times: 1, total: joint.Total, item: func(kind ErrorKind, beside Beside, total bool) Scalar {
+			if joint.DryRun {
+				return &Const{T: sqltype.Float8}
+			}
+			return &Col{ID: w.item(n, ErrorItem{Kind: kind, Of: col, Joint: joint.Of, Total: total, Beside: beside}), T: sqltype.Float8}
+		}}}, true
+	case *Project:
+		if at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col }); at >= 0 {
+			return w.Over(n.Input, joint, read).linear(n.Items[at].Expr)
+		}
+	case *Window:
+		at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col })
+		switch {
+		case at < 0:
+			return w.terms(n.Input, col, joint, read)
+		case !ChosenByNoise(n.Input, w.noisy):
+			return w.Over(n.Input, joint, read).totals(n.Items[at], w.windowColumn(n, joint))
+		}
+	case *Filter, *Sort, *Limit, *DistinctOn, *Join:
+		_, joined := r.(*Join)
+		for _, in := range Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				terms, ok := w.terms(in, col, joint, read)
+				for i := range terms {
+					terms[i].once, terms[i].whole = terms[i].once && !joined, terms[i].whole && !joined
+				}
+				return terms, ok
+			}
+		}
+	}
+	return nil, false
+}
+
 // ofReleased is the interval of a sum or an average of released numbers.
 func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read map[Source]bool) (v Interval, ok bool) {
 	keyed := slices.ContainsFunc(n.Keys, func(id ColID) bool { return w.noisy[id] })
@@ -260,7 +327,7 @@ func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read 
 		return v, false
 	}
 	x, ok := of.sumOver(g.Fn, []Scalar{g.Arg}, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
-		if joint.Of == 0 {
+		if joint.DryRun {
 			return &Const{T: t}
 		}
 		it := g
@@ -327,7 +394,7 @@ func HasInterval(g AggItem) bool { return g.Type.IsNumber() && g.Fn != TopK && g
 // columnsOf makes an interval of two columns; of none where nothing is made.
 func columnsOf(joint Joint, column func(ErrorKind) ColID) Interval {
 	end := func(kind ErrorKind) Scalar {
-		if joint.Of == 0 {
+		if joint.DryRun {
 			return &Const{T: sqltype.Float8}
 		}
 		return &Col{ID: column(kind), T: sqltype.Float8}
@@ -346,6 +413,8 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 		},
 		counts: func(id ColID) (counted, bool) { return w.counted(r, id) },
 		query:  func(x *Subquery) (Interval, bool) { return w.ofQuery(x, joint, read) },
+		terms:  func(id ColID) ([]term, bool) { return w.terms(r, id, joint, read) },
+		read:   read,
 		some: func(id ColID) (Scalar, bool) {
 			a, g, _ := w.Aggregate(r, id)
 			if a == nil {
@@ -362,7 +431,7 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 
 // someOf is the column that says whether an aggregate is of some rows.
 func someOf(joint Joint, column func(ErrorItem) ColID, of ColID) Scalar {
-	if joint.Of == 0 {
+	if joint.DryRun {
 		return &Const{T: sqltype.Float8}
 	}
 	return &Col{ID: column(ErrorItem{Kind: ErrorLow, Of: of, Joint: joint.Of, Some: true}), T: sqltype.Float8}
@@ -374,7 +443,7 @@ func (w *IntervalColumns) ofQuery(x *Subquery, joint Joint, read map[Source]bool
 		return v, false
 	}
 	ends, ok := w.Ends(x.Query, x.Cols[0], joint, read)
-	if !ok || joint.Of == 0 {
+	if !ok || joint.DryRun {
 		return ends, ok
 	}
 	with, err := w.Rel(x.Query)

@@ -157,6 +157,8 @@ type ErrorItem struct {
 	Joint int
 	Total bool
 	Some  bool
+	// Of NoiseBelow to LostAbove, the aggregates whose noise is added to its own.
+	Beside Beside
 }
 
 // ErrorKind is one of dp_error, dp_low, dp_high.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -260,6 +261,66 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 		return val, e.lowest(f.Count, val) - below, val + width + above
 	}
 	return val, val - width - below, val + width + above
+}
+
+// part is a part of aggregate i's interval in a group, for sums in which those of other aggregates add by squares; NaN where nothing can be said.
+//
+// Proof: where no two of the k aggregates use one measure their noises are independent, as measures' are. Half widths of noise have a step more then (TestSquaresOfWidths). Otherwise each has the half width w of an interval that misses miss/k of the time, times the root of k: the root of the sum of their squares is then at least the sum of
+// all w (Cauchy, Schwarz), beyond which they are together no more often than miss by the union bound. Aggregates of other releases may depend on this one's noise.
+func (e *Errors) part(item plan.ErrorItem, i int, v []*big.Int) float64 {
+	k, times := 0, 1.0
+	used, apart := map[int]bool{}, true
+	for _, id := range item.Beside {
+		if id == 0 {
+			continue
+		}
+		k++
+		at, ok := formulaOf(e.a, id)
+		if apart = apart && ok; !ok {
+			continue
+		}
+		for _, m := range e.a.Formulas[at].Uses() {
+			apart = apart && !used[m]
+		}
+		for _, m := range e.a.Formulas[at].Uses() {
+			used[m] = used[m] || m >= 0
+		}
+	}
+	if !apart {
+		e, times = e.Simultaneous(k), math.Sqrt(float64(k))
+	}
+	noise := *e
+	noise.lost = make([]lostMass, len(e.lost))
+	val, low, high := noise.interval(i, v)
+	_, least, most := e.interval(i, v)
+	of := map[plan.ErrorKind]float64{plan.NoiseBelow: (val - low + e.step(i)) * times, plan.NoiseAbove: (high - val + e.step(i)) * times, plan.LostBelow: low - least, plan.LostAbove: most - high}[item.Kind]
+	if item.Kind == plan.NoisyValue {
+		of = val
+	} else if of < 0 {
+		of = 0
+	}
+	isLost := item.Kind == plan.LostBelow || item.Kind == plan.LostAbove
+	if size := math.Abs(of); math.IsNaN(low+high) || !(size < plan.MostPart) || !isLost && size > 0 && size < 1/plan.MostPart { // fourth powers neither overflow nor underflow
+		return math.NaN()
+	}
+	return of
+}
+
+// step is one of the noise of what is linear in the measures; an average's half widths have one.
+func (e *Errors) step(i int) float64 {
+	f := e.a.Formulas[i]
+	steps := func(at int) float64 { return e.inSteps(at) - e.Measure(at) }
+	switch f.Kind {
+	case sensitivity.IsCount:
+		return steps(f.Count)
+	case sensitivity.IsSum:
+		return steps(f.Sum) * e.a.Measures[f.Sum].Grid.InexactFloat64()
+	case sensitivity.IsSumFromPair:
+		_, half := middle(e.a.Measures[f.Sum])
+		each, _ := half.Float64()
+		return each * (steps(f.Sum) + math.Abs(float64(e.a.Measures[f.Sum].DoubledCentre()))*steps(f.Count))
+	}
+	return 0
 }
 
 // lostIn is by how much what may be lost of measure i moves the ends of its interval in a group of this value.

@@ -287,3 +287,32 @@ func TestNullAverage(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfIntervals: a half width of noise that is added by squares is that of an interval and a step, and where two aggregates use one measure as much wider as any dependence needs; what is lost is the rest of the interval.
+func TestPartsOfIntervals(t *testing.T) {
+	a := losing()
+	a.Formulas[3].Count = -1
+	e, err := Of(t.Context(), a, lossy(40, 3, toldOf(a, func() *big.Int { return big.NewInt(30) }, big.NewInt(500), 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := ints(1000, 70, 5000)
+	part := func(kind plan.ErrorKind, i int, beside ...plan.ColID) float64 {
+		item := plan.ErrorItem{Kind: kind, Of: a.Formulas[i].Agg}
+		copy(item.Beside[:], beside)
+		return e.part(item, i, v)
+	}
+	count, sum, avg := a.Formulas[0].Agg, a.Formulas[3].Agg, a.Formulas[1].Agg
+	val, low, high := e.interval(0, v)
+	if w := part(plan.NoiseAbove, 0, count, sum); w != e.Measure(0)+1 || part(plan.NoisyValue, 0, count, sum) != val {
+		t.Errorf("apart: %g, not %g", w, e.Measure(0)+1)
+	}
+	if lost := part(plan.LostAbove, 0, count, sum); !(lost > 0) || math.Abs(val+e.Measure(0)+lost-high) > 1e-9 || math.Abs(val-e.Measure(0)-part(plan.LostBelow, 0, count, sum)-low) > 1e-9 {
+		t.Errorf("%g in %g to %g loses %g", val, low, high, lost)
+	}
+	for _, beside := range [][]plan.ColID{{count, avg}, {count, 99}} { // of one measure, and of another release
+		if w, want := part(plan.NoiseBelow, 0, beside...), math.Sqrt2*(e.Simultaneous(2).Measure(0)+1); math.Abs(w-want) > 1e-9 {
+			t.Errorf("%v: %g, not %g", beside, w, want)
+		}
+	}
+}

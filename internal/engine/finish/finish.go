@@ -225,7 +225,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
 		of := e.Simultaneous(max(1, item.Joint) * together)
-		width, err := of.item(item.Kind, i, g)
+		width, err := of.item(item, i, g)
 		if err != nil {
 			return nil, err
 		}
@@ -258,12 +258,15 @@ func HidesGroups(a *sensitivity.Analysis) bool {
 }
 
 // item is what an error function gives for aggregate i in a group; NaN where nothing can be said.
-func (e *Errors) item(kind plan.ErrorKind, i int, g *release.Group) (float64, error) {
+func (e *Errors) item(item plan.ErrorItem, i int, g *release.Group) (float64, error) {
+	kind := item.Kind
 	switch f := e.a.Formulas[i]; {
 	case f.IsOrderStatistic():
 		return e.orderError(kind, i, g)
 	case f.IsPick():
 		return math.NaN(), nil
+	case item.Beside != plan.Beside{}:
+		return e.part(item, i, g.Values), nil
 	}
 	v, low, high := e.interval(i, g.Values)
 	switch kind {
