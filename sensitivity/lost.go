@@ -4,8 +4,8 @@ import "github.com/dpsql/dpsql/internal/base/dp"
 
 // CanBeClipped reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
 //
-// Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, let P be the positive part of a unit's lost ones added up. P is spread over the LostNodes times C on either side of it, as linear
-// interpolation does: each node gets a part of C, and what is beyond the last node counts for that one. When one unit is added or removed, the vector of the nodes' sums over units changes upwards only, and by at most C in L1 norm (so in L2 norm too);
+// Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, let P be the positive part of a unit's lost ones added up. P counts in the classes that LostSteps bound, as much as it is in each, and in all together for min(P, C).
+// When one unit is added or removed, the vector of the classes' sums over units changes upwards only, and by at most C in L1 norm (so in L2 norm too);
 // and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds.
 // (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0 (LostSides). (4) A unit's parts are none below 0 and add up to min(P, C). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) CanBeClipped(i int) bool {
@@ -42,10 +42,17 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 	return 1
 }
 
-// LostNodes are the multiples of C at which what units lose is told: as each unit counts at one or two of them, more nodes cost nothing.
-var LostNodes = []uint64{1, 5, 25, 125, 625}
+// LostSteps lead from each class of what units lose to the next, in multiples of C: at From a unit is in the lower class, at To in the next one, between them partly in both. The first class begins at 0. As each unit is in one or two of them, more classes cost nothing. The first steps are long, so that
+// ordinary tails are told well, the others short, so that a few people who lose about as much as each other are not in two classes.
+var LostSteps = []LostStep{{1, 5}, {5, 25}, {125, 150}, {625, 750}}
 
-// LostParts are the parts of a step in which units are counted at the nodes: enough that quotients of small C do not cut much. C is LostUnit.
+// LostStep is one of them.
+type LostStep struct{ From, To uint64 }
+
+// LostClasses is how many classes there are.
+const LostClasses = 5
+
+// LostParts are the parts of a value's step in which units are counted: enough that quotients of small C do not cut much. C is LostUnit.
 func LostParts(c uint64) uint64 {
 	if c < 1<<20 {
 		return 100

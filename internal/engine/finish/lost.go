@@ -33,9 +33,9 @@ const (
 	lostSpread       = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
-// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, at is the part that counts at each of sensitivity.LostNodes, and total all that they have.
+// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
 type tail struct {
-	at            []float64
+	in            []float64
 	total, weight float64
 }
 
@@ -45,12 +45,12 @@ var tails = func() (out []tail) {
 		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2} {
 			all := scale / (1 - xi)
 			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
-			t := tail{make([]float64, len(sensitivity.LostNodes)), all / upTo(1), math.Pow(1-xi, lostHeavy)}
-			t.at[0] = 1
-			for k, node := range sensitivity.LostNodes[1:] {
-				from := float64(sensitivity.LostNodes[k])
-				t.at[k+1] = (upTo(float64(node)) - upTo(from)) / (float64(node) - from) / upTo(1)
-				t.at[k] -= t.at[k+1]
+			t := tail{make([]float64, sensitivity.LostClasses), all / upTo(1), math.Pow(1-xi, lostHeavy)}
+			t.in[0] = 1
+			for k, step := range sensitivity.LostSteps {
+				from, to := float64(step.From), float64(step.To)
+				t.in[k+1] = (upTo(to) - upTo(from)) / (to - from) / upTo(1)
+				t.in[k] -= t.in[k+1]
 			}
 			out = append(out, t)
 		}
@@ -58,19 +58,19 @@ var tails = func() (out []tail) {
 	return out
 }()
 
-// heaviest is the largest part that a tail has at each node.
+// heaviest is the largest part that a tail has in each class.
 var heaviest = func() []float64 {
-	out := make([]float64, len(sensitivity.LostNodes))
+	out := make([]float64, sensitivity.LostClasses)
 	for _, t := range tails {
-		for k, x := range t.at {
+		for k, x := range t.in {
 			out[k] = math.Max(out[k], x)
 		}
 	}
 	return out
 }()
 
-// lostOn is what may be lost on a side of which the nodes came out as told, with noise of deviation n. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
-// tails, with normal noise. The tail is an assumption: where the nodes tell of more than it gives, as a few people with far more than all others have, what they tell is taken as it is.
+// lostOn is what may be lost on a side of which the classes came out as told, with noise of deviation n. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
+// tails, with normal noise. The tail is an assumption: where the classes tell of more than it gives, as a few people with far more than all others have, what they tell is taken as it is.
 func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	n = math.Max(n, 0.5) // noise is in steps
 	told = slices.Clone(told)
@@ -81,11 +81,11 @@ func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	parts, most, sum := make([]part, len(tails)), math.Inf(-1), 0.0
 	for i, t := range tails { // given the tail, what is lost up to one unit is normal, cut at 0
 		square, product, off := 0.0, 0.0, 0.0
-		for k, x := range t.at {
+		for k, x := range t.in {
 			square, product = square+x*x, product+x*told[k]
 		}
 		mean, sd := (product-n*n/expected)/square, n/math.Sqrt(square)
-		for k, x := range t.at {
+		for k, x := range t.in {
 			d := (told[k] - x*mean) / n
 			off += d * d
 		}
@@ -126,7 +126,7 @@ func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	return s
 }
 
-// farthest is the last node that tells of more people than any tail gives there, by lostSignificance deviations of the noise; 0: none does.
+// farthest is the last class that tells of more people than any tail has there, by lostSignificance deviations of the noise; 0: none does.
 func farthest(told []float64, n float64) (at int) {
 	all := 0.0
 	for _, x := range told {
@@ -141,15 +141,18 @@ func farthest(told []float64, n float64) (at int) {
 	return at
 }
 
-// lostOfFew is what a few people with far more than all others lose: what is told up to the node behind the farthest, as it is, with the noise of it. None where no node tells of such people.
+// lostOfFew is what a few people with far more than all others lose at most: in each class up to the farthest, what is at its upper end; in the next too where more than a deviation of the noise is told. None where no class tells of such people, and where it is the last, which has no end (IsFarBeyondBound).
 func lostOfFew(told []float64, n, miss, rarely float64) (s lostSide) {
 	at := farthest(told, n)
-	if at == 0 {
+	if at == 0 || at == len(told)-1 {
 		return s
 	}
+	if at+1 < len(sensitivity.LostSteps) && told[at+1] > n {
+		at++
+	}
 	square := 0.0
-	for k := range min(at+2, len(told)) {
-		x := float64(sensitivity.LostNodes[k])
+	for k, step := range sensitivity.LostSteps[:at+1] {
+		x := float64(step.From)
 		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
 	}
 	deviations := func(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
@@ -165,7 +168,7 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last of sensitivity.LostNodes tells of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
+// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
@@ -189,7 +192,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 	return false, nil
 }
 
-// toldOn are the nodes of a side, and what they add up to: what is lost up to one unit each.
+// toldOn are the classes of a side, and what they add up to: what is lost up to one unit each.
 func toldOn(side []*big.Int) (told []float64, near float64) {
 	for _, x := range side {
 		told = append(told, float(x))
@@ -198,12 +201,12 @@ func toldOn(side []*big.Int) (told []float64, near float64) {
 	return told, near
 }
 
-// partsOf is how many parts of the nodes a step is.
+// partsOf is how many parts of the classes a step is.
 func partsOf(m *sensitivity.Measure, unit uint64) float64 {
 	return float64(m.Subdivision) * float64(sensitivity.LostParts(unit))
 }
 
-// deviation is that of a node's noise.
+// deviation is that of a class's noise.
 func deviation(l *price.Lost) (float64, error) {
 	d, err := noise.DistributionOf(l.Event)
 	if err != nil {
@@ -245,7 +248,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		}
 		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
-			told := make([]float64, len(sensitivity.LostNodes)) // before it is told
+			told := make([]float64, sensitivity.LostClasses) // before it is told
 			if !math.IsInf(expected, 1) {
 				told[0], told[1] = expected*7/32, expected/32
 			}

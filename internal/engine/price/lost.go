@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is the event that tells how much bounds take from a measure: how many units lose about so much as each of sensitivity.LostNodes, as one vector of bounded L1 norm. What
+// Lost is the event that tells how much bounds take from a measure: how many units lose how much, in the classes of sensitivity.LostSteps, as one vector of bounded L1 norm. What
 // goes beyond is estimated from it (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, 0 where it does not say.
 type Lost struct {
 	Event  dp.Event
@@ -41,7 +41,7 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 	return &Lost{Event: ev}, nil
 }
 
-// lostBound is what a unit adds for one sign at all nodes together.
+// lostBound is what a unit adds for one sign in all classes together.
 func lostBound(unit uint64) uint64 { return unit * sensitivity.LostParts(unit) }
 
 // LostOf is the event of measure i; nil: it loses nothing, or nothing is told of it.

@@ -392,9 +392,9 @@ func TestUnknownGroupsAreNotHeld(t *testing.T) {
 	}
 }
 
-// lostSide has a number at each node.
+// lostSide has a number in each class.
 func lostSide(number func() *big.Int) []*big.Int {
-	out := make([]*big.Int, len(sensitivity.LostNodes))
+	out := make([]*big.Int, sensitivity.LostClasses)
 	for i := range out {
 		out[i] = number()
 	}
@@ -504,8 +504,8 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		"fewer groups than 0":      func(_ *price.Quote, r *Release) { r.Lost[1].Count = -1 },
 		"a sign less":              func(_ *price.Quote, r *Release) { r.Lost[3].Sides = r.Lost[3].Sides[:1] },
 		"a sign more":              func(_ *price.Quote, r *Release) { r.Lost[1].Sides = append(r.Lost[1].Sides, r.Lost[1].Sides[0]) },
-		"a node is NULL":           func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0][1] = nil },
-		"a node less":              func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0] = r.Lost[1].Sides[0][1:] },
+		"a class is NULL":          func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0][1] = nil },
+		"a class less":             func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0] = r.Lost[1].Sides[0][1:] },
 		"no event of lost mass":    func(p *price.Quote, _ *Release) { p.Lost[1] = nil },
 		"an edge beyond":           func(_ *price.Quote, r *Release) { r.Chosen[0] = 8 },
 		"a cap beyond":             func(_ *price.Quote, r *Release) { r.Chosen[2] = 3 },

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what was released of the mass that bounds take from a measure: for each sign what units count at each of sensitivity.LostNodes, with noise. Sides are in sensitivity.LostParts of a part of a step (sensitivity.Measure.Subdivision), Base and Most in whole steps.
+// Lost is what was released of the mass that bounds take from a measure: for each sign what units count in each class of sensitivity.LostSteps, with noise. Sides are in sensitivity.LostParts of a part of a step (sensitivity.Measure.Subdivision), Base and Most in whole steps.
 type Lost struct {
 	Unit  uint64       `json:"unit"` // sensitivity.LostUnit
 	Sides [][]*big.Int `json:"sides"`
@@ -26,7 +26,7 @@ func (l *Lost) valid() bool {
 		return false
 	}
 	for _, s := range l.Sides {
-		if len(s) != len(sensitivity.LostNodes) || slices.Contains(s, nil) {
+		if len(s) != sensitivity.LostClasses || slices.Contains(s, nil) {
 			return false
 		}
 	}
@@ -88,7 +88,7 @@ func (m *Releaser) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 			return err
 		}
 		for range m.a.Measures[i].LostSides() {
-			side := make([]*big.Int, len(sensitivity.LostNodes))
+			side := make([]*big.Int, sensitivity.LostClasses)
 			for k := range side {
 				if next == len(totals) {
 					return errShape

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what sqlgen.Lost returned: for each measure that loses and each of its signs what units count at each of sensitivity.LostNodes.
+// Lost is what sqlgen.Lost returned: for each measure that loses and each of its signs what units count in each class of sensitivity.LostSteps.
 type Lost struct {
 	Analysis *sensitivity.Analysis
 	Bounds   sqlgen.LostBounds
@@ -35,7 +35,7 @@ func LostOf(a *sensitivity.Analysis, b sqlgen.LostBounds, st *sqlgen.Statement, 
 	l := &Lost{a, b, make([][][]*big.Int, len(a.Measures))}
 	for i := range a.Measures {
 		for k := 0; b.Units[i] > 0 && k < a.Measures[i].LostSides(); k++ {
-			n := len(sensitivity.LostNodes)
+			n := sensitivity.LostClasses
 			if len(all) < n {
 				return nil, fmt.Errorf("neighbour: there are only %d columns", len(rows[0]))
 			}
@@ -58,10 +58,10 @@ func CompareLost(before, after *Lost) (share float64, err error) {
 		for k, side := range before.Sides[i] {
 			unit := before.Bounds.Units[i]
 			limit, all := new(big.Int).SetUint64(unit*sensitivity.LostParts(unit)), new(big.Int)
-			for node, n := range side {
-				d := new(big.Int).Sub(n, after.Sides[i][k][node])
+			for class, n := range side {
+				d := new(big.Int).Sub(n, after.Sides[i][k][class])
 				if d.Sign() < 0 {
-					return 0, fmt.Errorf("measure %d, sign %d, node %d: a unit takes %s", i+1, k+1, node+1, d)
+					return 0, fmt.Errorf("measure %d, sign %d, class %d: a unit takes %s", i+1, k+1, class+1, d)
 				}
 				all.Add(all, d)
 			}

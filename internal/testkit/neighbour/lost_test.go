@@ -419,7 +419,7 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 			if b.Units[k] == 0 {
 				continue
 			}
-			want := [2][]int64{make([]int64, len(sensitivity.LostNodes)), make([]int64, len(sensitivity.LostNodes))} // a sign
+			want := [2][]int64{make([]int64, sensitivity.LostClasses), make([]int64, sensitivity.LostClasses)} // a sign
 			all := new(big.Int)
 			for _, groups := range parts {
 				var lost [2]int64
@@ -433,16 +433,16 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 					}
 				}
 				for s, l := range lost {
-					for node, x := range counted(l, int64(b.Units[k])) {
-						want[s][node] += x
+					for class, x := range counted(l, int64(b.Units[k])) {
+						want[s][class] += x
 					}
 				}
 			}
 			if !a.Limit.Capped && a.Limit.Norm == 0 {
 				for s, side := range got.Sides[k] {
-					for node, n := range side {
-						if n.Cmp(big.NewInt(want[s][node])) != 0 {
-							return fmt.Errorf("measure %d, sign %d, node %d: %s, it is %d", k+1, s+1, node+1, n, want[s][node])
+					for class, n := range side {
+						if n.Cmp(big.NewInt(want[s][class])) != 0 {
+							return fmt.Errorf("measure %d, sign %d, class %d: %s, it is %d", k+1, s+1, class+1, n, want[s][class])
 						}
 					}
 				}
@@ -457,8 +457,8 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 			}
 			lost := new(big.Int)
 			for s, side := range got.Sides[k] {
-				for node, n := range side {
-					n = new(big.Int).Mul(n, new(big.Int).SetUint64(sensitivity.LostNodes[node]))
+				for _, n := range side {
+					n = new(big.Int).Set(n) // with a C that holds all they are in the first class
 					if s == 1 {
 						n.Neg(n)
 					}
@@ -474,27 +474,18 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 	return nil
 }
 
-// counted is what a unit that loses l counts at each node, by brute force: between two nodes as much as it is nearer.
+// counted is what a unit that loses l counts in each class, by brute force.
 func counted(l, unit int64) []int64 {
-	out, fine := make([]int64, len(sensitivity.LostNodes)), int64(sensitivity.LostParts(uint64(unit)))
+	out, fine := make([]int64, sensitivity.LostClasses), int64(sensitivity.LostParts(uint64(unit)))
 	l, unit = l*fine, unit*fine
-	if l <= unit {
-		out[0] = max(0, l)
-		return out
-	}
-	for k := len(out) - 1; ; k-- {
-		node := int64(sensitivity.LostNodes[k])
-		if l < node*unit {
-			continue
+	out[0] = max(0, min(l, unit))
+	for k, step := range sensitivity.LostSteps {
+		if from, long := int64(step.From)*unit, int64(step.To-step.From); l > from {
+			out[k+1] = min((l-from)/long, unit)
+			out[k] -= out[k+1]
 		}
-		if k == len(out)-1 {
-			out[k] = unit
-			return out
-		}
-		out[k+1] = (l - node*unit) / (int64(sensitivity.LostNodes[k+1]) - node)
-		out[k] = unit - out[k+1]
-		return out
 	}
+	return out
 }
 
 // kept is the sum over groups of what the statement of the answer itself counts of measure k at these bounds.
@@ -560,7 +551,7 @@ func backends(t *testing.T, do func(*testing.T, funcs.Dialect, asks)) {
 	t.Run("duckdb", func(t *testing.T) { do(t, funcs.DuckDB, onDuckDB(t)) })
 }
 
-// TestLostNeighbours: one person adds to what is told of lost mass nothing below 0 and C at all nodes of a sign together, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
+// TestLostNeighbours: one person adds to what is told of lost mass nothing below 0 and C in all classes of a sign together, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
 func TestLostNeighbours(t *testing.T) {
 	backends(t, func(t *testing.T, d funcs.Dialect, ask asks) {
 		whole := 0
