@@ -26,11 +26,12 @@ func (s lostSide) none() bool { return s == lostSide{} }
 
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostHeavy        = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
-	lostPeople       = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
-	lostOneGroup     = 1.1 // by how much more may be lost where there is one group,
-	lostSignificance = 3   // so many deviations are no noise
-	lostSpread       = 1.8 // and where a group's part of it may be larger than its part of the values
+	lostHeavy        = 1.3  // the weight of a tail of shape xi is (1 - xi) to this power
+	lostLong         = 0.05 // and of one whose scale is beyond the bound so much of that
+	lostPeople       = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
+	lostOneGroup     = 1.1  // by how much more may be lost where there is one group,
+	lostSignificance = 3    // so many deviations are no noise
+	lostSpread       = 1.8  // and where a group's part of it may be larger than its part of the values
 )
 
 // tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
@@ -39,10 +40,11 @@ type tail struct {
 	total, weight float64
 }
 
-// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units.
-var tails = func() (out []tail) {
+// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units, and seldom up to five times that. heaviest is the largest part that one of the former has in each class.
+var tails, heaviest = func() (out []tail, most []float64) {
+	most = make([]float64, sensitivity.LostClasses)
 	for _, xi := range []float64{0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
-		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2} {
+		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 5, 10} {
 			all := scale / (1 - xi)
 			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
 			t := tail{make([]float64, sensitivity.LostClasses), all / upTo(1), math.Pow(1-xi, lostHeavy)}
@@ -53,20 +55,16 @@ var tails = func() (out []tail) {
 				t.in[k] -= t.in[k+1]
 			}
 			out = append(out, t)
+			if scale > 2 {
+				out[len(out)-1].weight *= lostLong
+				continue
+			}
+			for k, x := range t.in {
+				most[k] = math.Max(most[k], x)
+			}
 		}
 	}
-	return out
-}()
-
-// heaviest is the largest part that a tail has in each class.
-var heaviest = func() []float64 {
-	out := make([]float64, sensitivity.LostClasses)
-	for _, t := range tails {
-		for k, x := range t.in {
-			out[k] = math.Max(out[k], x)
-		}
-	}
-	return out
+	return out, most
 }()
 
 // lostOn is what may be lost on a side of which the classes came out as told, with noise of deviation n. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
@@ -126,7 +124,7 @@ func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	return s
 }
 
-// farthest is the last class that tells of more people than any tail has there, by lostSignificance deviations of the noise; 0: none does.
+// farthest is the last class that tells of more people than heaviest has there, by lostSignificance deviations of the noise; 0: none does.
 func farthest(told []float64, n float64) (at int) {
 	all := 0.0
 	for _, x := range told {

@@ -275,18 +275,18 @@ func released(p *Quote, run *Run) (out []dp.Event) {
 	return out
 }
 
-// TestEventsOrder: choices come first, then measures, then two for each that loses something, then one selection or one of several: what the stored form reads back.
+// TestEventsOrder: choices come first, then measures, then one for each that loses something, then one selection or one of several: what the stored form reads back.
 func TestEventsOrder(t *testing.T) {
 	f := filter(t, 20, 1e-6, 0.5, budget.AccountantRDP)
 	for _, c := range []struct {
 		s    shape
 		want string
 	}{
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped]"},
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.AboveThreshold dp.AboveThreshold dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
-		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.OneOf]"},
-		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Selection]"},
-		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.AboveThreshold dp.AboveThreshold dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.OneOf]"},
+		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Selection]"},
+		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
 	} {
 		p, err := New(c.s.analysis(), Request{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
 		if err != nil {
