@@ -26,7 +26,7 @@ func (s lostSide) none() bool { return s == lostSide{} }
 
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostHeavy        = 1.3  // the weight of a tail of shape xi is (1 - xi) to this power
+	lostHeavy        = 1.6  // the weight of a tail of shape xi is (1 - xi) to this power
 	lostLong         = 0.05 // and of one whose scale is beyond the bound so much of that
 	lostPeople       = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostOneGroup     = 1.1  // by how much more may be lost where there is one group,
