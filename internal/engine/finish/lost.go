@@ -30,7 +30,8 @@ const (
 	lostLong         = 0.05 // and of one whose scale is beyond the bound so much of that
 	lostPeople       = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostOneGroup     = 1.1  // by how much more may be lost where there is one group,
-	lostSignificance = 3    // so many deviations are no noise
+	lostSignificance = 3    // so many deviations are no noise,
+	lostSure         = 4    // so many are none where the value would be NULL,
 	lostSpread       = 1.8  // and where a group's part of it may be larger than its part of the values
 )
 
@@ -124,33 +125,36 @@ func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	return s
 }
 
-// farthest is the last class that tells of more people than heaviest has there, by lostSignificance deviations of the noise; 0: none does.
-func farthest(told []float64, n float64) (at int) {
+// farthest is the last class that tells of more people than heaviest has there, by so many deviations of the noise; 0: none does.
+func farthest(told []float64, n, deviations float64) (at int) {
 	all := 0.0
 	for _, x := range told {
 		all += x
 	}
 	for k := range told {
 		off := heaviest[k] * math.Sqrt(float64(len(told)))
-		if k > 0 && told[k]-heaviest[k]*math.Max(0, all) > lostSignificance*n*math.Hypot(1, off) {
+		if k > 0 && told[k]-heaviest[k]*math.Max(0, all) > deviations*n*math.Hypot(1, off) {
 			at = k
 		}
 	}
 	return at
 }
 
-// lostOfFew is what a few people with far more than all others lose at most: in each class up to the farthest, what is at its upper end; in the next too where more than a deviation of the noise is told. None where no class tells of such people, and where it is the last, which has no end (IsFarBeyondBound).
+// lostOfFew is what a few people with far more than all others lose at most: in each class up to the farthest, what is at its upper end; in the next too where more than a deviation of the noise is told. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
 func lostOfFew(told []float64, n, miss, rarely float64) (s lostSide) {
-	at := farthest(told, n)
-	if at == 0 || at == len(told)-1 {
+	at := farthest(told, n, lostSignificance)
+	if at == 0 {
 		return s
 	}
 	if at+1 < len(sensitivity.LostSteps) && told[at+1] > n {
 		at++
 	}
 	square := 0.0
-	for k, step := range sensitivity.LostSteps[:at+1] {
-		x := float64(step.From)
+	for k := range at + 1 {
+		x := float64(sensitivity.LostSteps[len(sensitivity.LostSteps)-1].To)
+		if k < len(sensitivity.LostSteps) {
+			x = float64(sensitivity.LostSteps[k].From)
+		}
 		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
 	}
 	deviations := func(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
@@ -166,7 +170,7 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
+// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells surely of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
@@ -183,7 +187,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 		if !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
 			return true, nil
 		}
-		if farthest(told, n) == len(told)-1 {
+		if farthest(told, n, lostSure) == len(told)-1 {
 			return true, nil
 		}
 	}

@@ -194,9 +194,9 @@ func TestFewFarBeyond(t *testing.T) {
 				told[k] = (told[k] + noise*rng.NormFloat64()) * grid
 			}
 			s := lostOn(told, noise*grid, 110*grid, 0.05, 0.025)
-			at := farthest(told, noise*grid)
+			at := farthest(told, noise*grid, lostSignificance)
 			switch {
-			case at == len(told)-1:
+			case farthest(told, noise*grid, lostSure) == len(told)-1:
 				null++
 			case all*grid <= s.middle+s.span:
 				held++
@@ -366,7 +366,7 @@ func TestFarBeyondIsNull(t *testing.T) {
 		near, far, last int64
 		chosen          bool
 		null            bool
-	}{{4000, 0, 4000, true, true}, {4000, 0, 4000, false, false}, {4000, 4000, 0, true, false}, {0, 0, 1200, true, false}, {-300, -300, 1400, true, true}, {1 << 40, 0, 1 << 38, true, true}, {1 << 40, 1 << 40, 0, true, false}} {
+	}{{4000, 0, 4000, true, true}, {4000, 0, 4000, false, false}, {4000, 4000, 0, true, false}, {0, 0, 1200, true, false}, {-300, -300, 1400, true, false}, {-300, -300, 1800, true, true}, {1 << 40, 0, 1 << 38, true, true}, {1 << 40, 1 << 40, 0, true, false}} {
 		a.Measures[2].Bound, a.Measures[2].Factor = nil, 1
 		if k.chosen {
 			a.Measures[2].Bound = c
