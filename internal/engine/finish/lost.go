@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/noise"
@@ -26,13 +27,13 @@ func (s lostSide) none() bool { return s == lostSide{} }
 
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostHeavy        = 1.6  // the weight of a tail of shape xi is (1 - xi) to this power
-	lostLong         = 0.05 // and of one whose scale is beyond the bound so much of that
-	lostPeople       = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
-	lostOneGroup     = 1.1  // by how much more may be lost where there is one group,
-	lostSignificance = 3    // so many deviations are no noise,
-	lostSure         = 4    // so many are none where the value would be NULL,
-	lostSpread       = 1.8  // and where a group's part of it may be larger than its part of the values
+	lostHeavy    = 1.6  // the weight of a tail of shape xi is (1 - xi) to this power
+	lostLong     = 0.05 // and of one whose scale is beyond the bound so much of that
+	lostPeople   = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
+	lostOneGroup = 1.1  // by how much more may be lost where there is one group,
+	lostFewMiss  = 5e-4 // how often noise alone may tell of a few people far beyond a bound in a class,
+	lostSureMiss = 1e-4 // and where the value would be NULL,
+	lostSpread   = 1.8  // and where a group's part of it may be larger than its part of the values
 )
 
 // tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
@@ -41,7 +42,7 @@ type tail struct {
 	total, weight float64
 }
 
-// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units, and seldom up to five times that. heaviest is the largest part that one of the former has in each class.
+// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units, and seldom up to five times that. heaviest is the largest part that one of the former has in each class and the next.
 var tails, heaviest = func() (out []tail, most []float64) {
 	most = make([]float64, sensitivity.LostClasses)
 	for _, xi := range []float64{0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
@@ -60,7 +61,7 @@ var tails, heaviest = func() (out []tail, most []float64) {
 				out[len(out)-1].weight *= lostLong
 				continue
 			}
-			for k, x := range t.in {
+			for k, x := range withNext(t.in) {
 				most[k] = math.Max(most[k], x)
 			}
 		}
@@ -68,10 +69,10 @@ var tails, heaviest = func() (out []tail, most []float64) {
 	return out, most
 }()
 
-// lostOn is what may be lost on a side of which the classes came out as told, with noise of deviation n. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
+// lostOn is what may be lost on a side of which the classes came out as told. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
 // tails, with normal noise. The tail is an assumption: where the classes tell of more than it gives, as a few people with far more than all others have, what they tell is taken as it is.
-func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
-	n = math.Max(n, 0.5) // noise is in steps
+func lostOn(told []float64, noise lostNoise, expected, miss, rarely float64) lostSide {
+	n := noise.deviation
 	told = slices.Clone(told)
 	for k := range told {
 		told[k] = math.Max(told[k], -10*n) // what is lost is not negative, so what is less is noise too
@@ -119,46 +120,57 @@ func lostOn(told []float64, n, expected, miss, rarely float64) lostSide {
 	}
 	s := lostSide{middle: quantile(0.5)}
 	s.span, s.rare = quantile(miss)-s.middle, quantile(rarely)-s.middle
-	if few := lostOfFew(told, n, miss, rarely); few.middle+few.span > s.middle+s.span {
+	if few := lostOfFew(told, noise, miss, rarely); few.middle+few.span > s.middle+s.span {
 		return few
 	}
 	return s
 }
 
-// farthest is the last class that tells of more people than heaviest has there, by so many deviations of the noise; 0: none does.
-func farthest(told []float64, n, deviations float64) (at int) {
+// withNext are the sums of each class and the next one: a person between two of them counts in both, in part.
+func withNext(told []float64) []float64 {
+	out := slices.Clone(told)
+	for k := range out[1:] {
+		out[k] += told[k+1]
+	}
+	return out
+}
+
+// farthest is the last class in which, alone or with the next one, there is more than heaviest has there, by so many deviations of the noise; 0: there is none.
+func farthest(told []float64, noise lostNoise, deviations float64) (at int) {
 	all := 0.0
 	for _, x := range told {
 		all += x
 	}
-	for k := range told {
-		off := heaviest[k] * math.Sqrt(float64(len(told)))
-		if k > 0 && told[k]-heaviest[k]*math.Max(0, all) > deviations*n*math.Hypot(1, off) {
+	isMore := func(x, heavy, classes float64) bool {
+		off := heavy * math.Sqrt(float64(len(told)))
+		return x-heavy*math.Max(0, all) > deviations*noise.deviation*math.Hypot(math.Sqrt(classes), off)
+	}
+	pairs := withNext(told)
+	for k := 1; k < len(told); k++ {
+		if isMore(told[k], heaviest[k], 1) || k+1 < len(told) && isMore(pairs[k], heaviest[k], 2) {
 			at = k
 		}
 	}
 	return at
 }
 
-// lostOfFew is what a few people with far more than all others lose at most: in each class up to the farthest, what is at its upper end; in the next too where more than a deviation of the noise is told. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
-func lostOfFew(told []float64, n, miss, rarely float64) (s lostSide) {
-	at := farthest(told, n, lostSignificance)
+// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
+func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
+	at := farthest(told, noise, noise.few)
 	if at == 0 {
 		return s
 	}
-	if at+1 < len(sensitivity.LostSteps) && told[at+1] > n {
-		at++
-	}
-	square := 0.0
-	for k := range at + 1 {
-		x := float64(sensitivity.LostSteps[len(sensitivity.LostSteps)-1].To)
-		if k < len(sensitivity.LostSteps) {
-			x = float64(sensitivity.LostSteps[k].From)
-		}
+	last := len(sensitivity.LostSteps) - 1
+	x := float64(sensitivity.LostSteps[min(at, last)].To)
+	s.middle = x * math.Max(0, withNext(told)[at])
+	square := 2 * x * x
+	for k, step := range sensitivity.LostSteps[:at] {
+		x := float64(step.From)
 		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
 	}
 	deviations := func(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
-	s.span, s.rare = n*math.Sqrt(square)*deviations(miss), n*math.Sqrt(square)*deviations(rarely)
+	wide := noise.deviation * math.Sqrt(square)
+	s.span, s.rare = wide*deviations(miss), wide*deviations(rarely)
 	return s
 }
 
@@ -176,7 +188,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	n, err := deviation(r.Run.Lost[i])
+	n, err := lostNoiseOf(r.Run.Lost[i].Event)
 	if err != nil {
 		return false, err
 	}
@@ -187,7 +199,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 		if !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
 			return true, nil
 		}
-		if farthest(told, n, lostSure) == len(told)-1 {
+		if farthest(told, n, n.sure) == len(told)-1 {
 			return true, nil
 		}
 	}
@@ -208,13 +220,23 @@ func partsOf(m *sensitivity.Measure, unit uint64) float64 {
 	return float64(m.Subdivision) * float64(sensitivity.LostParts(unit))
 }
 
-// deviation is that of a class's noise.
-func deviation(l *price.Lost) (float64, error) {
-	d, err := noise.DistributionOf(l.Event)
+// lostNoise is the noise of a class: its deviation, and how many of them it is above as rarely as lostFewMiss and lostSureMiss say.
+type lostNoise struct{ deviation, few, sure float64 }
+
+// lostNoiseOf is that of an event. Of sums of Laplace noises the tails are lighter than of one.
+func lostNoiseOf(ev dp.Event) (lostNoise, error) {
+	d, err := noise.DistributionOf(ev)
 	if err != nil {
-		return 0, err
+		return lostNoise{}, err
 	}
-	return d.StdDev(), nil
+	_, laplace := ev.(dp.Laplace)
+	above := func(miss float64) float64 {
+		if laplace {
+			return math.Log(1/(2*miss)) / math.Sqrt2
+		}
+		return math.Sqrt2 * math.Erfinv(1-2*miss)
+	}
+	return lostNoise{math.Max(d.StdDev(), 0.5), above(lostFewMiss), above(lostSureMiss)}, nil
 }
 
 // lostMasses are those of all measures; lost is what was released of them, nil before.
@@ -230,7 +252,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		if i >= len(run.Lost) || run.Lost[i] == nil {
 			continue
 		}
-		n, err := deviation(run.Lost[i])
+		n, err := lostNoiseOf(run.Lost[i].Event)
 		if err != nil {
 			return nil, err
 		}
