@@ -353,7 +353,7 @@ func (r *run) wideLines(a *stageRun) (lines []string) {
 				wide++
 			}
 			if math.Abs(x) > most {
-				most, narrow = math.Abs(x), 4*width < math.Abs(x)
+				most, narrow = math.Abs(x), 2*width < math.Abs(x)
 			}
 		}
 		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, len(groups)), []string(nil)
