@@ -7,15 +7,18 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
+	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
 
-// Dialect names how SQL is spelled for a backend.
-type Dialect string
+// Dialect is how SQL is written for a backend.
+type Dialect = dialect.Dialect
 
 // The dialects.
-const (
-	Postgres Dialect = "postgres"
-	DuckDB   Dialect = "duckdb"
+var (
+	Postgres = postgres.Dialect
+	DuckDB   = duckdb.Dialect
 )
 
 // Backend is one open database.

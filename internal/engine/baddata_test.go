@@ -195,7 +195,7 @@ func (c badColumn) held(d backend.Dialect) []string {
 func openBad(t testing.TB, d backend.Dialect, data badData) backend.Backend {
 	t.Helper()
 	key := string(data)
-	if b, ok := opened[string(d)+key]; ok {
+	if b, ok := opened[d.String()+key]; ok {
 		return b
 	}
 	var b backend.Backend
@@ -221,7 +221,7 @@ func openBad(t testing.TB, d backend.Dialect, data badData) backend.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+key] = b
+	opened[d.String()+key] = b
 	return b
 }
 
@@ -267,7 +267,7 @@ func badQuestions(c badColumn) []string {
 // differ by no more than is claimed, and no key is spelled otherwise than without that person.
 func TestBadData(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			with, lacking := openBad(t, d, oneBad), openBad(t, d, noneBad)
 			s := engineOn(t, badPolicyFor(t, d), with).session(t, "ann")
 			run, full, refused := 0, 0, []string{}

@@ -37,7 +37,7 @@ func TestBIAnalytic(t *testing.T) {
 		list = append(list, st)
 	}
 	for _, b := range dialects {
-		t.Run(string(b), func(t *testing.T) {
+		t.Run(b.String(), func(t *testing.T) {
 			over := demoDuck(t)
 			if b != over.Dialect() {
 				over = demoPostgres(t)

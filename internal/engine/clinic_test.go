@@ -166,7 +166,7 @@ func (c clinic) open(t testing.TB, d backend.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
 	defer opening.Unlock()
-	key := string(d) + c.name
+	key := d.String() + c.name
 	if b, ok := opened[key]; ok {
 		return b
 	}

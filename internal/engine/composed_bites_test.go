@@ -39,7 +39,7 @@ func TestComposedBites(t *testing.T) {
 				form := func(good func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
 					return func(d funcs.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
 						print := good(d, args, types, result)
-						if planted && d == funcs.Dialect(leak.d) && print != "" {
+						if planted && d == leak.d && print != "" {
 							print = leak.bad(print, args)
 						}
 						return print

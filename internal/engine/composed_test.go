@@ -21,7 +21,6 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // composedPolicy publishes package nested's tables.
@@ -74,19 +73,19 @@ type composedWorld struct {
 
 func newComposed(t *testing.T, d backend.Dialect) *composed {
 	t.Helper()
-	cat, err := nested.Catalog(funcs.Dialect(d))
+	cat, err := nested.Catalog(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &composed{t: t, d: d, make: func(draw generate.Source, turn int) composedStatement {
-		g := nested.New(cat, funcs.Dialect(d), nested.Source(draw)).WithParams()
+		g := nested.New(cat, d, nested.Source(draw)).WithParams()
 		text := g.Statement(turn)
 		return composedStatement{text, g.Params}
-	}, calls: nested.New(cat, funcs.Dialect(d), nil).Rows()}
+	}, calls: nested.New(cat, d, nil).Rows()}
 	for _, w := range []struct {
 		name string
 		rows []string
-	}{{"hostile", nested.Rows(cat, funcs.Dialect(d), rand.New(rand.NewPCG(7, 7)).IntN)}, {"empty", nil}, {"nulls", nested.Nulls()}} {
+	}{{"hostile", nested.Rows(cat, d, rand.New(rand.NewPCG(7, 7)).IntN)}, {"empty", nil}, {"nulls", nested.Nulls()}} {
 		c.worlds = append(c.worlds, composedWorld{w.name, openComposed(t, d, w.name, append(cat.DDL(), w.rows...)), nil})
 	}
 	c.renew()
@@ -114,7 +113,7 @@ func (c *composed) renew() {
 func openComposed(t *testing.T, d backend.Dialect, name string, statements []string) backend.Backend {
 	t.Helper()
 	name = "composed_" + name
-	if b, ok := opened[string(d)+name]; ok {
+	if b, ok := opened[d.String()+name]; ok {
 		return b
 	}
 	var b backend.Backend
@@ -140,7 +139,7 @@ func openComposed(t *testing.T, d backend.Dialect, name string, statements []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+name] = b
+	opened[d.String()+name] = b
 	return b
 }
 
@@ -310,7 +309,7 @@ func TestComposed(t *testing.T) {
 		seed = n
 	}
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			c, count, failed, statements := newComposed(t, d), map[string]int{}, map[string]bool{}, many[d]
 			for i := range uint64(statements) {
 				if i%composedBudget == composedBudget-1 {

@@ -58,7 +58,7 @@ func lacks(patient string) string { return "NOT patient_id IN (" + patient + ")"
 func TestDemoNeighbours(t *testing.T) {
 	changes := map[string]string{"all": "true", "heaviest": lacks(heaviest), "nulls": lacks(nullish), "anyone": lacks(anyone), "shuffled": "1 = 1"}
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			dbs := map[string]backend.Backend{}
 			for name, condition := range changes {
 				dbs[name] = sampleDB(t, d, name, condition)

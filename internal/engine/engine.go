@@ -71,7 +71,7 @@ type world struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, observer: opt.Observer, answers: p.Limits.AnswerMemory}
+	e := &Engine{backend: opt.Backend, dialect: opt.Backend.Dialect(), noise: noise.NewSource(), log: opt.Logger, observer: opt.Observer, answers: p.Limits.AnswerMemory}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

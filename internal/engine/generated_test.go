@@ -65,7 +65,7 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		set(tr.t, session, "dpsql.max_groups", strconv.Itoa([]int{1, 4}[turn%2]))
 		p, err := prepare(session, s.Text())
 		if err != nil {
-			if note("refused on " + string(d)); refusedWell(err) != nil {
+			if note("refused on " + d.String()); refusedWell(err) != nil {
 				return err
 			}
 			continue
@@ -81,7 +81,7 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		if err != nil {
 			return fmt.Errorf("neighbours on %s: %w", d, err)
 		}
-		note("compared on " + string(d))
+		note("compared on " + d.String())
 		if d == backend.Postgres {
 			if err := tr.variants(p, s, note); err != nil {
 				return err

@@ -139,7 +139,7 @@ func joinedKeysStatements(d backend.Dialect) []string {
 
 func openJoinedKeys(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	t.Helper()
-	if b, ok := opened[string(d)+"joined_keys"]; ok {
+	if b, ok := opened[d.String()+"joined_keys"]; ok {
 		return b
 	}
 	statements := joinedKeysStatements(d)
@@ -161,7 +161,7 @@ func openJoinedKeys(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+"joined_keys"] = b
+	opened[d.String()+"joined_keys"] = b
 	return b
 }
 

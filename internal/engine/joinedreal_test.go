@@ -208,7 +208,7 @@ func (s joinedSite) lackingUnits(st *sqlgen.Statement, units []int64) *sqlgen.St
 func TestJoinedNeighbours(t *testing.T) {
 	for _, site := range joinedSites {
 		for _, d := range dialects {
-			t.Run(site.name+" "+string(d), func(t *testing.T) {
+			t.Run(site.name+" "+d.String(), func(t *testing.T) {
 				db := site.open(t, d)
 				s := engineOn(t, site.policy(t, d), db).session(t, map[bool]string{false: "ann", true: "analyst"}[site.name == "diabetes"])
 				set(t, s, "dpsql.bounding", "elastic")

@@ -33,7 +33,7 @@ const tpchFolder = "../../../shared/data/tpch-sf0.01"
 // openTPCH opens it, made once a backend, where the shared folder is.
 func openTPCH(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	t.Helper()
-	if b, ok := opened[string(d)+"small_tpch"]; ok {
+	if b, ok := opened[d.String()+"small_tpch"]; ok {
 		return b
 	}
 	if _, err := os.Stat(tpchFolder); errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func openTPCH(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+"small_tpch"] = b
+	opened[d.String()+"small_tpch"] = b
 	return b
 }
 

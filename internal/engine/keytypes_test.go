@@ -168,7 +168,7 @@ func keyTypesPolicy(t *testing.T, d backend.Dialect, shipments string) *policy.P
 // changes by more than is claimed. A join along such a key that lacks its time is refused, with a condition that passes; so is a second way, with one that does.
 func TestKeyTypes(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			dbs := map[string]backend.Backend{}
 			for c := 1; c <= 2; c++ { // who have all types' keys
 				dbs[fmt.Sprintf("without %d", c)] = keyTypesOn(t, d, c)

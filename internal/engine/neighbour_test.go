@@ -31,7 +31,7 @@ func neighbourStatements(d backend.Dialect) []string {
 // nobody owns or in another physical order. The data breaks every declaration of the policy.
 func TestNeighbours(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			s := clinicSession(t, wild, d)
 			full := 0
 			for _, sql := range neighbourStatements(d) {

@@ -172,7 +172,7 @@ func (s shop) open(t testing.TB, d backend.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
 	defer opening.Unlock()
-	key := string(d) + " shop " + string(s)
+	key := d.String() + " shop " + string(s)
 	if b, ok := opened[key]; ok {
 		return b
 	}

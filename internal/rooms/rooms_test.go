@@ -32,16 +32,19 @@ mlext/loss:
 mlext/convex: mlext/data mlext/kernel mlext/loss budget/account noise
 mlext/descent: mlext/data mlext/kernel mlext/loss budget/account noise
 rewrite/pgsyntax:
-rewrite/funcs:
+rewrite/dialect:
+rewrite/dialect/postgres: rewrite/dialect
+rewrite/dialect/duckdb: rewrite/dialect
+rewrite/funcs: rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
-rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
+rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity
 sensitivity: sensitivity/elastic rewrite/plan rewrite/funcs internal/eval
 noise:
 budget: budget/account
 budget/account:
 budget/ledger: budget internal/spool
-internal/backend: internal/base/secret
+internal/backend: internal/base/secret rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
 internal/backend/duckdb: internal/backend internal/base/secret
 internal/backend/postgres: internal/backend internal/base/secret
 internal/policy: rewrite/plan

@@ -5,15 +5,18 @@ package funcs
 import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
+	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
 
-// Dialect is a backend's spelling.
-type Dialect string
+// Dialect is how SQL is written for a data set's database.
+type Dialect = dialect.Dialect
 
-// The dialects.
-const (
-	Postgres Dialect = "postgres"
-	DuckDB   Dialect = "duckdb"
+// The dialects of the registry.
+var (
+	Postgres = postgres.Dialect
+	DuckDB   = duckdb.Dialect
 )
 
 // Func is one overload of a function, operator or cast.

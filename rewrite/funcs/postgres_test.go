@@ -212,9 +212,9 @@ func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 func tolerated(f *Func, d Dialect, ts []sqltype.Type) bool {
 	list := f.Gaps(d, ts, slices.Repeat([]Known{{Fixed: true}}, len(f.Args)))
 	for _, g := range list {
-		seenGaps[string(d)+" "+g.Words] = true
+		seenGaps[d.String()+" "+g.Words] = true
 	}
-	seenGaps[string(d)+" "+signature(f, sqltype.Type{OID: f.Result, Typmod: -1})] = true
+	seenGaps[d.String()+" "+signature(f, sqltype.Type{OID: f.Result, Typmod: -1})] = true
 	return len(list) > 0
 }
 
@@ -232,8 +232,8 @@ func checkGaps(t *testing.T, d Dialect) {
 		}
 		for _, g := range f.Gaps(d, types(f), slices.Repeat([]Known{{Fixed: true}}, len(f.Args))) {
 			of := signature(f, sqltype.Type{OID: f.Result, Typmod: -1})
-			isSeen := seenGaps[string(d)+" "+g.Words] && seenGaps[string(d)+" "+of]
-			if ofLong := strings.Contains(g.Words, strconv.Itoa(MaxText)); ofLong && f.Name == "||" || ofLong && seenGaps[string(d)+" "+g.Words] { // no text of the test is so long
+			isSeen := seenGaps[d.String()+" "+g.Words] && seenGaps[d.String()+" "+of]
+			if ofLong := strings.Contains(g.Words, strconv.Itoa(MaxText)); ofLong && f.Name == "||" || ofLong && seenGaps[d.String()+" "+g.Words] { // no text of the test is so long
 				isSeen = true
 			}
 			if !isSeen {

@@ -67,9 +67,9 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 	return out
 }
 
-// CallsInDuckDB tells whether a form of the row has a call of a function of its own on DuckDB, whatever its arguments call.
-func (f *Func) CallsInDuckDB(name string, form spelling, types []sqltype.Type, result sqltype.Type) bool {
-	return strings.Contains(form(DuckDB, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
+// Calls tells whether a form of the row has a call of a function of its own on a database, whatever its arguments call.
+func (f *Func) Calls(name string, d Dialect, form spelling, types []sqltype.Type, result sqltype.Type) bool {
+	return strings.Contains(form(d, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
 }
 
 func (f *Func) refuse(d Dialect, why string) {

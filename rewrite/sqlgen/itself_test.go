@@ -74,7 +74,7 @@ func TestNestedInItself(t *testing.T) {
 		turns, seed = 20, time.Now().UnixNano()
 	}
 	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			w, ran, all := openItself(t, d), 0, 0
 			for turn := range int64(turns) {
 				for _, n := range nested.New(w.cat, d, rand.New(rand.NewSource(seed+turn)).Intn).Itself(nestedDeepest) {

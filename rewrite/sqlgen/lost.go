@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -20,7 +20,7 @@ type LostBounds struct {
 // Proof: claim: each number changes by at most C, or LostFar C, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
 // kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Each
 // is cut at C, and what is beyond C at LostFar C, before it is added up. Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, sums are numeric or HUGEINT.
-func Lost(a *sensitivity.Analysis, d funcs.Dialect, b LostBounds, seed int64) (*Statement, error) {
+func Lost(a *sensitivity.Analysis, d dialect.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
 }
 
