@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -36,14 +37,18 @@ func TestComposedBites(t *testing.T) {
 				rows++
 				spell, exact := f.TotalForm, f.RaisingForm
 				defer func() { f.TotalForm, f.RaisingForm = spell, exact }()
-				form := func(good func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
-					return func(d funcs.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
-						print := good(d, args, types, result)
-						if planted && d == leak.d && print != "" {
-							print = leak.bad(print, args)
+				form := func(good funcs.Forms) funcs.Forms {
+					out, print := maps.Clone(good), good[leak.d]
+					if print != nil {
+						out[leak.d] = func(args []string, types []sqltype.Type, result sqltype.Type) string {
+							text := print(args, types, result)
+							if planted && text != "" {
+								text = leak.bad(text, args)
+							}
+							return text
 						}
-						return print
 					}
+					return out
 				}
 				f.RaisingForm = form(exact)
 				if leak.d == backend.Postgres {

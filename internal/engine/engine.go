@@ -78,6 +78,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.observer == nil {
 		e.observer = noObserver{}
 	}
+	if err := funcs.CheckDialect(e.dialect); err != nil {
+		return nil, err
+	}
 	w, err := e.bind(ctx, p)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ var textReaders = map[string][]string{
 		"funcs.units", "funcs.unitOf", "funcs.location", "funcs.duckZoneNames", "funcs.fieldRow", "funcs.clockTZField", "funcs.encoding", "funcs.liked", "funcs.likeEscape", "funcs.similarToRegex",
 		"funcs.translatePattern", "funcs.quantifier", "funcs.escape", "funcs.set", "funcs.dateShape", "funcs.dateRow", "funcs.parseFormat", "funcs.cased", "funcs.numberFormat",
 	},
-	"templates of rows, into which arguments are put once":   {"funcs.fill", "funcs.guard"},
+	"templates of rows, into which arguments are put once":   {"funcs.fill", "funcs.duckFill", "funcs.guard"},
 	"texts that become literals and names":                   {"dialect.Quote", "duckdb.literal"},
 	"prints that are refused, for what looks like the thing": {"dialect.HasSubquery", "sqlgen.textsMade", "sqlgen.checkLength", "sqlgen.depth"},
 	"a row's print of no arguments":                          {"funcs.Calls"},

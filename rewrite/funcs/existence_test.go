@@ -63,7 +63,7 @@ func TestExistence(t *testing.T) {
 			}
 			for _, rt := range results(f) {
 				for _, ts := range db.variants(f) {
-					form := f.TotalForm(db.d, blanks(f), ts, rt)
+					form := f.TotalForm.Print(db.d, blanks(f), ts, rt)
 					if form == "" {
 						continue
 					}
@@ -231,11 +231,11 @@ func (db *existence) forms(f *Func, ts []sqltype.Type, rt sqltype.Type, inline b
 				argTypes[i].Typmod = -1
 				args[i] = constant(l[(k+i*(k/len(l)+mask))%len(l)], argTypes[i])
 			}
-			if form := f.TotalForm(db.d, args, argTypes, rt); form != "" {
+			if form := f.TotalForm.Print(db.d, args, argTypes, rt); form != "" {
 				list = append(list, form)
 			}
 			if f.Safe != nil && f.Safe(make([]*num.Interval, len(ts)), argTypes) {
-				list = append(list, f.RaisingForm(db.d, args, argTypes, rt))
+				list = append(list, f.RaisingForm.Print(db.d, args, argTypes, rt))
 			}
 		}
 	}
@@ -315,7 +315,7 @@ func TestShort(t *testing.T) {
 					continue
 				}
 				var got bool
-				sql := "SELECT (" + f.TotalForm(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
+				sql := "SELECT (" + f.TotalForm.Print(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
 				var err error
 				if d == Postgres {
 					err = conn.QueryRow(context.Background(), sql).Scan(&got)

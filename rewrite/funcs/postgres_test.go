@@ -39,7 +39,7 @@ func TestTotalForms(t *testing.T) {
 		for _, rt := range results(f) {
 			n++
 			if f.Refused[Postgres] != "" {
-				if f.TotalForm(Postgres, blanks(f), types(f), rt) != "" {
+				if f.TotalForm.Print(Postgres, blanks(f), types(f), rt) != "" {
 					t.Errorf("%s is refused on PostgreSQL and has a form there", signature(f, rt))
 				}
 				checkOwn(t, conn, f, rt, "f"+strconv.Itoa(n))
@@ -108,11 +108,11 @@ func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name st
 			long[i] = "(" + c + "/*" + strings.Repeat("x", inlineLimit) + "*/)"
 		}
 	}
-	total, totalLong := f.TotalForm(Postgres, cols, ts, rt), f.TotalForm(Postgres, long, ts, rt)
+	total, totalLong := f.TotalForm.Print(Postgres, cols, ts, rt), f.TotalForm.Print(Postgres, long, ts, rt)
 	if total == "" {
 		t.Fatalf("%s: no spelling", signature(f, rt))
 	}
-	own := f.RaisingForm(Postgres, cols, ts, rt)
+	own := f.RaisingForm.Print(Postgres, cols, ts, rt)
 	if f.Zoned { // PostgreSQL's own follows the session's zone
 		own = plainCall(f, cols, rt)
 	}

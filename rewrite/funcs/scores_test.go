@@ -141,7 +141,7 @@ func TestScores(t *testing.T) {
 		for _, array := range scoreArrays(c.elem) {
 			what := fmt.Sprintf("%s of %s %s, coefficients %v", c.what.Of, typ, array, c.what.Arrays[0].Coefficients)
 			sqlOf := func(d Dialect, x string) string {
-				return "SELECT CAST(" + f.TotalForm(d, append([]string{""}, append(append([]string(nil), printed...), x)...), nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+				return "SELECT CAST(" + f.TotalForm.Print(d, append([]string{""}, append(append([]string(nil), printed...), x)...), nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			}
 			var pg *float64
 			if err := conn.QueryRow(ctx, sqlOf(Postgres, "(SELECT CAST('"+array+"' AS "+sqlName(typ.OID)+"))")).Scan(&pg); err != nil {
@@ -218,7 +218,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 				printed = append(printed, c.class())
 			}
 			say := func(d Dialect) string {
-				return "SELECT CAST(" + f.TotalForm(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+				return "SELECT CAST(" + f.TotalForm.Print(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			}
 			var pg *float64
 			var dk sql.NullFloat64
@@ -366,7 +366,7 @@ func TestScoresOfMany(t *testing.T) {
 			DuckDB:   func(text string, x *float64) error { return duck.QueryRowContext(ctx, text).Scan(x) },
 		} {
 			var got float64
-			text := "SELECT CAST(" + f.TotalForm(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			text := "SELECT CAST(" + f.TotalForm.Print(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			if len(text) > 400*k {
 				t.Errorf("%s on %v: %d bytes", of, d, len(text))
 			}

@@ -74,7 +74,7 @@ func TestTimeTexts(t *testing.T) {
 				t.Errorf("%s: %q as %s is %s, PostgreSQL's %s", d, texts[k], typ, got, want[k])
 			}
 		}
-		pg, err := conn.Query(ctx, "SELECT k, x, own(x), CAST("+f.TotalForm(Postgres, []string{"x"}, types(f), typ)+" AS text) FROM texts")
+		pg, err := conn.Query(ctx, "SELECT k, x, own(x), CAST("+f.TotalForm.Print(Postgres, []string{"x"}, types(f), typ)+" AS text) FROM texts")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTimeTexts(t *testing.T) {
 		if err := pg.Err(); err != nil {
 			t.Fatalf("%s raised: %v", typ, err)
 		}
-		there, err := duck.QueryContext(ctx, "SELECT k, CAST("+f.TotalForm(DuckDB, []string{"x"}, types(f), typ)+" AS VARCHAR) FROM texts")
+		there, err := duck.QueryContext(ctx, "SELECT k, CAST("+f.TotalForm.Print(DuckDB, []string{"x"}, types(f), typ)+" AS VARCHAR) FROM texts")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -236,7 +236,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 				args[i] = p.scalar(a, f, m)
 			}
 		}
-		text = spell(p.d, args, types, n.T)
+		text = spell.Print(p.d, args, types, n.T)
 		if p.d.Facts().HasTry && slices.ContainsFunc(args, dialect.HasSubquery) && n.Fn.Calls("TRY", p.d, spell, types, n.T) {
 			return p.fail(dialect.NotHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}

@@ -130,7 +130,7 @@ func (p *printer) plainEqual(eq *plan.Call) bool {
 	for i, a := range eq.Args {
 		types[i] = a.Type()
 	}
-	return spell != nil && spell(p.d, []string{"a", "b"}, types, eq.T) == "(a = b)"
+	return spell != nil && spell.Print(p.d, []string{"a", "b"}, types, eq.T) == "(a = b)"
 }
 
 // in prints pairs as IN, which both backends look up in a hash table where the rows are those of any row around.
