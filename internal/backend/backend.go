@@ -8,22 +8,12 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
-	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
-	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
-)
-
-// Dialect is how SQL is written for a backend.
-type Dialect = dialect.Dialect
-
-// The dialects.
-var (
-	Postgres = postgres.Dialect
-	DuckDB   = duckdb.Dialect
 )
 
 // Backend is one open database.
 type Backend interface {
-	Dialect() Dialect
+	// Dialect is how SQL is written for it.
+	Dialect() dialect.Dialect
 	// Describe reads the schema of the named relations ("schema"."table"; empty schema = the default one). A missing
 	// relation is left out of the answer.
 	Describe(ctx context.Context, names []RelationName) ([]sqltype.Relation, error)

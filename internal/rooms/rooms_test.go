@@ -44,9 +44,9 @@ noise:
 budget: budget/account
 budget/account:
 budget/ledger: budget internal/spool
-internal/backend: internal/base/secret rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
-internal/backend/duckdb: internal/backend internal/base/secret
-internal/backend/postgres: internal/backend internal/base/secret
+internal/backend: internal/base/secret rewrite/dialect
+internal/backend/duckdb: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/duckdb
+internal/backend/postgres: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/postgres
 internal/policy: rewrite/plan
 internal/base/dp:
 internal/base/secret:
