@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -17,14 +17,14 @@ import (
 func TestComposedBites(t *testing.T) {
 	for _, leak := range []struct {
 		name string
-		d    backend.Dialect
+		d    dialect.Dialect
 		in   func(*funcs.Func) bool
 		bad  func(print string, args []string) string
 	}{
-		{"a raising form of a cast makes its argument raise", backend.DuckDB, func(f *funcs.Func) bool {
+		{"a raising form of a cast makes its argument raise", funcs.DuckDB, func(f *funcs.Func) bool {
 			return f.Kind == funcs.Cast && f.Safe != nil && sqltype.Type{OID: f.Result}.IsNumber()
 		}, func(print string, _ []string) string { return strings.ReplaceAll(print, "TRY_CAST(", "CAST(") }},
-		{"interval::time gives times below 00:00", backend.Postgres, func(f *funcs.Func) bool {
+		{"interval::time gives times below 00:00", funcs.Postgres, func(f *funcs.Func) bool {
 			return f.Kind == funcs.Cast && f.Args[0] == sqltype.OIDInterval && f.Result == sqltype.OIDTime
 		}, func(_ string, args []string) string { return "CAST(" + args[0] + " AS time)" }},
 	} {
@@ -51,7 +51,7 @@ func TestComposedBites(t *testing.T) {
 					return out
 				}
 				f.RaisingForm = form(exact)
-				if leak.d == backend.Postgres {
+				if leak.d == funcs.Postgres {
 					f.TotalForm = form(spell)
 				}
 			}

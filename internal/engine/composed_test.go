@@ -21,6 +21,8 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // composedPolicy publishes package nested's tables.
@@ -40,7 +42,7 @@ analysts:
 // composed is a generator of statements before databases of one backend whose rows have nothing in common.
 type composed struct {
 	t      *testing.T
-	d      backend.Dialect
+	d      dialect.Dialect
 	make   func(draw generate.Source, turn int) composedStatement
 	worlds []composedWorld
 	calls  int // rows of the registry
@@ -71,7 +73,7 @@ type composedWorld struct {
 	*Session
 }
 
-func newComposed(t *testing.T, d backend.Dialect) *composed {
+func newComposed(t *testing.T, d dialect.Dialect) *composed {
 	t.Helper()
 	cat, err := nested.Catalog(d)
 	if err != nil {
@@ -94,7 +96,7 @@ func newComposed(t *testing.T, d backend.Dialect) *composed {
 
 // renew gives each world a new budget.
 func (c *composed) renew() {
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: composed.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/composed"}`}[c.d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: composed.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/composed"}`}[c.d]
 	text := strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri, "COLUMNS", nested.PolicyColumns()).Replace(composedPolicy)
 	for i := range c.worlds {
 		w := &c.worlds[i]
@@ -110,7 +112,7 @@ func (c *composed) renew() {
 	}
 }
 
-func openComposed(t *testing.T, d backend.Dialect, name string, statements []string) backend.Backend {
+func openComposed(t *testing.T, d dialect.Dialect, name string, statements []string) backend.Backend {
 	t.Helper()
 	name = "composed_" + name
 	if b, ok := opened[d.String()+name]; ok {
@@ -118,7 +120,7 @@ func openComposed(t *testing.T, d backend.Dialect, name string, statements []str
 	}
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, s := range statements {
 				if _, err := conn.ExecContext(ctx, strings.NewReplacer(`"public".`, `"main".`, "INTO public.", "INTO main.").Replace(s)); err != nil {
@@ -264,7 +266,7 @@ func (w composedWorld) use(turn int) error {
 // takes three times as long, for every second statement.
 func (c *composed) try(st composedStatement, turn int) (outcome string, err error) {
 	other := 1 + turn%2
-	if c.d == backend.DuckDB {
+	if c.d == funcs.DuckDB {
 		other = []int{1, 0, 2, 0}[turn%4]
 	}
 	for i, w := range c.worlds {
@@ -288,7 +290,7 @@ func (c *composed) try(st composedStatement, turn int) (outcome string, err erro
 }
 
 // composedStatements are asked in each run, of one seed: twice as many as the registry has rows, or more.
-var composedStatements = map[backend.Dialect]int{backend.Postgres: 1400, backend.DuckDB: 1120}
+var composedStatements = map[dialect.Dialect]int{funcs.Postgres: 1400, funcs.DuckDB: 1120}
 
 const (
 	composedSeed   = uint64(1)
@@ -300,10 +302,10 @@ const (
 func TestComposed(t *testing.T) {
 	many, seed := composedStatements, composedSeed
 	if os.Getenv("DPSQL_LONG") != "" {
-		many, seed = map[backend.Dialect]int{backend.Postgres: 70000, backend.DuckDB: 30000}, rand.Uint64()
+		many, seed = map[dialect.Dialect]int{funcs.Postgres: 70000, funcs.DuckDB: 30000}, rand.Uint64()
 	}
 	if n, err := strconv.Atoi(os.Getenv("COMPOSED_STATEMENTS")); err == nil {
-		many = map[backend.Dialect]int{backend.Postgres: n, backend.DuckDB: n}
+		many = map[dialect.Dialect]int{funcs.Postgres: n, funcs.DuckDB: n}
 	}
 	if n, err := strconv.ParseUint(os.Getenv("COMPOSED_SEED"), 10, 64); err == nil {
 		seed = n

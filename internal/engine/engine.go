@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -38,7 +39,7 @@ type Options struct {
 type Engine struct {
 	world    atomic.Pointer[world]
 	backend  backend.Backend
-	dialect  funcs.Dialect
+	dialect  dialect.Dialect
 	ledger   ledger.Ledger
 	models   *mlext.Store
 	noise    *noise.Source

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestWarnings: what a statement's functions leave out is told with each answer and by EXPLAIN, by the text alone: also where no row has such a value, where no row is there at all, and where the answer is stored.
 // Rare values are told once a session. Constants are read as PostgreSQL reads them, so nothing is told of them.
 func TestWarnings(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		const ofLost = "rows in which encounters.patient_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time; PostgreSQL may give a value there"
@@ -52,7 +53,7 @@ func TestWarnings(t *testing.T) {
 
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const words = "mend that; or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
 		_, a := ask(t, s, sql)
@@ -64,7 +65,7 @@ func TestMisspelt(t *testing.T) {
 
 // TestUnlistedBesideListed: a value that no public list has, asked for beside one that is listed, has no group, and a warning says so.
 func TestUnlistedBesideListed(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	for sql, want := range map[string]bool{
 		"select readmitted, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                    true,
 		"select readmitted, count(*) from encounters where readmitted = 'NO' or readmitted = '<30' group by 1":        false,
@@ -81,7 +82,7 @@ func TestUnlistedBesideListed(t *testing.T) {
 
 // TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
 func TestNoPublicValueMeetsConditions(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const none = "the conditions keep none of the public values of encounters.readmitted"
 	for sql, want := range map[string]bool{
 		"select readmitted, sum(free) from encounters where readmitted = 'wbe' group by 1": true,

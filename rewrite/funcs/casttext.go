@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 var strings3 = []sqltype.OID{text, sqltype.OIDVarchar, sqltype.OIDBPChar}
@@ -41,7 +42,7 @@ func read(from, to sqltype.OID, f forms) *Func {
 	f.own = "CAST({x} AS " + name + ")"
 	r := row(Cast, "cast", oids(from), to, true, f)
 	if from == sqltype.OIDBPChar { // without its blanks
-		of := func(d Dialect, form Form) Form {
+		of := func(d dialect.Dialect, form Form) Form {
 			return func(x []string, types []sqltype.Type, t sqltype.Type) string {
 				return form([]string{unpadded[d](x[0])}, types, t)
 			}
@@ -68,7 +69,7 @@ func read(from, to sqltype.OID, f forms) *Func {
 }
 
 // unpadded is a char(n) as a text without its blanks.
-var unpadded = map[Dialect]func(v string) string{
+var unpadded = map[dialect.Dialect]func(v string) string{
 	Postgres: func(v string) string { return "CAST(" + v + " AS text)" },
 	DuckDB:   func(v string) string { return "rtrim(" + v + ", ' ')" },
 }
@@ -103,7 +104,7 @@ func textToFloat(t sqltype.OID) forms {
 // textToNumeric has a scale on DuckDB only by a modifier.
 func textToNumeric(from sqltype.OID) *Func {
 	f := read(from, numeric, shapedAs(space+"("+number+"|[nN][aA][nN])"+space, "CAST({x} AS numeric)", ""))
-	f.Refused = map[Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
+	f.Refused = map[dialect.Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
 	plain := f.TotalForm[Postgres]
 	f.TotalForm = Forms{
 		Postgres: func(x []string, types []sqltype.Type, t sqltype.Type) string {

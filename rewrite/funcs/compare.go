@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // comparisons has = <> < <= > >= over numbers, text, char(n), boolean, dates and times, intervals, uuid and bytea, with PostgreSQL's overloads. They
@@ -98,7 +99,7 @@ func zonedComparison(op string, a, b sqltype.OID) *Func {
 		g := *f
 		g.With, g.Refused = nil, cast.Refused
 		print := func(convert, compare Forms) Forms {
-			return convert.each(func(d Dialect, convert Form) Form {
+			return convert.each(func(d dialect.Dialect, convert Form) Form {
 				return func(x []string, types []sqltype.Type, t sqltype.Type) string {
 					if g.Refused[d] != "" {
 						return ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // hostile are texts that some function, pattern, format or reader of another type refuses, or takes long over.
@@ -21,7 +22,7 @@ var hostile = []string{"(", "[", "*", `\`, `a\`, `%\`, "[a-c-e]", "a{9999}", "(?
 
 // existence is a database with tables of the arguments of rows: full ones and empty ones.
 type existence struct {
-	d      Dialect
+	d      dialect.Dialect
 	exec   func(sql string, args []string) error
 	turn   int
 	tables map[string]string
@@ -310,7 +311,7 @@ func TestShort(t *testing.T) {
 			if f.Args[0] == anyArray {
 				args[0] = "array[1]"
 			}
-			for _, d := range []Dialect{Postgres, DuckDB} {
+			for _, d := range []dialect.Dialect{Postgres, DuckDB} {
 				if f.Refused[d] != "" {
 					continue
 				}

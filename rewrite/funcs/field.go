@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // fields has extract (numeric) and date_part (double precision) of a constant field.
@@ -86,7 +87,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	g.TotalForm = Forms{Postgres: func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(pgForm, a) }}
 	g.RaisingForm = Forms{Postgres: func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(own, a) }}
 	if why := fieldRefused(unit, zonesOfDuckDB(zone, loc)); why != "" {
-		g.Refused = map[Dialect]string{DuckDB: why}
+		g.Refused = map[dialect.Dialect]string{DuckDB: why}
 	} else {
 		duck := duckField(unit, t, exactly, zone, loc)
 		g.TotalForm[DuckDB] = func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return duckFill(duck, a) }

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // third is a dialect that nobody has written rows for.
-type third struct{ Dialect }
+type third struct{ dialect.Dialect }
 
 func (third) String() string { return "third" }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
 
-// Dialect is how SQL is written for a data set's database.
-type Dialect = dialect.Dialect
-
 // The dialects of the registry.
 var (
 	Postgres = postgres.Dialect
@@ -44,7 +41,7 @@ type Func struct {
 	// RaisingForm prints PostgreSQL's own form (it may raise): for statements over public tables only.
 	RaisingForm Forms
 	// Refused says, for each dialect without a total form, why it has none: there TotalForm is empty.
-	Refused map[Dialect]string
+	Refused map[dialect.Dialect]string
 	// Short has the places of texts of at most MaxShort bytes, because the cost of each row grows with them: constants and parameters are checked before
 	// the statement runs, and for a longer one that is made of columns the total form is NULL.
 	Short []int

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.
@@ -22,7 +23,7 @@ type Known struct {
 
 // Gaps are those of a row on a backend, for arguments of these types, of which so much is known. Without gaps a total form is
 // PostgreSQL's own value wherever that one does not raise (TestTotalForms, TestDuckDB).
-func (f *Func) Gaps(d Dialect, types []sqltype.Type, args []Known) []Gap {
+func (f *Func) Gaps(d dialect.Dialect, types []sqltype.Type, args []Known) []Gap {
 	var out []Gap
 	for _, r := range gapRules {
 		if (r.on == nil || r.on == d) && r.of(f, types) {
@@ -48,7 +49,7 @@ func (f *Func) Gaps(d Dialect, types []sqltype.Type, args []Known) []Gap {
 
 type gapRule struct {
 	Gap
-	on Dialect // nil: all
+	on dialect.Dialect // nil: all
 	of func(f *Func, types []sqltype.Type) bool
 }
 

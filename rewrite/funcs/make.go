@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // timeRows are the rows of dates, times and intervals that make, round or compare them.
@@ -106,7 +107,7 @@ func makeZoned(f *Func, zone string) (*Func, error) {
 	g := *f
 	g.With, g.Refused = nil, turn.Refused
 	print := func(turn, stamps Forms) Forms {
-		return turn.each(func(d Dialect, turn Form) Form {
+		return turn.each(func(d dialect.Dialect, turn Form) Form {
 			return func(x []string, _ []sqltype.Type, t sqltype.Type) string {
 				if g.Refused[d] != "" {
 					return ""

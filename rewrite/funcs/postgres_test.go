@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // outcome is one row of a test: the arguments' texts (nil: NULL), PostgreSQL's own result or SQLSTATE, and the total form's.
@@ -209,7 +210,7 @@ func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 }
 
 // tolerated: the row says that its total form leaves values out; seenGaps has what was found.
-func tolerated(f *Func, d Dialect, ts []sqltype.Type) bool {
+func tolerated(f *Func, d dialect.Dialect, ts []sqltype.Type) bool {
 	list := f.Gaps(d, ts, slices.Repeat([]Known{{Fixed: true}}, len(f.Args)))
 	for _, g := range list {
 		seenGaps[d.String()+" "+g.Words] = true
@@ -221,7 +222,7 @@ func tolerated(f *Func, d Dialect, ts []sqltype.Type) bool {
 var seenGaps = map[string]bool{}
 
 // checkGaps: what a row says that it leaves out, it does.
-func checkGaps(t *testing.T, d Dialect) {
+func checkGaps(t *testing.T, d dialect.Dialect) {
 	t.Helper()
 	if *rowFlag != "" {
 		return

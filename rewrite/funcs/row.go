@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // forms are a row's SQL, with {x}, {y}, {z}, {w}, {p}, {q} and {r} for its arguments.
@@ -64,13 +65,13 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 }
 
 // Calls tells whether a form of the row has a call of a function of its own on a database, whatever its arguments call.
-func (f *Func) Calls(name string, d Dialect, form Forms, types []sqltype.Type, result sqltype.Type) bool {
+func (f *Func) Calls(name string, d dialect.Dialect, form Forms, types []sqltype.Type, result sqltype.Type) bool {
 	return strings.Contains(form.Print(d, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
 }
 
-func (f *Func) refuse(d Dialect, why string) {
+func (f *Func) refuse(d dialect.Dialect, why string) {
 	if f.Refused == nil {
-		f.Refused = map[Dialect]string{}
+		f.Refused = map[dialect.Dialect]string{}
 	}
 	f.Refused[d] = why
 }

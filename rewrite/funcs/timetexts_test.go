@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // timePieces are parts of dates and times, right ones and wrong ones.
@@ -64,8 +65,8 @@ func TestTimeTexts(t *testing.T) {
 		if _, err := conn.Exec(ctx, "CREATE OR REPLACE FUNCTION own(x text) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN CAST(CAST(x AS "+name+") AS text); EXCEPTION WHEN OTHERS THEN RETURN NULL; END $f$"); err != nil {
 			t.Fatal(err)
 		}
-		want, texts, found := make([]string, n), make([]string, n), map[Dialect]int{}
-		readOf := func(d Dialect, k int, total *string) {
+		want, texts, found := make([]string, n), make([]string, n), map[dialect.Dialect]int{}
+		readOf := func(d dialect.Dialect, k int, total *string) {
 			if total == nil {
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // The rows of what is computed of privacy units (sensitivity, rowunits.go and split.go), which no statement can name. They have no evaluation in the proxy: units' values do not reach it.
@@ -43,7 +44,7 @@ type unitTexts struct {
 	split  func(salt, text, op, digits string) string
 }
 
-var unitTextsOf = map[Dialect]unitTexts{
+var unitTextsOf = map[dialect.Dialect]unitTexts{
 	Postgres: {
 		text: func(x string, t sqltype.Type) string {
 			if t.OID == numeric {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // TestVerbatim: a row's print holds its arguments as they were printed, none of them edited (TRY_CAST was once replaced by CAST in them), and outside of its constants' literals:
@@ -16,7 +17,7 @@ func TestVerbatim(t *testing.T) {
 	for _, f := range tested(t) {
 		for _, result := range results(f) {
 			for _, size := range []int{0, inlineLimit} {
-				for _, d := range []Dialect{Postgres, DuckDB} {
+				for _, d := range []dialect.Dialect{Postgres, DuckDB} {
 					args, marks := make([]string, len(f.Args)), make([]string, len(f.Args))
 					for i := range args {
 						marks[i] = fmt.Sprintf("«%d»", i)
