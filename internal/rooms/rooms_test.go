@@ -19,7 +19,7 @@ const module = "github.com/dpsql/dpsql/"
 const rules = `
 cmd/dpsql: *
 proxy: internal/engine internal/pgmeta rewrite/pgsyntax
-internal/engine: internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
+internal/engine: internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/dialect rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
@@ -57,7 +57,7 @@ testdata/demo:
 testdata/sakila:
 internal/testkit/pgtest: testdata/demo testdata/sakila
 internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
-internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
 internal/testkit/audit: mlext/data noise
 internal/attacker: budget
 internal/testkit/corpus: internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
