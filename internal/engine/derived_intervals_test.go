@@ -204,7 +204,7 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days) - avg(days)", "6", 2.5}, // which depend on one noise
 	}
 	for _, c := range shapes {
-		s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
 		sql := "SELECT kind_id, (" + c.x + ")::float8, dp_low(" + c.x + "), dp_high(" + c.x + ") FROM encounters GROUP BY 1 ORDER BY 1"
 		set(t, s, "dpsql.rounding", "off")
 		set(t, s, "dpsql.fresh", "off")

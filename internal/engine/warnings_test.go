@@ -101,7 +101,7 @@ func TestNoPublicValueMeetsConditions(t *testing.T) {
 
 // TestNoGroupsCostNothing: where conditions leave no public group nothing is read or charged, also under dpsql.fresh and for a stage that reads another, and the answer and EXPLAIN say so. What else a statement releases has the whole price.
 func TestNoGroupsCostNothing(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		set(t, s, "dpsql.notices", "brief")
 		const none, words = "spent: nothing (public groups, nothing measured, or no group left)", "no group is left, so nothing is read or charged for the groups"
@@ -138,7 +138,7 @@ func TestNoGroupsCostNothing(t *testing.T) {
 
 // TestNoGroupsOfJoins: nor is anything charged of rows of several people.
 func TestNoGroupsOfJoins(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, anyJoins...)
+	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
 	const sql = "select a.readmitted, count(*) from encounters a join encounters b on a.days = b.days where a.readmitted = 'wbe' group by 1"
 	told := explained(t, s, sql)
 	_, a := ask(t, s, sql)
@@ -149,7 +149,7 @@ func TestNoGroupsOfJoins(t *testing.T) {
 
 // TestConditionsOutside: a condition on a grouping column that stands outside of the groups is named where inside it makes them public, and there it does.
 func TestConditionsOutside(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const words, totals = "the condition on admitted stands outside of its GROUP BY", "totals over groups begin with the first of them"
 	for sql, want := range map[string][2]bool{
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'":                                     {true, false},
@@ -173,7 +173,7 @@ func TestConditionsOutside(t *testing.T) {
 
 // TestFewPeopleHasNumber: that too few people have rows is said with the number that would do, which EXPLAIN says before.
 func TestFewPeopleHasNumber(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const sql = "select count(*) from encounters where days = 1000"
 	told := explained(t, s, sql)
 	number, _, _ := strings.Cut(after(told, "with fewer than about "), " people")

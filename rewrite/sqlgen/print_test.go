@@ -285,7 +285,7 @@ func TestLargePrints(t *testing.T) {
 			t.Errorf("%d levels over private rows: %s", levels, got)
 		}
 	}
-	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		for levels, isLarge := range map[int]bool{3: false, 4: true} {
 			_, err := sqlgen.PublicQuery(bind(t, joined("cities", "id", levels), cat), d)
 			if got := err != nil && strings.Contains(err.Error(), most); got != isLarge || !isLarge && err != nil {
