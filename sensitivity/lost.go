@@ -4,10 +4,10 @@ import "github.com/dpsql/dpsql/internal/base/dp"
 
 // CanBeClipped reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
 //
-// Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, the sums over units of min(P, C) and of min(max(P - C, 0), 8C) (LostFar), P the positive part of a
-// unit's lost ones added up, change by at most C and 8C when one unit is added or removed, upwards only; and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released
-// bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds. (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0
-// (LostSides). The statement that returns them is sqlgen.Lost.
+// Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, let P be the positive part of a unit's lost ones added up. P counts in the classes that LostSteps bound, as much as it is in each, and in all together for min(P, C).
+// When one unit is added or removed, the vector of the classes' sums over units changes upwards only, and by at most C in L1 norm (so in L2 norm too);
+// and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds.
+// (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0 (LostSides). (4) A unit's parts are none below 0 and add up to min(P, C). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) CanBeClipped(i int) bool {
 	m := &a.Measures[i]
 	if a.Joined != nil || a.Pairs != nil || m.NeedsOwnScan() || m.Product != nil { // (1) what is left are sums of one unit's partials
@@ -42,8 +42,23 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 	return 1
 }
 
-// LostFar is how many units C the far segment of what is lost has. Were it as short as 2, a few people with a hundred times the bound would look like an ordinary tail.
-const LostFar = 8
+// LostSteps lead from each class of what units lose to the next, in multiples of C: at From a unit is in the lower class, at To in the next one, between them partly in both. The first class begins at 0. As each unit is in one or two of them, more classes cost nothing. The first steps are long, so that
+// ordinary tails are told well, the others short, so that a few people who lose about as much as each other are not in two classes.
+var LostSteps = []LostStep{{1, 5}, {5, 25}, {50, 60}, {250, 300}, {1250, 1500}}
+
+// LostStep is one of them.
+type LostStep struct{ From, To uint64 }
+
+// LostClasses is how many classes there are.
+const LostClasses = 6
+
+// LostParts are the parts of a value's step in which units are counted: enough that quotients of small C do not cut much. C is LostUnit.
+func LostParts(c uint64) uint64 {
+	if c < 1<<20 {
+		return 100
+	}
+	return 1
+}
 
 // LostUnit is C of CanBeClipped' claim, (2): about half of what one unit may count for in the measure. By it the noise of what is lost is scaled: half has half the noise, and tells less of a long tail. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
 // byRoot says that noise grows with the root of it.
@@ -56,7 +71,7 @@ func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 	if a.Limit.Norm > 0 {
 		times = 1
 	}
-	const most = dp.MaxSensitivity / LostFar
+	const most = dp.MaxSensitivity / 8
 	if clip > dp.MaxSensitivity/max(1, times) {
 		return most
 	}

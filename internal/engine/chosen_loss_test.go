@@ -415,7 +415,7 @@ func TestChosenLoss(t *testing.T) {
 				t.Fatalf("the claims are %g and %g", loss.Pure, all)
 			}
 			for _, l := range mp.Lost { // which is not drawn here: TestLostNeighbours holds it
-				for _, ev := range []dp.Event{l.Near, l.Far} {
+				for _, ev := range []dp.Event{l.Event} {
 					of, err := p.session.engine.filter().Loss(ev)
 					if err != nil {
 						t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -200,8 +201,8 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days)::float8 / count(*)", "20", 1.4},
 		{"sum(count(*)) OVER ()", "6", 1.6},
 		{"sum(days)::float8 / sum(sum(days)) OVER ()", "20", 1.7},
-		{"avg(days) FILTER (WHERE days > 2) - avg(days) FILTER (WHERE days <= 2)", "20", 1.4},
-		{"sum(days) - avg(days)", "6", 2.5}, // which depend on one noise
+		{"avg(days) FILTER (WHERE days > 2) - avg(days) FILTER (WHERE days <= 2)", "20", 1.5}, // the box of two intervals
+		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
 	}
 	for _, c := range shapes {
 		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
@@ -236,5 +237,33 @@ func TestComputedCover(t *testing.T) {
 		if p := 0.05 * float64(asked); float64(misses) > p+5*math.Sqrt(p) || nulls > asked/10 || ratio > c.most {
 			t.Errorf("%s: %d of %d miss, %d NULL, %.2f times 1.96 deviations", c.x, misses, asked, nulls, ratio)
 		}
+	}
+}
+
+// TestTotalsOfAverages: where averages are at the end of their range, all their errors have one sign. The interval of their sum and of their average holds at least 95 times in 100. False alarms: under 1e-9.
+func TestTotalsOfAverages(t *testing.T) {
+	pol, err := policy.Parse("ends.yaml", []byte("dataset: ends\nbackend: {duckdb: ends.duckdb}\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n      grp: {range: [0, 11]}\n      x: {range: [0, 10]}\n"+
+		"budget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fixedNoise(sessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
+	set(t, s, "dpsql.fresh", "on")
+	told, held := 0, 0
+	for range 20 {
+		rows := mustTry(t, s, "SELECT dp_low(sum(a) OVER ()), dp_high(sum(a) OVER ()), dp_low(avg(a) OVER ()), dp_high(avg(a) OVER ()) FROM (SELECT grp, avg(x) AS a FROM people GROUP BY 1) t LIMIT 1")
+		for i, truth := range []float64{120, 10} {
+			low, ok1 := rows[0][2*i].(float64)
+			high, ok2 := rows[0][2*i+1].(float64)
+			if !ok1 || !ok2 {
+				continue
+			}
+			if told++; low <= truth && truth <= high {
+				held++
+			}
+		}
+	}
+	if told < 20 || told-held > 22 {
+		t.Errorf("%d of %d hold", held, told)
 	}
 }

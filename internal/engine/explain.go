@@ -414,7 +414,7 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	}
 	for i := range mp.Measures {
 		if mp.LostOf(i) != nil {
-			lines = append(lines, keyed(fmt.Sprintf("Lost mass %d", i+1), "what its bounds take from measure %d, in two noisy sums%s", i+1, shareText(mp.LostParts[i])))
+			lines = append(lines, keyed(fmt.Sprintf("Lost mass %d", i+1), "what its bounds take from measure %d, in noisy sums%s", i+1, shareText(mp.LostParts[i])))
 		}
 	}
 	for i, ev := range mp.Choices {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -79,9 +80,11 @@ func finishingStep(r plan.Rel, beside func(left, right plan.Rel) string) string 
 		}
 		return what + beside(n.Left, n.Right)
 	case *plan.Window:
-		names := make([]string, len(n.Items))
-		for i, it := range n.Items {
-			names[i] = string(it.Fn)
+		var names []string // each once: intervals take several of them
+		for _, it := range n.Items {
+			if !slices.Contains(names, string(it.Fn)) {
+				names = append(names, string(it.Fn))
+			}
 		}
 		return "window functions " + strings.Join(names, ", ")
 	case *plan.Aggregate:

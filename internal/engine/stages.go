@@ -222,7 +222,7 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		h.Write(n[:])
 		h.Write([]byte(text))
 	}
-	write("dpsql release 5") // another number, and no release made before is used: 5 has the far segment of lost mass up to nine units
+	write("dpsql release 6") // another number, and no release made before is used: 6 tells lost mass in the classes of sensitivity.LostSteps
 	write(p.world.catalogs.Epoch())
 	zone := ""
 	if p.query.Zoned {

@@ -345,7 +345,7 @@ func (r *run) wideLines(a *stageRun) (lines []string) {
 			of, v := e.For(a.release, &groups[g]), groups[g].Values
 			x, width := of.Value(i, v)
 			few := false
-			if people >= 0 {
+			if people >= 0 && v[people] != nil {
 				n, _ := new(big.Float).SetInt(v[people]).Float64()
 				few = n < 2*of.Measure(people) // hardly anybody is in it, which no bound mends
 			}

@@ -65,7 +65,11 @@ func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
 		}
 		v.size = max(1, v.size)
 	case *Call:
-		v, ok = n.call(x)
+		if v, ok = n.call(x); n.terms != nil && (!ok || v.size > mostIntervalNodes) { // the parts of noises take more room than the box of intervals
+			box := *n
+			box.terms = nil
+			v, ok = box.call(x)
+		}
 	case *MinMax:
 		v, ok = n.minMax(x)
 	case *Subquery:

@@ -122,6 +122,9 @@ func hidden(a *Aggregate, why, by string) (*Aggregate, ColID, string) {
 	return nil, 0, why
 }
 
+// isLinear reports an aggregate that is its value and symmetric noise (7). An average is not: its quotient is cut to its range, where the errors of all groups have one sign.
+func isLinear(fn AggFunc) bool { return IsRoundable(fn) && fn != Avg }
+
 // IsRoundable reports an aggregate that is shown with the digits that its interval supports.
 func IsRoundable(fn AggFunc) bool { return fn == CountRows || fn == Count || fn == Sum || fn == Avg }
 
@@ -283,7 +286,7 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 	switch n := r.(type) {
 	case *Aggregate:
 		at := slices.IndexFunc(n.Aggs, func(g AggItem) bool { return g.ID == col })
-		if at < 0 || !w.released(n) || !IsRoundable(n.Aggs[at].Fn) || !n.Aggs[at].Type.IsNumber() {
+		if at < 0 || !w.released(n) || !isLinear(n.Aggs[at].Fn) || !n.Aggs[at].Type.IsNumber() {
 			return nil, false
 		}
 		return []term{{of: col, in: n, fn: n.Aggs[at].Fn, once: n.Sets == nil, times: 1, total: joint.Total, item: func(kind ErrorKind, beside Beside, total bool) Scalar {

@@ -13,8 +13,8 @@
 //   - Frequencies: how often values of join keys occur, for joins off the unit (capped.go).
 //   - MostOften: how many rows of public tables a key value meets at most.
 //   - TreeLeaves: the leaves of an order statistic's tree.
-//   - Lost: what people lose by the bounds that were chosen. It has two segments: up to half a bound each, and from
-//     there to four and a half.
+//   - Lost: what people lose by the bounds that were chosen. It has one number for each class of
+//     sensitivity.LostSteps.
 //
 // # Shapes
 //

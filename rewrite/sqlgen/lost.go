@@ -15,11 +15,12 @@ type LostBounds struct {
 	Units []uint64 // sensitivity.LostUnit, one a measure; 0: it loses nothing
 }
 
-// Lost prints what bounds take from each measure that loses (sensitivity.Loses): in one row, for each sign, the sum over units of what a unit loses up to one of LostBounds.Units, and of what it loses from there up to sensitivity.LostFar more of them.
+// Lost prints what bounds take from each measure that loses (sensitivity.CanBeClipped): in one row, for each sign and each class that sensitivity.LostSteps bound, how much of C = LostBounds.Units units count there, in sensitivity.LostParts.
 //
-// Proof: claim: each number changes by at most C, or LostFar C, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
-// kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Each
-// is cut at C, and what is beyond C at LostFar C, before it is added up. Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, sums are numeric or HUGEINT.
+// Proof: claim: the numbers of one sign change upwards only, and by at most C together, in these parts, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
+// kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Of what
+// a unit loses, l, the first number counts f(0) - f(1), the next ones f(1) - f(2) and so on, the last f alone: f(0) = min(l, C), f(k) = min(max(l - From C, 0) / (To - From), C) of step k, rounded down. So they add up to f(0), and f(k) <= f(k-1), since f(k) > 0 needs l > From C, where f(k-1) is C.
+// Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, From C at most 2^62, sums are numeric or HUGEINT.
 func Lost(a *sensitivity.Analysis, d dialect.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
 }
@@ -74,10 +75,16 @@ func (w *private) lost(b LostBounds) *Statement {
 		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
 			name := fmt.Sprintf(`"l%d_%d"`, i+1, side+1)
 			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3): each sign apart
-			c := b.Units[i]
-			l := `"w".` + name
-			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4): up to C, and below up to LostFar C more
-			put(fmt.Sprintf("%s(least(greatest(%s - %d, 0), %d))", w.fn("sum"), l, c, sensitivity.LostFar*c))
+			fine := sensitivity.LostParts(b.Units[i])
+			c := b.Units[i] * fine
+			l := fmt.Sprintf(`"w".%s * %d`, name, fine)
+			f := fmt.Sprintf("least(%s, %d)", l, c)
+			for _, step := range sensitivity.LostSteps { // (4)
+				next := fmt.Sprintf("least(%s, %d)", w.d.Quotient(fmt.Sprintf("greatest(%s - %d, 0)", l, step.From*c), fmt.Sprint(step.To-step.From)), c)
+				put(fmt.Sprintf("%s(%s - %s)", w.fn("sum"), f, next))
+				f = next
+			}
+			put(fmt.Sprintf("%s(%s)", w.fn("sum"), f))
 		}
 	}
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s AS "h" GROUP BY "h"."u") AS "w"`, strings.Join(out, ", "), strings.Join(units, ", "), h)

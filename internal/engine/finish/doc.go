@@ -8,6 +8,6 @@
 //   - candidates.go: ORDER BY an aggregate with LIMIT shows the first groups (sensitivity.Program.NoisyRowChoice). Their
 //     intervals hold for all groups that may be among the first.
 //   - lost.go: chosen bounds and caps take values away. The interval is widened by a quantile of Bayes' law over
-//     generalised Pareto tails, given the two noisy sums of what people lose.
+//     generalised Pareto tails, given a noisy histogram of what people lose.
 //   - order.go: order statistics are read off the released nodes of their tree (package quantile).
 package finish

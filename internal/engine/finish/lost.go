@@ -1,7 +1,6 @@
 package finish
 
 import (
-	"cmp"
 	"math"
 	"math/big"
 	"slices"
@@ -28,42 +27,70 @@ func (s lostSide) none() bool { return s == lostSide{} }
 
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostHeavy        = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
-	lostPeople       = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
-	lostOneGroup     = 1.1 // by how much more may be lost where there is one group,
-	lostSignificance = 3   // so many deviations are no noise,
-	lostFar          = 2   // nor are so many of the far segment beside the near one
-	lostSpread       = 1.8 // and where a group's part of it may be larger than its part of the values
+	lostHeavy    = 1.6  // the weight of a tail of shape xi is (1 - xi) to this power
+	lostLong     = 0.05 // and of one whose scale is beyond the bound so much of that
+	lostPeople   = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
+	lostOneGroup = 1.1  // by how much more may be lost where there is one group,
+	lostFewMiss  = 5e-4 // how often noise alone may tell of a few people far beyond a bound in a class,
+	lostSureMiss = 1e-4 // and where the value would be NULL,
+	lostSpread   = 1.8  // and where a group's part of it may be larger than its part of the values
 )
 
-// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, far is the part that follows up to sensitivity.LostFar more, and total all of it.
-type tail struct{ far, total, weight float64 }
+// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
+type tail struct {
+	in            []float64
+	total, weight float64
+}
 
-// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units.
-var tails = func() (out []tail) {
+// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units, and seldom up to five times that. heaviest is the largest part that one of the former has in each class and the next.
+var tails, heaviest = func() (out []tail, most []float64) {
+	most = make([]float64, sensitivity.LostClasses)
 	for _, xi := range []float64{0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
-		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2} {
+		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 5, 10} {
 			all := scale / (1 - xi)
 			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
-			out = append(out, tail{(upTo(1+sensitivity.LostFar) - upTo(1)) / upTo(1), all / upTo(1), math.Pow(1-xi, lostHeavy)})
+			t := tail{make([]float64, sensitivity.LostClasses), all / upTo(1), math.Pow(1-xi, lostHeavy)}
+			t.in[0] = 1
+			for k, step := range sensitivity.LostSteps {
+				from, to := float64(step.From), float64(step.To)
+				t.in[k+1] = (upTo(to) - upTo(from)) / (to - from) / upTo(1)
+				t.in[k] -= t.in[k+1]
+			}
+			out = append(out, t)
+			if scale > 2 {
+				out[len(out)-1].weight *= lostLong
+				continue
+			}
+			for k, x := range withNext(t.in) {
+				most[k] = math.Max(most[k], x)
+			}
 		}
 	}
-	return out
+	return out, most
 }()
 
-// lostOn is what may be lost on a side of which the two segments came out as near and far, with noise of deviations n and f. People are expected to lose about expected (+Inf: nothing is known of it) in the near segment. The law of the rest is Bayes' on
-// tails, with normal noise. The tail is an assumption: no interval covers a few people of unbounded values.
-func lostOn(near, far, n, f, expected, miss, rarely float64) lostSide {
-	n, f = math.Max(n, 0.5), math.Max(f, 0.5)                         // noise is in steps
-	near, far = math.Max(near, -10*n), math.Max(far, -10*f)           // what is lost is not negative, so what is less is noise too
+// lostOn is what may be lost on a side of which the classes came out as told. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
+// tails, with normal noise. The tail is an assumption: where the classes tell of more than it gives, as a few people with far more than all others have, what they tell is taken as it is.
+func lostOn(told []float64, noise lostNoise, expected, miss, rarely float64) lostSide {
+	n := noise.deviation
+	told = slices.Clone(told)
+	for k := range told {
+		told[k] = math.Max(told[k], -10*n) // what is lost is not negative, so what is less is noise too
+	}
 	type part struct{ weight, mean, deviation, total, above float64 } // above: ln P(it is above 0)
 	parts, most, sum := make([]part, len(tails)), math.Inf(-1), 0.0
-	for i, t := range tails { // given the tail, what is in the near segment is normal, cut at 0
-		v := 1 / (1/(n*n) + t.far*t.far/(f*f))
-		mean, sd := v*(near/(n*n)+t.far*far/(f*f)-1/expected), math.Sqrt(v)
-		a, b := (near-mean)/n, (far-t.far*mean)/f
+	for i, t := range tails { // given the tail, what is lost up to one unit is normal, cut at 0
+		square, product, off := 0.0, 0.0, 0.0
+		for k, x := range t.in {
+			square, product = square+x*x, product+x*told[k]
+		}
+		mean, sd := (product-n*n/expected)/square, n/math.Sqrt(square)
+		for k, x := range t.in {
+			d := (told[k] - x*mean) / n
+			off += d * d
+		}
 		above := lnNormal(mean / sd)
-		w := math.Log(t.weight) - (a*a+b*b)/2 - mean/expected + math.Log(sd) + above
+		w := math.Log(t.weight) - off/2 - mean/expected + math.Log(sd) + above
 		parts[i], most = part{w, mean, sd, t.total, above}, math.Max(most, w)
 	}
 	for i := range parts {
@@ -93,6 +120,57 @@ func lostOn(near, far, n, f, expected, miss, rarely float64) lostSide {
 	}
 	s := lostSide{middle: quantile(0.5)}
 	s.span, s.rare = quantile(miss)-s.middle, quantile(rarely)-s.middle
+	if few := lostOfFew(told, noise, miss, rarely); few.middle+few.span > s.middle+s.span {
+		return few
+	}
+	return s
+}
+
+// withNext are the sums of each class and the next one: a person between two of them counts in both, in part.
+func withNext(told []float64) []float64 {
+	out := slices.Clone(told)
+	for k := range out[1:] {
+		out[k] += told[k+1]
+	}
+	return out
+}
+
+// farthest is the last class in which, alone or with the next one, there is more than heaviest has there, by so many deviations of the noise; 0: there is none.
+func farthest(told []float64, noise lostNoise, deviations float64) (at int) {
+	all := 0.0
+	for _, x := range told {
+		all += x
+	}
+	isMore := func(x, heavy, classes float64) bool {
+		off := heavy * math.Sqrt(float64(len(told)))
+		return x-heavy*math.Max(0, all) > deviations*noise.deviation*math.Hypot(math.Sqrt(classes), off)
+	}
+	pairs := withNext(told)
+	for k := 1; k < len(told); k++ {
+		if isMore(told[k], heaviest[k], 1) || k+1 < len(told) && isMore(pairs[k], heaviest[k], 2) {
+			at = k
+		}
+	}
+	return at
+}
+
+// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
+func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
+	at := farthest(told, noise, noise.few)
+	if at == 0 {
+		return s
+	}
+	last := len(sensitivity.LostSteps) - 1
+	x := float64(sensitivity.LostSteps[min(at, last)].To)
+	s.middle = x * math.Max(0, withNext(told)[at])
+	square := 2 * x * x
+	for k, step := range sensitivity.LostSteps[:at] {
+		x := float64(step.From)
+		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
+	}
+	deviations := func(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
+	wide := noise.deviation * math.Sqrt(square)
+	s.span, s.rare = wide*deviations(miss), wide*deviations(rarely)
 	return s
 }
 
@@ -104,37 +182,61 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and in the far segment more than the heaviest of tails gives beside it, by lostSignificance and lostFar deviations of the noise; or of a sum of one sign, that is no average's,
+// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells surely of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
-	if l, m := r.Lost[i], &a.Measures[i]; !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Subdivision) {
-		return true, nil
-	}
-	n, f, err := deviations(r.Run.Lost[i])
+	n, err := lostNoiseOf(r.Run.Lost[i].Event)
 	if err != nil {
 		return false, err
 	}
-	heaviest := slices.MaxFunc(tails, func(s, t tail) int { return cmp.Compare(s.far, t.far) }).far
-	return slices.ContainsFunc(r.Lost[i].Sides, func(s [2]*big.Int) bool {
-		return float(s[0]) > lostSignificance*n && float(s[1])-heaviest*float(s[0]) > lostFar*math.Hypot(f, heaviest*n)
-	}), nil
+	l, m := r.Lost[i], &a.Measures[i]
+	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
+	for _, side := range l.Sides {
+		told, near := toldOn(side)
+		if !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
+			return true, nil
+		}
+		if farthest(told, n, n.sure) == len(told)-1 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
-// deviations are those of the noise of the two segments.
-func deviations(l *price.Lost) (near, far float64, err error) {
-	var out [2]float64
-	for k, ev := range []dp.Event{l.Near, l.Far} {
-		d, err := noise.DistributionOf(ev)
-		if err != nil {
-			return 0, 0, err
-		}
-		out[k] = d.StdDev()
+// toldOn are the classes of a side, and what they add up to: what is lost up to one unit each.
+func toldOn(side []*big.Int) (told []float64, near float64) {
+	for _, x := range side {
+		told = append(told, float(x))
+		near += float(x)
 	}
-	return out[0], out[1], nil
+	return told, near
+}
+
+// partsOf is how many parts of the classes a step is.
+func partsOf(m *sensitivity.Measure, unit uint64) float64 {
+	return float64(m.Subdivision) * float64(sensitivity.LostParts(unit))
+}
+
+// lostNoise is the noise of a class: its deviation, and how many of them it is above as rarely as lostFewMiss and lostSureMiss say.
+type lostNoise struct{ deviation, few, sure float64 }
+
+// lostNoiseOf is that of an event. Of sums of Laplace noises the tails are lighter than of one.
+func lostNoiseOf(ev dp.Event) (lostNoise, error) {
+	d, err := noise.DistributionOf(ev)
+	if err != nil {
+		return lostNoise{}, err
+	}
+	_, laplace := ev.(dp.Laplace)
+	above := func(miss float64) float64 {
+		if laplace {
+			return math.Log(1/(2*miss)) / math.Sqrt2
+		}
+		return math.Sqrt2 * math.Erfinv(1-2*miss)
+	}
+	return lostNoise{math.Max(d.StdDev(), 0.5), above(lostFewMiss), above(lostSureMiss)}, nil
 }
 
 // lostMasses are those of all measures; lost is what was released of them, nil before.
@@ -150,11 +252,11 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		if i >= len(run.Lost) || run.Lost[i] == nil {
 			continue
 		}
-		n, f, err := deviations(run.Lost[i])
+		n, err := lostNoiseOf(run.Lost[i].Event)
 		if err != nil {
 			return nil, err
 		}
-		law, err := price.LawOf(run.Lost[i].Near)
+		law, err := price.LawOf(run.Lost[i].Event)
 		if err != nil {
 			return nil, err
 		}
@@ -164,26 +266,26 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		}
 		fine := float64(a.Measures[i].Subdivision)
 		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}
-		expected := math.Inf(1)
+		expected, parts := math.Inf(1), partsOf(&a.Measures[i], run.Lost[i].Unit)
 		if run.Lost[i].Beyond > 0 {
 			expected = run.Lost[i].Beyond * float64(law.Sensitivity.PerGroup)
 		}
 		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
-			near, far := expected/4, expected/8 // before it is told
-			if math.IsInf(expected, 1) {
-				near, far = 0, 0
+			told := make([]float64, sensitivity.LostClasses) // before it is told
+			if !math.IsInf(expected, 1) {
+				told[0], told[1] = expected*7/32, expected/32
 			}
 			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
-				near, far = float(lost[i].Sides[k][0]), float(lost[i].Sides[k][1])
+				told, _ = toldOn(lost[i].Sides[k])
 				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
+			s, more := lostOn(told, n, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
 			if m.groups > 1 {
 				more = lostSpread
 			}
-			sides[k] = lostSide{s.middle * more / fine, s.span * more / fine, s.rare * more / fine}
+			sides[k] = lostSide{s.middle * more / parts, s.span * more / parts, s.rare * more / parts}
 		}
 		m.above, m.below = sides[0], sides[1]
 		out[i] = m

@@ -224,7 +224,7 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Quote, run *Run, chos
 	}
 }
 
-// checkLost: each measure that loses something, and no other, has two events for that: of C and of LostFar times C, for as many signs as one unit has parts of at once. C is half of the bound, or under a cap of so many groups of its multiple.
+// checkLost: each measure that loses something, and no other, has an event for that: of C in sensitivity.LostParts, for as many signs as one unit has parts of at once. C is half of the bound, or under a cap of so many groups of its multiple.
 func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Quote, run *Run, edge func(*sensitivity.Choice) uint64, groups uint64) {
 	for i, m := range a.Measures {
 		l := run.Lost[i]
@@ -242,15 +242,16 @@ func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Quote, run *Run, edge fun
 		if p.Mechanism == Gaussian {
 			c = clip * uint64(math.Ceil(math.Sqrt(float64(groups))))
 		}
-		c = max(1, min(c/2, dp.MaxSensitivity/2))
+		c = max(1, min(c/2, dp.MaxSensitivity/8))
 		signs := uint64(1)
 		if m.Lo < 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
 			signs = 2
 		}
-		near, ok1 := sensitivityOf(l.Near)
-		far, ok2 := sensitivityOf(l.Far)
-		if !ok1 || !ok2 || near != (dp.Sensitivity{PerGroup: c, Groups: signs}) || far != (dp.Sensitivity{PerGroup: sensitivity.LostFar * c, Groups: signs}) {
-			t.Fatalf("measure %d loses by %+v, %+v: not %d in %d signs", i, l.Near, l.Far, c, signs)
+		if c < 1<<20 {
+			c *= 100
+		}
+		if of, ok := sensitivityOf(l.Event); !ok || of != (dp.Sensitivity{PerGroup: c, Groups: signs}) {
+			t.Fatalf("measure %d loses by %+v: not %d in %d signs", i, l.Event, c, signs)
 		}
 	}
 }
@@ -265,7 +266,7 @@ func released(p *Quote, run *Run) (out []dp.Event) {
 	}
 	for _, l := range run.Lost {
 		if l != nil {
-			out = append(out, l.Near, l.Far)
+			out = append(out, l.Event)
 		}
 	}
 	if run.Selection != nil {
@@ -274,18 +275,18 @@ func released(p *Quote, run *Run) (out []dp.Event) {
 	return out
 }
 
-// TestEventsOrder: choices come first, then measures, then two for each that loses something, then one selection or one of several: what the stored form reads back.
+// TestEventsOrder: choices come first, then measures, then one for each that loses something, then one selection or one of several: what the stored form reads back.
 func TestEventsOrder(t *testing.T) {
 	f := filter(t, 20, 1e-6, 0.5, budget.AccountantRDP)
 	for _, c := range []struct {
 		s    shape
 		want string
 	}{
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped]"},
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.AboveThreshold dp.AboveThreshold dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
-		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.OneOf]"},
-		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Selection]"},
-		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.AboveThreshold dp.AboveThreshold dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.OneOf]"},
+		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Selection]"},
+		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
 	} {
 		p, err := New(c.s.analysis(), Request{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
 		if err != nil {
@@ -357,7 +358,7 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		cost := func(ev ...dp.Event) float64 { return sum(t, ask.Filter, ev).Pure }
 		lost := func(i int) float64 {
 			if l := p.LostOf(i); l != nil {
-				return cost(l.Near, l.Far)
+				return cost(l.Event)
 			}
 			return 0
 		}

@@ -9,11 +9,12 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there up to sensitivity.LostFar more of them. What
-// goes beyond is estimated from the two (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, 0 where it does not say.
+// Lost is the event that tells how much bounds take from a measure: how many units lose how much, in the classes of sensitivity.LostSteps, as one vector of bounded L1 norm. What
+// goes beyond is estimated from it (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, 0 where it does not say.
 type Lost struct {
-	Near, Far dp.Event
-	Beyond    float64
+	Event  dp.Event
+	Unit   uint64 // sensitivity.LostUnit, of what is run
+	Beyond float64
 }
 
 // lostShare is the part of its price that a measure gives to tell its lost mass. It is spread over the groups, so the more there are the less it matters beside their own noise.
@@ -22,10 +23,7 @@ func lostShare(a *sensitivity.Analysis) float64 {
 	return math.Max(least, one/(1+groups(a)/halved))
 }
 
-// farShare, of 10, is the part of that which the far segment gets. It has LostFar times the sensitivity, but people who lose little are only in the near one.
-const farShare = 4
-
-// lost calibrates the two events of measure i.
+// lost calibrates the event of measure i.
 func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech Mechanism) (*Lost, error) {
 	m := &a.Measures[i]
 	kind := dp.LaplaceNoise
@@ -36,20 +34,17 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 	if m.Bound != nil {
 		clip = m.Clip(m.Bound.Edges[0])
 	}
-	unit := a.LostUnit(clip, caps(a)[0], mech == Gaussian)
-	out := &Lost{}
-	for k, ev := range []*dp.Event{&out.Near, &out.Far} {
-		share := []uint64{10 - farShare, farShare}[k]
-		e, err := f.Clipped(kind, []uint64{1, sensitivity.LostFar}[k]*unit, []uint64{a.LostMoves(m)}, l.Part(share, 10))
-		if err != nil {
-			return nil, err
-		}
-		*ev = e
+	ev, err := f.Clipped(kind, lostBound(a.LostUnit(clip, caps(a)[0], mech == Gaussian)), []uint64{a.LostMoves(m)}, l)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return &Lost{Event: ev}, nil
 }
 
-// LostOf are the events of measure i; nil: it loses nothing, or nothing is told of it.
+// lostBound is what a unit adds for one sign in all classes together.
+func lostBound(unit uint64) uint64 { return unit * sensitivity.LostParts(unit) }
+
+// LostOf is the event of measure i; nil: it loses nothing, or nothing is told of it.
 func (p *Quote) LostOf(i int) *Lost {
 	if i >= len(p.Lost) {
 		return nil
@@ -83,11 +78,11 @@ func (p *Quote) canDrawLost(a *sensitivity.Analysis, i int, clip, groups uint64)
 	if p.LostOf(i) == nil {
 		return true
 	}
-	far, ok := p.Lost[i].Far.(dp.Clipped)
+	ev, ok := p.Lost[i].Event.(dp.Clipped)
 	if !ok {
 		return false
 	}
-	_, err := far.At(sensitivity.LostFar*a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian), far.Groups[0])
+	_, err := ev.At(lostBound(a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian)), ev.Groups[0])
 	return err == nil
 }
 
@@ -98,17 +93,13 @@ func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) 
 		if unit == 0 {
 			continue
 		}
-		out[i] = &Lost{Beyond: p.beyond(a, i, chosen)}
-		near, ok1 := p.Lost[i].Near.(dp.Clipped)
-		far, ok2 := p.Lost[i].Far.(dp.Clipped)
-		if !ok1 || !ok2 {
+		out[i] = &Lost{Unit: unit, Beyond: p.beyond(a, i, chosen)}
+		ev, ok := p.Lost[i].Event.(dp.Clipped)
+		if !ok {
 			return nil, errors.New("measure: lost mass has not the bound that was chosen")
 		}
 		var err error
-		if out[i].Near, err = near.At(unit, near.Groups[0]); err != nil {
-			return nil, err
-		}
-		if out[i].Far, err = far.At(sensitivity.LostFar*unit, far.Groups[0]); err != nil {
+		if out[i].Event, err = ev.At(lostBound(unit), ev.Groups[0]); err != nil {
 			return nil, err
 		}
 	}

@@ -95,7 +95,7 @@ func (p *Quote) Events() []dp.Event {
 	}
 	for _, l := range p.Lost {
 		if l != nil {
-			out = append(out, l.Near, l.Far)
+			out = append(out, l.Event)
 		}
 	}
 	switch len(p.Selections) {

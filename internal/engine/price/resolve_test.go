@@ -101,8 +101,8 @@ func TestDrawableCutsEdges(t *testing.T) {
 								if _, err := ev.At(edge*m.Factor, groups); err != nil {
 									return false
 								}
-								far := p.Lost[k].Far.(dp.Clipped)
-								if _, err := far.At(sensitivity.LostFar*a.LostUnit(edge*m.Factor, groups, mech == Gaussian), far.Groups[0]); err != nil {
+								lost := p.Lost[k].Event.(dp.Clipped)
+								if _, err := lost.At(lostBound(a.LostUnit(edge*m.Factor, groups, mech == Gaussian)), lost.Groups[0]); err != nil {
 									return false
 								}
 							}

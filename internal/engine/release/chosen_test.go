@@ -60,7 +60,7 @@ func chosenPlan(a *sensitivity.Analysis, threshold uint64) *price.Quote {
 	for i, m := range a.Measures {
 		if a.CanBeClipped(i) {
 			ev := dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{a.LostMoves(&m)}, Ratio: silent}
-			p.Lost[i] = &price.Lost{Near: ev, Far: ev}
+			p.Lost[i] = &price.Lost{Event: ev}
 		}
 		if !a.Groups.Public && m.Kind == sensitivity.Units {
 			p.UnitsFromSelection = i
@@ -392,6 +392,15 @@ func TestUnknownGroupsAreNotHeld(t *testing.T) {
 	}
 }
 
+// lostSide has a number in each class.
+func lostSide(number func() *big.Int) []*big.Int {
+	out := make([]*big.Int, sensitivity.LostClasses)
+	for i := range out {
+		out[i] = number()
+	}
+	return out
+}
+
 // drawLost is what may have been released of lost mass.
 func drawLost(t *rapid.T, a *sensitivity.Analysis, p *price.Quote) []*Lost {
 	out := make([]*Lost, len(a.Measures))
@@ -402,7 +411,7 @@ func drawLost(t *rapid.T, a *sensitivity.Analysis, p *price.Quote) []*Lost {
 		}
 		out[i] = &Lost{Unit: rapid.Uint64Min(1).Draw(t, "unit"), Base: new(big.Int).Abs(number()), Most: new(big.Int).Abs(number()), Count: rapid.IntRange(0, 1000).Draw(t, "groups that count")}
 		for range a.Measures[i].LostSides() {
-			out[i].Sides = append(out[i].Sides, [2]*big.Int{number(), number()})
+			out[i].Sides = append(out[i].Sides, lostSide(number))
 		}
 	}
 	return out
@@ -467,7 +476,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		for i := range r.Lost {
 			r.Lost[i] = &Lost{Unit: 5, Base: big.NewInt(9), Most: big.NewInt(4), Count: 3}
 			for range a.Measures[i].LostSides() {
-				r.Lost[i].Sides = append(r.Lost[i].Sides, [2]*big.Int{big.NewInt(4), big.NewInt(-1)})
+				r.Lost[i].Sides = append(r.Lost[i].Sides, lostSide(func() *big.Int { return big.NewInt(-1) }))
 			}
 		}
 		change(&q, r)
@@ -495,7 +504,8 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		"fewer groups than 0":      func(_ *price.Quote, r *Release) { r.Lost[1].Count = -1 },
 		"a sign less":              func(_ *price.Quote, r *Release) { r.Lost[3].Sides = r.Lost[3].Sides[:1] },
 		"a sign more":              func(_ *price.Quote, r *Release) { r.Lost[1].Sides = append(r.Lost[1].Sides, r.Lost[1].Sides[0]) },
-		"a segment less":           func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0][1] = nil },
+		"a class is NULL":          func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0][1] = nil },
+		"a class less":             func(_ *price.Quote, r *Release) { r.Lost[1].Sides[0] = r.Lost[1].Sides[0][1:] },
 		"no event of lost mass":    func(p *price.Quote, _ *Release) { p.Lost[1] = nil },
 		"an edge beyond":           func(_ *price.Quote, r *Release) { r.Chosen[0] = 8 },
 		"a cap beyond":             func(_ *price.Quote, r *Release) { r.Chosen[2] = 3 },

@@ -2,20 +2,20 @@ package release
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/secret"
-	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise. Sides are in parts of a step (sensitivity.Measure.Subdivision), Base and Most in whole ones.
+// Lost is what was released of the mass that bounds take from a measure: for each sign what units count in each class of sensitivity.LostSteps, with noise. Sides are in sensitivity.LostParts of a part of a step (sensitivity.Measure.Subdivision), Base and Most in whole steps.
 type Lost struct {
-	Unit  uint64        `json:"unit"` // sensitivity.LostUnit
-	Sides [][2]*big.Int `json:"sides"`
-	Base  *big.Int      `json:"base"`   // the sum of the groups' released values, of those above 0 where there is one sign: it is spread among them
-	Most  *big.Int      `json:"most"`   // the largest of them
-	Count int           `json:"groups"` // how many these are
+	Unit  uint64       `json:"unit"` // sensitivity.LostUnit
+	Sides [][]*big.Int `json:"sides"`
+	Base  *big.Int     `json:"base"`   // the sum of the groups' released values, of those above 0 where there is one sign: it is spread among them
+	Most  *big.Int     `json:"most"`   // the largest of them
+	Count int          `json:"groups"` // how many these are
 }
 
 // fits: it is of such a measure.
@@ -26,7 +26,7 @@ func (l *Lost) valid() bool {
 		return false
 	}
 	for _, s := range l.Sides {
-		if s[0] == nil || s[1] == nil {
+		if len(s) != sensitivity.LostClasses || slices.Contains(s, nil) {
 			return false
 		}
 	}
@@ -50,8 +50,8 @@ func (m *Releaser) LostBounds() (b sqlgen.LostBounds, ok bool) {
 
 // ReadLost reads what sqlgen.Lost returned and releases it; once, after Read.
 //
-// Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, whose numbers one unit changes by at most Unit, or LostFar times that (sensitivity.Loses, sqlgen.Lost). (2) Each gets fresh noise of its event, which is for LostMoves
-// entries at once: one for each sign. (3) A row that does not fit, or a second one, is a failure that tells nothing.
+// Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, in which one unit changes the vector of each sign by at most Unit in L1 norm, in LostParts (sensitivity.CanBeClipped, sqlgen.Lost). (2) Each number gets fresh noise of the measure's event, which is for LostMoves
+// such vectors: one for each sign. (3) A row that does not fit, or a second one, is a failure that tells nothing.
 func (m *Releaser) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 	b, ok := m.LostBounds()
 	if !ok || m.r.Lost != nil {
@@ -83,17 +83,13 @@ func (m *Releaser) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 			continue
 		}
 		l := &Lost{Unit: unit, Base: new(big.Int), Most: new(big.Int)}
-		near, err := m.src.Mechanism(m.r.Run.Lost[i].Near)
-		if err != nil {
-			return err
-		}
-		far, err := m.src.Mechanism(m.r.Run.Lost[i].Far)
+		mech, err := m.src.Mechanism(m.r.Run.Lost[i].Event)
 		if err != nil {
 			return err
 		}
 		for range m.a.Measures[i].LostSides() {
-			var side [2]*big.Int
-			for k, mech := range []*noise.Mechanism{near, far} {
+			side := make([]*big.Int, sensitivity.LostClasses)
+			for k := range side {
 				if next == len(totals) {
 					return errShape
 				}

@@ -21,7 +21,9 @@ func lostColumns(a *sensitivity.Analysis) (out []sqlgen.Column) {
 	for i := range a.Measures {
 		for range a.Measures[i].LostSides() {
 			if a.CanBeClipped(i) {
-				out = append(out, sqlgen.Column{Role: sqlgen.RoleLost, Index: len(out), Type: sqltype.Numeric}, sqlgen.Column{Role: sqlgen.RoleLost, Index: len(out) + 1, Type: sqltype.Numeric})
+				for range sensitivity.LostClasses {
+					out = append(out, sqlgen.Column{Role: sqlgen.RoleLost, Index: len(out), Type: sqltype.Numeric})
+				}
 			}
 		}
 	}
@@ -40,7 +42,7 @@ func makerOfLost(t interface{ Fatal(...any) }, a *sensitivity.Analysis, p *price
 	return m
 }
 
-// TestLostIsRead: with noise that is 0 each number comes back at its measure, sign and segment, with the C of the released bounds, and the sum and number of the released groups.
+// TestLostIsRead: with noise that is 0 each number comes back at its measure, sign and class, with the C of the released bounds, and the sum and number of the released groups.
 func TestLostIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))

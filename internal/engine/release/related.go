@@ -42,7 +42,7 @@ func encodeReuse(r *Release) (*storedReuse, error) {
 		var lost ledger.Events
 		beyond := 0.0
 		if l := r.Run.Lost[i]; l != nil {
-			lost, beyond = ledger.Events{l.Near, l.Far}, l.Beyond
+			lost, beyond = ledger.Events{l.Event}, l.Beyond
 		}
 		k.Lost, k.Beyond = append(k.Lost, lost), append(k.Beyond, beyond)
 	}
@@ -77,12 +77,12 @@ func DecodeRelated(text []byte) (*Release, error) {
 	}
 	for i, l := range s.Lost {
 		events := s.Reuse.Lost[i]
-		if (l == nil) != (len(events) == 0) || l != nil && (len(events) != 2 || !l.valid()) {
+		if (l == nil) != (len(events) == 0) || l != nil && (len(events) != 1 || !l.valid()) {
 			return nil, errShape
 		}
 		r.Lost, r.Run.Lost = append(r.Lost, l), append(r.Run.Lost, nil)
 		if l != nil {
-			r.Run.Lost[i] = &price.Lost{Near: events[0], Far: events[1], Beyond: s.Reuse.Beyond[i]}
+			r.Run.Lost[i] = &price.Lost{Event: events[0], Unit: l.Unit, Beyond: s.Reuse.Beyond[i]}
 		}
 	}
 	var err error

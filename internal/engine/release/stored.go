@@ -139,10 +139,10 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		if l == nil {
 			continue
 		}
-		if len(rest) < 2 || !l.fits(&a.Measures[i]) {
+		if len(rest) == 0 || !l.fits(&a.Measures[i]) {
 			return nil, errShape
 		}
-		p.Lost[i], rest = &price.Lost{Near: rest[0], Far: rest[1]}, rest[2:]
+		p.Lost[i], rest = &price.Lost{Event: rest[0]}, rest[1:]
 	}
 	if len(rest) == 1 {
 		switch sel := rest[0].(type) {
