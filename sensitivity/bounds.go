@@ -226,7 +226,7 @@ func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
 			digits = z.callDigits(n, args)
 		}
 		z.ranges, z.byType = declared, false
-	case n.T.OID == sqltype.OIDNumeric && n.Fn.Refused[funcs.DuckDB] == "": // PostgreSQL's hold what is in any interval that is known
+	case n.T.OID == sqltype.OIDNumeric && n.Fn.HasDecimals(): // numerics without a scale hold what is in any interval that is known
 		digits = min(z.callDigits(n, args), ManyDigits)
 	default:
 		digits = 0

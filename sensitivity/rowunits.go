@@ -21,7 +21,7 @@ import (
 //	     way breaks it is else the first of the table's UnitElse that is not NULL, else its key, if the policy says own of the table, else NULL: dropped as any row without a unit (Analyze, (5)).
 //	(U2) A parent row and the rows that reach it by their ways have one value: the child's value is computed from the parent's columns by the parent's expression.
 //	(U3) Values of persons, of columns and of rows differ in their first letter, those of rows of different tables in the table's name, which contains no newline as it is quoted, and those of
-//	     rows of one table in the key, whose texts are preceded by their lengths; equal values of a person have one text in every table (textOf). A table is listed under its own name (policy.Bind refuses own and coalesce of views and partitions).
+//	     rows of one table in the key, whose texts are preceded by their lengths (funcs.RowUnit); equal values of a person have one text in every table (funcs.PersonUnit). A table is listed under its own name (policy.Bind refuses own and coalesce of views and partitions).
 //	     Values of columns differ in the column's name, quoted too, and in the value: customer 5 and email '5' are two units. Rows of several tables with one value in columns of one name are of one unit.
 //	(U4) What the statement says of the person's column (equalities, GROUP BY, PARTITION BY) is true or false of persons alone: an equality is never true of NULL. A derived table that is
 //	     grouped by the person's column is a table of persons: its group NULL has rows of many units and is dropped by the statement that reads it. A window's partitions
@@ -113,14 +113,14 @@ func (z *analyzer) isText(x plan.Scalar) bool {
 
 // personValue is a person's value as a unit's.
 func (z *analyzer) personValue(id plan.ColID) plan.Scalar {
-	return &plan.Call{Fn: personUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{&plan.Col{ID: id, T: z.typeOf(id)}}}
+	return &plan.Call{Fn: funcs.PersonUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{&plan.Col{ID: id, T: z.typeOf(id)}}}
 }
 
 // withoutPerson are the values, in order, of which the first that is not NULL is the unit of a table's row that leads to no person (U1); NULL where it is padded.
 func (z *analyzer) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
 	for _, c := range s.Table.UnitElse {
 		name := &plan.Const{Value: fmt.Sprintf("c%q\n", s.Table.Columns[c].Name), T: sqltype.Text} // (U3)
-		out = append(out, &plan.Call{Fn: columnUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{name, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])}}})
+		out = append(out, &plan.Call{Fn: funcs.ColumnUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{name, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])}}})
 	}
 	if len(s.Table.OwnKey) > 0 {
 		out = append(out, z.rowValue(s))
@@ -134,7 +134,7 @@ func (z *analyzer) rowValue(s *plan.Scan) plan.Scalar {
 	for _, c := range s.Table.OwnKey {
 		args = append(args, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])})
 	}
-	return &plan.Call{Fn: rowUnit, T: sqltype.Text, Pos: -1, Args: args}
+	return &plan.Call{Fn: funcs.RowUnit, T: sqltype.Text, Pos: -1, Args: args}
 }
 
 // equalUnits is the equality of the units that two columns name. Where one of them is a stored person's, that of persons is enough: rows without one are in no such pair.
@@ -197,91 +197,13 @@ func (z *analyzer) taggedUnit() plan.ColID {
 	return id
 }
 
-// The texts that units' values are. They have no evaluation in the proxy: units' values do not reach it.
-var (
-	personUnit = &funcs.Func{Name: "person's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellPerson, RaisingForm: spellPerson}
-	columnUnit = &funcs.Func{Name: "column's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellColumn, RaisingForm: spellColumn}
-	rowUnit    = &funcs.Func{Name: "row's unit", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellRow, RaisingForm: spellRow}
-)
-
-func spellPerson(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
-	return joinTexts(d, []string{"'p'", textOf(d, args[0], types[0])})
-}
-
-// spellColumn is NULL for texts so long that the unit's could not be made of them: no key bounds what such a column holds.
-func spellColumn(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
-	x := args[1]
-	if types[1].IsString() {
-		length := "pg_catalog.octet_length"
-		if d == funcs.DuckDB {
-			length = "strlen"
-		}
-		x = fmt.Sprintf("(CASE WHEN %s(%s) <= 1000000 THEN %s END)", length, x, x)
-	}
-	return joinTexts(d, []string{args[0], textOf(d, x, types[1])})
-}
-
-func spellRow(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
-	parts := []string{args[0]}
-	for i, x := range args[1:] {
-		text := textOf(d, x, types[i+1])
-		if len(args) > 2 { // (U3)
-			length := "length(" + text + ")"
-			if d == funcs.Postgres {
-				length = "pg_catalog." + length
-			}
-			parts = append(parts, textOf(d, length, sqltype.Int4), "':'")
-		}
-		parts = append(parts, text)
-	}
-	return joinTexts(d, parts)
-}
-
-// joinTexts is NULL where one of them is.
-func joinTexts(d funcs.Dialect, parts []string) string {
-	if d == funcs.DuckDB {
-		return "(" + strings.Join(parts, " || ") + ")"
-	}
-	text := parts[len(parts)-1]
-	for _, p := range slices.Backward(parts[:len(parts)-1]) {
-		text = fmt.Sprintf("pg_catalog.textcat(%s, %s)", p, text)
-	}
-	return "(" + text + ` COLLATE pg_catalog."C")`
-}
-
-// textOf is the text of a unit's value, the same for equal values of whatever type they have (policy.CanBeUnit): of integers of every width, and of texts of every length, the same
-// text, of numerics the one without trailing zeros, of char(n) the one without blanks.
-func textOf(d funcs.Dialect, x string, t sqltype.Type) string {
-	numeric := t.OID == sqltype.OIDNumeric
-	if d == funcs.DuckDB {
-		text := fmt.Sprintf("CAST(%s AS VARCHAR)", x)
-		if numeric {
-			text = fmt.Sprintf("(CASE WHEN contains(%s, '.') THEN rtrim(rtrim(%s, '0'), '.') ELSE %s END)", text, text, text)
-		}
-		return text
-	}
-	if numeric {
-		x = "pg_catalog.trim_scale(" + x + ")"
-	}
-	return fmt.Sprintf("CAST(%s AS pg_catalog.text)", x)
-}
-
 // splitValue is what a split hashes of a unit: the same of a person whether the value is computed or stored.
 func (z *analyzer) splitValue(unit plan.ColID) plan.Scalar {
 	c := &plan.Col{ID: unit, T: z.typeOf(unit)}
 	if !z.isTagged(unit) {
 		return c
 	}
-	return &plan.Call{Fn: untagged, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{c}}
-}
-
-var untagged = &funcs.Func{Name: "unit's text", Kind: funcs.Function, Result: sqltype.OIDText, TotalForm: spellUntagged, RaisingForm: spellUntagged}
-
-func spellUntagged(d funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
-	if d == funcs.DuckDB {
-		return fmt.Sprintf("substr(%s, 2)", args[0])
-	}
-	return fmt.Sprintf("pg_catalog.substr(%s, 2)", args[0])
+	return &plan.Call{Fn: funcs.UnitText, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{c}}
 }
 
 // unitScan is the scan that the body's unit is of.

@@ -295,14 +295,7 @@ func (z *analyzer) equal(a, b plan.ColID) plan.Scalar {
 }
 
 func equalScalars(a, b plan.Scalar) plan.Scalar {
-	return &plan.Call{Fn: unitEquality, T: sqltype.Bool, Pos: -1, Args: []plan.Scalar{a, b}}
-}
-
-// unitEquality is the "=" of keys of the same type, which needs no total form in any backend.
-var unitEquality = &funcs.Func{Name: "=", Kind: funcs.Operator, Result: sqltype.OIDBool, TotalForm: spellEqual, RaisingForm: spellEqual}
-
-func spellEqual(_ funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
-	return args[0] + " = " + args[1]
+	return &plan.Call{Fn: funcs.UnitEquality, T: sqltype.Bool, Pos: -1, Args: []plan.Scalar{a, b}}
 }
 
 // chooseUnit takes the unit's value from a scan that is never padded.

@@ -7,20 +7,13 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-)
-
-// Dialect names how SQL is spelled for a backend.
-type Dialect string
-
-// The dialects.
-const (
-	Postgres Dialect = "postgres"
-	DuckDB   Dialect = "duckdb"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // Backend is one open database.
 type Backend interface {
-	Dialect() Dialect
+	// Dialect is how SQL is written for it.
+	Dialect() dialect.Dialect
 	// Describe reads the schema of the named relations ("schema"."table"; empty schema = the default one). A missing
 	// relation is left out of the answer.
 	Describe(ctx context.Context, names []RelationName) ([]sqltype.Relation, error)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -20,7 +22,7 @@ import (
 func clinicText(t testing.TB) *neighbour.Postgres {
 	t.Helper()
 	ctx := context.Background()
-	tame.open(t, backend.Postgres) // makes the database
+	tame.open(t, funcs.Postgres) // makes the database
 	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +32,7 @@ func clinicText(t testing.TB) *neighbour.Postgres {
 }
 
 // sameAsTexts: with noise of scale nothing and room for all rows and groups, the statements' answers are what PostgreSQL gives for their texts, in order where they end with one.
-func sameAsTexts(t testing.TB, on []backend.Dialect, statements ...string) {
+func sameAsTexts(t testing.TB, on []dialect.Dialect, statements ...string) {
 	t.Helper()
 	db := clinicText(t)
 	for _, d := range on {
@@ -43,7 +45,7 @@ func sameAsTexts(t testing.TB, on []backend.Dialect, statements ...string) {
 }
 
 // keepClaims: what the statements print returns no more of a unit than is claimed.
-func keepClaims(t testing.TB, on []backend.Dialect, statements ...string) {
+func keepClaims(t testing.TB, on []dialect.Dialect, statements ...string) {
 	t.Helper()
 	for _, d := range on {
 		s := clinicSession(t, wild, d)
@@ -68,7 +70,7 @@ type comparison[T any] struct {
 }
 
 // across compares what the wild clinic gives with its neighbours', and with what it gives without ownerless rows and in another order. It gives the largest share of a claim that was used.
-func (c comparison[T]) across(t testing.TB, d backend.Dialect) (share float64, err error) {
+func (c comparison[T]) across(t testing.TB, d dialect.Dialect) (share float64, err error) {
 	t.Helper()
 	before, err := c.read(wild.open(t, d))
 	if err != nil {

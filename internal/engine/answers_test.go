@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestNegativeCounts: a count among nobody is noise. Shown as a count it is never negative; in expressions, intervals, HAVING and
 // sums it stays as it was released. Of 60 such counts none is negative with probability below 1e-9 (each is not with less than 0.6).
 func TestNegativeCounts(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	negative := 0
 	for i := range 20 {
 		from := fmt.Sprintf("from encounters where days > %d group by 1", 100+i)
@@ -56,7 +56,7 @@ func TestNegativeCounts(t *testing.T) {
 
 // TestNobody: what aggregates give over no rows is numbers in their range, never NULL, and public groups are all there.
 func TestNobody(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for i := range 10 {
 		where := fmt.Sprintf(" from encounters where days > %d", 200+i)
 		_, a := ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
@@ -80,9 +80,9 @@ func TestNobody(t *testing.T) {
 // TestRareGroups: a group of one or two persons is never shown (a chance of 1e-14 a statement and person), groups of many are; each
 // shown key is one of the data's.
 func TestRareGroups(t *testing.T) {
-	p := clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,")
+	p := clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
 	p.Query.Delta = 1e-14
-	s := engineOn(t, p, tame.open(t, backend.DuckDB)).session(t, "ann")
+	s := engineOn(t, p, tame.open(t, funcs.DuckDB)).session(t, "ann")
 	set(t, s, "dpsql.max_groups", "1")
 	for range 20 {
 		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
@@ -131,7 +131,7 @@ func TestGroupsAlone(t *testing.T) {
 // TestAverageSpelling: an average has the digits and the scale of PostgreSQL's division of sum by count, for any released numbers.
 func TestAverageSpelling(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
+	s := clinicSession(t, tame, funcs.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
 	conn, err := pgconn.Connect(ctx, server(t).URL("postgres"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -24,7 +25,7 @@ func TestArrayParameters(t *testing.T) {
 	ctx := context.Background()
 	ints, small := sqltype.Type{OID: 1007}, sqltype.Type{OID: 1005}
 	two := listOf(sqltype.OIDInt4, int64(1), int64(2))
-	sessions := map[backend.Dialect]*Session{}
+	sessions := map[dialect.Dialect]*Session{}
 	for _, d := range dialects {
 		sessions[d] = clinicSession(t, tame, d, roomy...)
 	}
@@ -79,7 +80,7 @@ func TestArrayParameters(t *testing.T) {
 			}
 		}
 	}
-	s := sessions[backend.DuckDB]
+	s := sessions[funcs.DuckDB]
 	before := len(charges(t, s.engine))
 	p, err := prepare(s, "select count(*) from encounters where kind_id = any($1::int2[])", ints.OID)
 	if err != nil {

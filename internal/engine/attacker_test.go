@@ -15,11 +15,12 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/attacker"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 var updateAttacker = flag.Bool("update-attacker", false, "write the table of docs/threat-model.md")
@@ -50,7 +51,7 @@ func attackerEffort(t *testing.T) attacker.Search {
 // attackerTables are what the attacker knows of a patient of the clinic.
 func attackerTables(t *testing.T, target int) []attacker.Table {
 	t.Helper()
-	wild.open(t, backend.Postgres)
+	wild.open(t, funcs.Postgres)
 	raw := naive(t, "clinic_"+wild.name)
 	known := func(from, unit string, numbers string, names ...string) attacker.Table {
 		out := attacker.Table{From: from, Unit: unit, Target: strconv.Itoa(target)}
@@ -80,7 +81,7 @@ func attackerTables(t *testing.T, target int) []attacker.Table {
 type attackedWorld struct {
 	t     *testing.T
 	c     clinic
-	d     backend.Dialect
+	d     dialect.Dialect
 	s     *Session
 	draws int
 }
@@ -173,8 +174,8 @@ func (c carelessProxy) accepts(sql string) bool {
 }
 
 func (c carelessProxy) proxy(t *testing.T, rnd *rand.Rand, target clinic) attacker.Proxy {
-	wild.open(t, backend.Postgres)
-	target.open(t, backend.Postgres)
+	wild.open(t, funcs.Postgres)
+	target.open(t, funcs.Postgres)
 	raw := map[bool]asker{true: naive(t, "clinic_"+wild.name), false: naive(t, "clinic_"+target.name)}
 	return func(in bool, attack []string) (out []attacker.Seen, err error) {
 		salt := rnd.Uint64()

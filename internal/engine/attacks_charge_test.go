@@ -22,12 +22,13 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestAttack01Grid: the last bits of a float's noisy sum. A released sum is a whole number of grid steps; the careless one is a float64 plus a
 // float64, whose last bits tell what was added. (The sampler itself: package noise.)
 func TestAttack01Grid(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	p, err := prepare(s, "select sum(score) from encounters")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestAttack02Predicted(t *testing.T) {
 			return out
 		}
 	}))
-	fails(t, attack(func() asker { return through(clinicSession(t, tame, backend.DuckDB)) }))
+	fails(t, attack(func() asker { return through(clinicSession(t, tame, funcs.DuckDB)) }))
 }
 
 // TestAttack03Switches: settings that would turn noise off or make it nothing. The careless session takes what it is told.
@@ -89,7 +90,7 @@ func TestAttack03Switches(t *testing.T) {
 		return ""
 	}
 	succeeds(t, attack(func(string, []string) error { return nil }))
-	fails(t, attack(clinicSession(t, tame, backend.DuckDB).Set))
+	fails(t, attack(clinicSession(t, tame, funcs.DuckDB).Set))
 }
 
 // payLater is a careless ledger: it charges when an answer is ready, and so gives back what failed.
@@ -123,8 +124,8 @@ func (p *payLater) Fail(context.Context, int64, string) error { return nil }
 
 // paying are an engine with the product's ledger and one with the careless one.
 func paying(t testing.TB, edits ...string) (product, careless *Engine) {
-	db := tame.open(t, backend.DuckDB)
-	product, careless = engineOn(t, clinicPolicyFor(t, backend.DuckDB, edits...), db), engineOn(t, clinicPolicyFor(t, backend.DuckDB, edits...), db)
+	db := tame.open(t, funcs.DuckDB)
+	product, careless = engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db), engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db)
 	careless.ledger = &payLater{Ledger: careless.ledger}
 	return product, careless
 }
@@ -239,7 +240,7 @@ func TestAttack16Helpers(t *testing.T) {
 func TestAttack19Collusion(t *testing.T) {
 	const epsilon = 2 // four statements of 0.5
 	open := func() *Engine {
-		return engineOn(t, clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 2, delta: 0}"), tame.open(t, backend.DuckDB))
+		return engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 2, delta: 0}"), tame.open(t, funcs.DuckDB))
 	}
 	attack := func(sessions ...*Session) string {
 		got := 0.0
@@ -288,7 +289,7 @@ func TestAttack21Repeats(t *testing.T) {
 		_, _ = h.Write([]byte(sql))
 		return seen{rows: [][]string{{fmt.Sprint(100 + h.Sum32()%32)}}}
 	}, func() int { return 1 }))
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	fails(t, attack(through(s), func() int { return len(charges(t, s.engine)) }))
 	if n := len(charges(t, s.engine)); n > 3 {
 		t.Errorf("%d charges for one question", n)
@@ -311,7 +312,7 @@ func TestAttack22Prepared(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	succeeds(t, attack(func(int) (string, error) { return fmt.Sprint(rnd.Int64N(64)), nil }, func() int { return 1 }))
-	e := clinicSession(t, tame, backend.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).engine
 	var prepared []*Prepared
 	for _, user := range []string{"ann", "bob"} {
 		p, err := prepare(e.session(t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
@@ -461,7 +462,7 @@ func TestAttack30Proxies(t *testing.T) {
 	attack := func(options ...Options) string {
 		got := 0
 		for i, opt := range options {
-			opt.Backend = tame.open(t, backend.DuckDB)
+			opt.Backend = tame.open(t, funcs.DuckDB)
 			e, err := Open(context.Background(), opt)
 			if err != nil {
 				if !errors.Is(err, ledger.ErrInUse) {
@@ -487,7 +488,7 @@ func TestAttack30Proxies(t *testing.T) {
 		return ""
 	}
 	inFile := func(name string) Options {
-		return Options{Policy: clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
+		return Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
 	}
 	succeeds(t, attack(inFile("one"), inFile("two")))
 	fails(t, attack(inFile("same"), inFile("same"), inFile("./same")))
@@ -495,7 +496,7 @@ func TestAttack30Proxies(t *testing.T) {
 	pg := pgtest.Start(t, "fsync=on", "full_page_writes=on")
 	inServer := func(schema, machine string) Options {
 		url := pg.URL("postgres") + "&search_path=" + schema
-		p := clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
+		p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
 		p.Ledger.Beside = dir + "/" + machine
 		return Options{Policy: p}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // joinsUnder are the ways to bound joined rows, each with statements that it answers.
@@ -74,8 +74,8 @@ func TestAttack12Joins(t *testing.T) {
 
 // TestAttack24Joins: which rows a cap keeps does not follow the heap. The careless proxy keeps the first ones.
 func TestAttack24Joins(t *testing.T) {
-	wild.open(t, backend.Postgres)
-	mixed.open(t, backend.Postgres)
+	wild.open(t, funcs.Postgres)
+	mixed.open(t, funcs.Postgres)
 	succeeds(t, differs(naive(t, "clinic_"+wild.name), naive(t, "clinic_"+mixed.name), "select sum(days) from (select days, row_number() over (partition by diag) n from encounters) x where n <= 7"))
 	for _, d := range dialects {
 		for bounding, statements := range joinsUnder {

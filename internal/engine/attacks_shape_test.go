@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -64,7 +65,7 @@ func TestAttack04Arithmetic(t *testing.T) {
 		s := clinicSession(t, wild, d)
 		set(t, s, "dpsql.max_groups", "2")
 		for _, name := range []string{"sums in floats", "grid dropped", "sum clamp dropped", "column clamp dropped"} {
-			if name == "sums in floats" && d == backend.DuckDB {
+			if name == "sums in floats" && d == funcs.DuckDB {
 				continue // see TestPlantedBugs
 			}
 			sql, careless := planted(t, name)
@@ -91,7 +92,7 @@ func TestAttack10Keys(t *testing.T) {
 		}
 		return ""
 	}
-	tame.open(t, backend.Postgres)
+	tame.open(t, funcs.Postgres)
 	succeeds(t, attack(naive(t, "clinic_"+tame.name)))
 	for _, d := range dialects {
 		p := clinicPolicyFor(t, d, "epsilon: 20,", "epsilon: 1000,")
@@ -175,7 +176,7 @@ func TestAttack12Scale(t *testing.T) {
 		fails(t, differs(said(clinicSession(t, wild, d)), said(clinicSession(t, without1, d)), statements...))
 	}
 	// Where the scale would have to follow the data, as for joins off the unit (elastic sensitivity), there is no answer unless the owner allows one (TestAttack12Joins).
-	if _, err := try(clinicSession(t, wild, backend.DuckDB), "select count(*) from encounters a join encounters b on a.diag = b.diag"); sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
+	if _, err := try(clinicSession(t, wild, funcs.DuckDB), "select count(*) from encounters a join encounters b on a.diag = b.diag"); sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
 		t.Errorf("%v", err)
 	}
 }
@@ -240,7 +241,7 @@ func TestAttack13Distinct(t *testing.T) {
 // The judge is PostgreSQL, over data within all bounds and without noise. The careless formulas are the average of people's averages,
 // and a sum of values cut at 0 over the count; of variances the average of people's, and one about an average that is rounded.
 func TestAttack14Averages(t *testing.T) {
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
+	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	set(t, s, "dpsql.max_groups", "1000")
 	judge := naive(t, "clinic_"+tame.name)
 	attack := func(ask asker) string {
@@ -335,8 +336,8 @@ func TestAttack24Order(t *testing.T) {
 		"select diag, count(*), avg(days) from encounters group by 1", "select days, count(*), sum(score) from encounters group by 1", "select diag, drug, count(*), sum(dose) from prescriptions r join encounters e on e.encounter_id = r.encounter_id group by 1, 2",
 	}
 	ordered := statements[:3] // of the others the naive answers may be equal
-	wild.open(t, backend.Postgres)
-	mixed.open(t, backend.Postgres)
+	wild.open(t, funcs.Postgres)
+	mixed.open(t, funcs.Postgres)
 	succeeds(t, differs(naive(t, "clinic_"+wild.name), naive(t, "clinic_"+mixed.name), ordered...))
 	for _, d := range dialects {
 		one, other := clinicSession(t, wild, d), clinicSession(t, mixed, d)

@@ -15,6 +15,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // The attacks of docs/threat-model.md, by their numbers. Each is one function that is played twice: against a careless variant, where it
@@ -136,12 +138,12 @@ var without1 = without[0]
 
 // naivePair and pair are both sides of an attack on person 1, of the careless proxy and of dpsql.
 func naivePair(t testing.TB) (with, out asker) {
-	wild.open(t, backend.Postgres)
-	without1.open(t, backend.Postgres)
+	wild.open(t, funcs.Postgres)
+	without1.open(t, funcs.Postgres)
 	return naive(t, "clinic_"+wild.name), naive(t, "clinic_"+without1.name)
 }
 
-func pair(t testing.TB, d backend.Dialect) (with, out asker) {
+func pair(t testing.TB, d dialect.Dialect) (with, out asker) {
 	rich := []string{"epsilon: 20,", "epsilon: 1000,"}
 	return through(clinicSession(t, wild, d, rich...)), through(clinicSession(t, without1, d, rich...))
 }
@@ -168,7 +170,7 @@ func made(t testing.TB, name string, edits []string, statements ...string) (*Ses
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	p := clinicPolicyFor(t, backend.Postgres, edits...)
+	p := clinicPolicyFor(t, funcs.Postgres, edits...)
 	e, err := openFor(t, p, b)
 	if err != nil {
 		return nil, naive(t, name), err

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestAttack05Errors: a statement that fails for one person's row alone. The careless proxy passes the database's error on.
@@ -51,7 +51,7 @@ func TestAttack09Functions(t *testing.T) {
 		}
 		return ""
 	}
-	tame.open(t, backend.Postgres)
+	tame.open(t, funcs.Postgres)
 	db := naive(t, "clinic_"+tame.name)
 	succeeds(t, attack(func(sql string) seen {
 		for _, forbidden := range []string{"pg_sleep(", "random(", "dblink(", "lo_", "set_config(", "pg_read_file("} {
@@ -174,7 +174,7 @@ func TestAttack27SecondPerson(t *testing.T) {
 // again what somebody with rights has paid for. One careless proxy looks at rights after it has bound the names, the other gives
 // stored releases to whoever asks.
 func TestAttack28Hidden(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, clerk := e.session(t, "ann"), e.session(t, "clerk")
 	const paid = "select race, count(*) from patients group by 1"
 	ask(t, ann, paid)

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestAttack34Trainings: errors of a training that one person's rows cause: features that raise, rows that no method can learn of, nobody at all. The careless training runs its query as it is.
@@ -43,7 +43,7 @@ func TestAttack34Trainings(t *testing.T) {
 		}))
 	}
 	// What is told on the way names no number of steps that the data has.
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	var told []string
 	s.progress = func(text string) { told = append(told, text) }
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
@@ -56,8 +56,8 @@ func TestAttack34Trainings(t *testing.T) {
 // also under a policy that has changed since, charged, never shown row by row, and charged again when the model of its name is another one. The careless proxy keeps answers by their text, and shows rows.
 func TestAttack35Models(t *testing.T) {
 	ctx, reads := context.Background(), 0
-	p := clinicPolicyFor(t, backend.DuckDB)
-	e, err := Open(ctx, Options{Policy: p, Backend: turning{wild.open(t, backend.DuckDB), func() { reads++ }}, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	p := clinicPolicyFor(t, funcs.DuckDB)
+	e, err := Open(ctx, Options{Policy: p, Backend: turning{wild.open(t, funcs.DuckDB), func() { reads++ }}, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestAttack35Models(t *testing.T) {
 	}
 	bounded()
 	// The policy's ranges and domains are others now; the model still says what it said.
-	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [-100, 100]}", "cost:         {range: [0, 500]}", "cost:         {range: [0, 9]}")); err != nil {
+	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [-100, 100]}", "cost:         {range: [0, 500]}", "cost:         {range: [0, 9]}")); err != nil {
 		t.Fatal(err)
 	}
 	bounded()

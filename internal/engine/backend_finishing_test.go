@@ -7,8 +7,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // beyondGo are statements whose answers only the database can compute from released rows: functions and aggregates without an evaluation.
@@ -26,9 +27,9 @@ var beyondGo = []string{
 
 // TestFinishingBeyond: on PostgreSQL the database computes them from the released rows, as it does from the text; DuckDB's functions are others, and they are refused there.
 func TestFinishingBeyond(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, beyondGo...)
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
-	duck := clinicSession(t, tame, backend.DuckDB, roomy...)
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, beyondGo...)
+	s := clinicSession(t, tame, funcs.Postgres, roomy...)
+	duck := clinicSession(t, tame, funcs.DuckDB, roomy...)
 	for _, sql := range beyondGo {
 		if p, err := prepare(s, sql); err != nil || p.inBackend == nil {
 			t.Errorf("%s is not computed by the database: %v", sql, err)
@@ -42,7 +43,7 @@ func TestFinishingBeyond(t *testing.T) {
 // TestFinishingBeyondTwice: the answer is of the stored release: free, equal, and where the database fails it is asked again for nothing.
 func TestFinishingBeyondTwice(t *testing.T) {
 	const sql = "select readmitted, count(*), power(count(*)::numeric, 2) from encounters group by 1 order by 1"
-	s := clinicSession(t, tame, backend.Postgres)
+	s := clinicSession(t, tame, funcs.Postgres)
 	_, a := ask(t, s, sql)
 	for _, r := range a.Rows {
 		if n := decimal.NewFromInt(r[1].(int64)); !r[2].(decimal.Decimal).Round(0).Equal(n.Mul(n)) && n.Sign() > 0 {
@@ -56,7 +57,7 @@ func TestFinishingBeyondTwice(t *testing.T) {
 	if told := explained(t, s, sql); !strings.Contains(told, "Finishing is done by the database") {
 		t.Error(told)
 	}
-	s = clinicSession(t, tame, backend.Postgres)
+	s = clinicSession(t, tame, funcs.Postgres)
 	s.engine.backend = &failingAt{s.engine.backend, 2}
 	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID || !strings.Contains(fmt.Sprint(err), "from what was released") {
 		t.Errorf("the database fails: %v", err)

@@ -18,6 +18,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -67,12 +69,12 @@ analysts:
   bob: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
 `
 
-func badPolicyText(d backend.Dialect) string {
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: bad.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/bad"}`}[d]
+func badPolicyText(d dialect.Dialect) string {
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: bad.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/bad"}`}[d]
 	return strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(badPolicy)
 }
 
-func badPolicyFor(t testing.TB, d backend.Dialect) *policy.Policy {
+func badPolicyFor(t testing.TB, d dialect.Dialect) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse("bad.yaml", []byte(badPolicyText(d)))
 	if err != nil {
@@ -136,10 +138,10 @@ const (
 )
 
 // badStatements makes the two tables.
-func badStatements(d backend.Dialect, data badData) []string {
+func badStatements(d dialect.Dialect, data badData) []string {
 	var defs []string
 	for _, c := range badColumns {
-		defs = append(defs, c.name+" "+map[backend.Dialect]string{backend.Postgres: c.pg, backend.DuckDB: c.duck}[d])
+		defs = append(defs, c.name+" "+map[dialect.Dialect]string{funcs.Postgres: c.pg, funcs.DuckDB: c.duck}[d])
 	}
 	out := []string{"CREATE TYPE mood AS ENUM ('b', 'a', 'A', '')", "CREATE TABLE people (id int PRIMARY KEY)",
 		"CREATE TABLE facts (person int REFERENCES people, " + strings.Join(defs, ", ") + ")"}
@@ -173,8 +175,8 @@ func badStatements(d backend.Dialect, data badData) []string {
 }
 
 // held are the bad values that a database can hold, as it writes them.
-func (c badColumn) held(d backend.Dialect) []string {
-	if d == backend.Postgres {
+func (c badColumn) held(d dialect.Dialect) []string {
+	if d == funcs.Postgres {
 		return c.bad
 	}
 	var out []string
@@ -192,15 +194,15 @@ func (c badColumn) held(d backend.Dialect) []string {
 	return out
 }
 
-func openBad(t testing.TB, d backend.Dialect, data badData) backend.Backend {
+func openBad(t testing.TB, d dialect.Dialect, data badData) backend.Backend {
 	t.Helper()
 	key := string(data)
-	if b, ok := opened[string(d)+key]; ok {
+	if b, ok := opened[d.String()+key]; ok {
 		return b
 	}
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, s := range badStatements(d, data) {
 				if _, err := conn.ExecContext(ctx, s); err != nil {
@@ -221,7 +223,7 @@ func openBad(t testing.TB, d backend.Dialect, data badData) backend.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+key] = b
+	opened[d.String()+key] = b
 	return b
 }
 
@@ -267,7 +269,7 @@ func badQuestions(c badColumn) []string {
 // differ by no more than is claimed, and no key is spelled otherwise than without that person.
 func TestBadData(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			with, lacking := openBad(t, d, oneBad), openBad(t, d, noneBad)
 			s := engineOn(t, badPolicyFor(t, d), with).session(t, "ann")
 			run, full, refused := 0, 0, []string{}
@@ -461,7 +463,7 @@ func TestBadEncodings(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		text := badPolicyText(backend.Postgres)
+		text := badPolicyText(funcs.Postgres)
 		text = text[:strings.Index(text, "tables:")] + "tables:\n  people: {columns: {id: {}, t: {}, c: {}}}\n" + text[strings.Index(text, "budget:"):]
 		p, err := policy.Parse("bad.yaml", []byte(strings.ReplaceAll(text, "people, facts", "people")))
 		if err != nil {

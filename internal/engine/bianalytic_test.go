@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestBIAnalytic prepares what BI tools send before the demo on both backends, where the shared folder is, and with DPSQL_LONG asks it too: what was
@@ -37,7 +37,7 @@ func TestBIAnalytic(t *testing.T) {
 		list = append(list, st)
 	}
 	for _, b := range dialects {
-		t.Run(string(b), func(t *testing.T) {
+		t.Run(b.String(), func(t *testing.T) {
 			over := demoDuck(t)
 			if b != over.Dialect() {
 				over = demoPostgres(t)
@@ -69,7 +69,7 @@ func TestBIAnalytic(t *testing.T) {
 				answered++
 			}
 			least := 95
-			if b == backend.DuckDB { // no division of numerics there
+			if b == funcs.DuckDB { // no division of numerics there
 				least = 90
 			}
 			if asked < 60 || 100*answered < least*asked {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -52,7 +52,7 @@ func TestBoundingAuto(t *testing.T) {
 		{"partials too large for a norm", "select readmitted, avg(big * 10) from encounters group by 1", "gaussian", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			plans := map[string]*Prepared{}
 			for _, bounding := range []string{"linf", "auto"} {
@@ -133,7 +133,7 @@ func TestBoundingAutoL1(t *testing.T) {
 		{"Gaussian noise", twelve, "auto", "auto", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.max_groups", c.groups)
 			set(t, s, "dpsql.bounding", "auto")
@@ -192,7 +192,7 @@ func TestBoundingAutoL1(t *testing.T) {
 // of the ends' noise says so.
 func TestBoundingAutoErrsLess(t *testing.T) {
 	for _, edits := range [][]string{nil, few} {
-		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.mechanism", "gaussian")
 		for sql, groups := range map[string]float64{"select days > 3 is true, count(*) from encounters group by 1": 2, "select readmitted, count(*) from encounters group by 1": 3} {
 			ratio := map[string]float64{}
@@ -255,7 +255,7 @@ var errForgotten = errors.New("the public table is gone")
 func TestBoundingAutoFails(t *testing.T) {
 	const sql = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	for reads, want := range []error{errForgotten, errForgotten, nil} {
-		s := clinicSession(t, tame, backend.DuckDB)
+		s := clinicSession(t, tame, funcs.DuckDB)
 		w := s.engine.world.Load()
 		w.public = &forgetful{w.public, reads}
 		set(t, s, "dpsql.bounding", "auto")
@@ -263,7 +263,7 @@ func TestBoundingAutoFails(t *testing.T) {
 			t.Errorf("after %d reads: %v", reads, err)
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB) // what cannot be priced is refused as ever, when it is asked
+	s := clinicSession(t, tame, funcs.DuckDB) // what cannot be priced is refused as ever, when it is asked
 	set(t, s, "dpsql.mechanism", "gaussian")
 	set(t, s, "dpsql.epsilon", "0.0005")
 	for _, bounding := range []string{"linf", "auto"} {
@@ -281,7 +281,7 @@ func TestBoundingAutoFails(t *testing.T) {
 // TestBoundingOfStages: a release of a statement of several has the bounding that it has alone, so each answers the other, and at another price.
 func TestBoundingOfStages(t *testing.T) {
 	const alone = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
-	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
+	s := clinicSession(t, tame, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
 	set(t, s, "dpsql.bounding", "auto")
 	if n := charged(t, s.engine, func() {
 		ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2")

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // doubtful is a policy by which joins on days are expected to err less by declared frequencies: it knows of far more people than there are. So the measured ones err less, once a release has told.
@@ -53,7 +53,7 @@ func bounds(t testing.TB, s *Session, sql, want string, args ...sqltype.Value) {
 // TestJoinsByEarlierReleases: what a release by elastic found is what other statements over the same joins are expected to err by, and those alone; a repeat of what was paid for is free, whatever was released since and by whichever bound it was paid. Noise of the scale that would choose otherwise has a probability below 1e-9: it
 // would have to be e^0.5 where its parameter is 0.024.
 func TestJoinsByEarlierReleases(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB, doubtful...).engine
+	e := clinicSession(t, tame, funcs.DuckDB, doubtful...).engine
 	s, bob := e.session(t, "ann"), e.session(t, "bob")
 	set(t, s, "dpsql.bounding", "auto")
 	of := func(sql string, want int, args ...sqltype.Value) (out string) {
@@ -139,7 +139,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 
 // TestJoinsByTurns: who asks a statement again while it is being asked waits for it, also where by now the other bound would be taken.
 func TestJoinsByTurns(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, doubtful...)
+	s := clinicSession(t, tame, funcs.DuckDB, doubtful...)
 	ask := func(bounding string) *run {
 		t.Helper()
 		set(t, s, "dpsql.bounding", bounding)
@@ -183,8 +183,8 @@ func TestJoinsByTurns(t *testing.T) {
 func TestJoinsByWhoseReleases(t *testing.T) {
 	now := time.Now()
 	for _, scope := range []string{"analyst", "data_set"} {
-		p := clinicPolicyFor(t, backend.DuckDB, append(doubtful, "statement_timeout", "cache: {ttl: 24h, scope: "+scope+"}\nstatement_timeout")...)
-		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+		p := clinicPolicyFor(t, funcs.DuckDB, append(doubtful, "statement_timeout", "cache: {ttl: 24h, scope: "+scope+"}\nstatement_timeout")...)
+		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestJoinsByWhoseReleases(t *testing.T) {
 			continue
 		}
 		bounds(t, bob, onDays, byRelease)
-		if err := e.Reload(context.Background(), clinicPolicyFor(t, backend.DuckDB, append(doubtful, "medications:  {range: [0, 100]}", "medications:  {range: [0, 99]}")...)); err != nil {
+		if err := e.Reload(context.Background(), clinicPolicyFor(t, funcs.DuckDB, append(doubtful, "medications:  {range: [0, 100]}", "medications:  {range: [0, 99]}")...)); err != nil {
 			t.Fatal(err)
 		}
 		bounds(t, ann, onDays, byGuess)

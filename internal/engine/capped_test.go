@@ -13,6 +13,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -129,7 +131,7 @@ func (k keptRows) less(o keptRows) (n int64) {
 }
 
 // checkCap holds what a cap keeps against its proof.
-func checkCap(t testing.TB, d backend.Dialect, s *Session, by, order []string, most int64, mangle func(string) string) error {
+func checkCap(t testing.TB, d dialect.Dialect, s *Session, by, order []string, most int64, mangle func(string) string) error {
 	n := len(by)
 	st, often := cappedRows(t, s, by, order, uint64(most)) //nolint:gosec // small
 	all, _ := cappedRows(t, s, by, order, 1<<40)
@@ -203,7 +205,7 @@ func TestCapped(t *testing.T) {
 			{4, `PARTITION BY "t1"."ratio" `, ``},
 			{4, `PARTITION BY "t1"."ratio"`, `PARTITION BY CAST("t1"."ratio" AS VARCHAR)`},
 		} {
-			if d == backend.DuckDB && bug.at == 4 && bug.from[len(bug.from)-1] == '"' {
+			if d == funcs.DuckDB && bug.at == 4 && bug.from[len(bug.from)-1] == '"' {
 				continue // there all have one spelling
 			}
 			c := caps[bug.at]
@@ -216,7 +218,7 @@ func TestCapped(t *testing.T) {
 }
 
 // checkCaps holds what a cap with two keys keeps against its proof: 3 rows of a diagnosis and 1 of a kind and what became of it.
-func checkCaps(t testing.TB, d backend.Dialect, s *Session, mangle func(string) string) error {
+func checkCaps(t testing.TB, d dialect.Dialect, s *Session, mangle func(string) string) error {
 	by, order, also := []string{"diag"}, []string{"patient_id", "days"}, alsoBy{[]string{"kind_id", "readmitted"}, 1}
 	st, _ := cappedRows(t, s, by, order, 3, also)
 	if mangle != nil {

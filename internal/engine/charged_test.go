@@ -9,13 +9,14 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestCharged: the owner hears of a charge, as it is, before the first private row is read.
 func TestCharged(t *testing.T) {
 	log := &chargedLog{}
-	b := &begun{Backend: tame.open(t, backend.DuckDB), log: log}
-	e, err := Open(t.Context(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
+	b := &begun{Backend: tame.open(t, funcs.DuckDB), log: log}
+	e, err := Open(t.Context(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // refusal is the analyst's error in an error; nil if there is none.
@@ -52,7 +52,7 @@ func charged(t testing.TB, e *Engine, do func()) int {
 
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).engine
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
 	var before [][]sqltype.Value
@@ -96,7 +96,7 @@ func TestRepeatsAreFree(t *testing.T) {
 
 // TestPriceAndRepeats: asked with more a statement is charged anew, asked with less it is free, and the better release answers.
 func TestPriceAndRepeats(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	const sql = "select count(*) from encounters"
 	var first, second, third [][]sqltype.Value
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestPriceAndRepeats(t *testing.T) {
 
 // TestParameters: values of parameters are part of the question.
 func TestParameters(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	p, err := prepare(s, "select count(*) from encounters where days > $1", sqltype.OIDInt4)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestParameters(t *testing.T) {
 
 // TestLongPatterns: patterns, and texts to search for, that parameters make too long are refused before the charge.
 func TestLongPatterns(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, condition := range []string{"diag LIKE $1", "diag NOT ILIKE '%' || $1", "strpos(diag, lower($1)) = 0", "replace(diag, $1, '') = 'a'"} {
 		for length, charges := range map[int]int{990: 1, 1001: 0} {
 			n := charged(t, s.engine, func() {
@@ -171,7 +171,7 @@ func TestLongPatterns(t *testing.T) {
 
 // TestFree: nothing of this spends.
 func TestFree(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	n := charged(t, s.engine, func() {
 		for _, sql := range []string{
 			"explain select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
@@ -215,7 +215,7 @@ func TestFree(t *testing.T) {
 
 // TestRights: without `may` a table or column does not exist: the errors are those of a name that nobody has.
 func TestRights(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).engine
 	ann, clerk, nobody := e.session(t, "ann"), e.session(t, "clerk"), e.session(t, "nobody")
 	ask(t, ann, "select count(*) from encounters")
 	ask(t, ann, "select race, count(*) from patients group by 1")
@@ -248,7 +248,7 @@ func TestRights(t *testing.T) {
 
 // TestQuotaAndLimits: an analyst's quota and max_query_epsilon hold, and refusals tell what is left.
 func TestQuotaAndLimits(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).engine
 	guest, ann := e.session(t, "guest"), e.session(t, "ann")
 	_, err := try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
@@ -281,7 +281,7 @@ func TestQuotaAndLimits(t *testing.T) {
 
 // TestReleasesTable: an analyst sees the own releases that still answer, and nobody else's.
 func TestReleasesTable(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	ask(t, ann, "select count(*) from patients")
 	ask(t, ann, "select count(*) from encounters")
@@ -300,7 +300,7 @@ func TestReleasesTable(t *testing.T) {
 
 // TestBudgetTable: dpsql.budget and SHOW follow the ledger; the plain sum ends with the first Gaussian.
 func TestBudgetTable(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
 	row := func() []sqltype.Value {
 		_, a := ask(t, s, "select scope, epsilon, delta, \"order\", pure_spent, renyi_spent, renyi_room, delta_spent, statements_left, renews_at from dpsql.budget order by scope")
@@ -337,7 +337,7 @@ func TestBudgetTable(t *testing.T) {
 
 // TestOverBudget: the data set's budget is never passed, and what was paid for stays free at the end.
 func TestOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
 	set(t, s, "dpsql.epsilon", "0.2")
 	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements of epsilon 0.2; ") || i64(t, s) != 10 {
 		t.Errorf("%s %v", line, err)
@@ -392,7 +392,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 		"target, one is kept":        {"epsilon: 4, delta: 0}", "auto", "2", "10", "select " + few + ", " + all, []string{"1.6", all}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77", "max_query_epsilon: 5", "max_query_epsilon: "+c.max)
+			s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77", "max_query_epsilon: 5", "max_query_epsilon: "+c.max)
 			for i := 0; i < len(c.before); i += 2 {
 				set(t, s, "dpsql.epsilon", c.before[i])
 				ask(t, s, c.before[i+1])
@@ -449,7 +449,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 	})
 	var first []string
 	for _, c := range append([]clinic{wild}, without...) {
-		s := clinicSession(t, c, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+		s := clinicSession(t, c, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 		var seen []string
 		for _, sql := range statements {
 			line := sql

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // gate is a database that lets the first few queries for encounters wait until it opens, or their statements end.
@@ -49,9 +50,9 @@ func (t *gatedTx) Query(ctx context.Context, sql string, args []backend.Arg, wan
 // TestCheapQuestionsKeepNobodyWaiting: eight sessions of one analyst ask at the least price, anew or not, and at the price of others without a turn to read; who asks the same at a larger price, or while they have no reservation, is answered meanwhile.
 func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	const sql = "select count(*) from encounters"
-	p := clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 100,")
+	p := clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,")
 	p.Limits.StatementsAtOnce = 2
-	real := tame.open(t, backend.DuckDB)
+	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, p, real)
 	g := &gate{Backend: real, most: 2, open: make(chan struct{})}
 	e.backend = g

@@ -12,13 +12,13 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -378,7 +378,7 @@ func TestChosenLoss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			open := func(db clinic) *Prepared {
-				s := clinicSession(t, db, backend.DuckDB, c.edits...)
+				s := clinicSession(t, db, funcs.DuckDB, c.edits...)
 				set(t, s, "dpsql.mechanism", "laplace")
 				set(t, s, "dpsql.epsilon", c.epsilon)
 				p, err := prepare(s, c.sql)

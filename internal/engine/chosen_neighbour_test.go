@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // undeclaredEdits take every bound out of the clinic's policy; a float's step is left, which nothing else tells.
@@ -39,9 +40,9 @@ func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, e
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and
 // any cap, and not at all without ownerless rows or in another order; and it is what PostgreSQL returns. rewrite/sqlgen has the same test for PostgreSQL.
 func TestChosenNeighbours(t *testing.T) {
-	s, other := clinicSession(t, wild, backend.DuckDB, undeclaredEdits...), clinicSession(t, wild, backend.Postgres, undeclaredEdits...)
+	s, other := clinicSession(t, wild, funcs.DuckDB, undeclaredEdits...), clinicSession(t, wild, funcs.Postgres, undeclaredEdits...)
 	full, chosen := 0, 0
-	for i, sql := range neighbourStatements(backend.DuckDB) {
+	for i, sql := range neighbourStatements(funcs.DuckDB) {
 		groups := []string{"2", "auto"}[i%2] // PostgreSQL's test has both for each
 		set(t, s, "dpsql.max_groups", groups)
 		set(t, other, "dpsql.max_groups", groups)
@@ -70,16 +71,16 @@ func TestChosenNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		here, err := histogramOf(p, wild.open(t, backend.DuckDB), neighbour.Bug{})
+		here, err := histogramOf(p, wild.open(t, funcs.DuckDB), neighbour.Bug{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, err := histogramOf(q, wild.open(t, backend.Postgres), neighbour.Bug{})
+		there, err := histogramOf(q, wild.open(t, funcs.Postgres), neighbour.Bug{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := neighbour.SameHistogram(here.Merged(), there.Merged()); err != nil {
-			t.Errorf("%s: %s and %s: %v", sql, backend.DuckDB, backend.Postgres, err)
+			t.Errorf("%s: %s and %s: %v", sql, funcs.DuckDB, funcs.Postgres, err)
 		}
 	}
 	if chosen < 40 || full < 20 {
@@ -89,7 +90,7 @@ func TestChosenNeighbours(t *testing.T) {
 
 // TestChosenPlantedBugs: the test above fails on each of these on DuckDB.
 func TestChosenPlantedBugs(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB, undeclaredEdits...)
+	s := clinicSession(t, wild, funcs.DuckDB, undeclaredEdits...)
 	for _, bug := range []struct{ name, sql, groups, pattern, with string }{
 		{"edges other than said", "select count(*) from encounters", "2", `("h"\."x1"\)?) > (\d+)`, "$1 > 1.5 * $2"},
 		{"partials counted instead of units", "select diag, count(*) from encounters group by 1", "2", `"h"\."first" AND `, ""},

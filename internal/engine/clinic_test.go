@@ -20,6 +20,8 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -104,10 +106,10 @@ analysts:
 const verifier = `"SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="`
 
 // clinicPolicyFor reads the clinic's policy for a backend; edits are pairs of old and new text.
-func clinicPolicyFor(t testing.TB, d backend.Dialect, edits ...string) *policy.Policy {
+func clinicPolicyFor(t testing.TB, d dialect.Dialect, edits ...string) *policy.Policy {
 	t.Helper()
 	text := strings.ReplaceAll(clinicPolicy, "VERIFIER", verifier)
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: clinic.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/clinic"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: clinic.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/clinic"}`}[d]
 	text = strings.ReplaceAll(text, "BACKEND", uri)
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
@@ -162,17 +164,17 @@ var (
 	opening sync.Mutex
 )
 
-func (c clinic) open(t testing.TB, d backend.Dialect) backend.Backend {
+func (c clinic) open(t testing.TB, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
 	defer opening.Unlock()
-	key := string(d) + c.name
+	key := d.String() + c.name
 	if b, ok := opened[key]; ok {
 		return b
 	}
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = openFixed(context.Background(), c.fillDuck, duckdb.Options{Threads: 1})
 	} else {
 		b, err = c.openPostgres(server(t), "clinic_"+c.name)
@@ -277,7 +279,7 @@ func fixedNoise(s *Session, seed uint64) *Session {
 }
 
 // clinicSession is a session of ann before a clinic, on an empty ledger.
-func clinicSession(t testing.TB, c clinic, d backend.Dialect, edits ...string) *Session {
+func clinicSession(t testing.TB, c clinic, d dialect.Dialect, edits ...string) *Session {
 	t.Helper()
 	return engineOn(t, clinicPolicyFor(t, d, edits...), c.open(t, d)).session(t, "ann")
 }

@@ -1,13 +1,14 @@
 package engine
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -16,14 +17,14 @@ import (
 func TestComposedBites(t *testing.T) {
 	for _, leak := range []struct {
 		name string
-		d    backend.Dialect
+		d    dialect.Dialect
 		in   func(*funcs.Func) bool
 		bad  func(print string, args []string) string
 	}{
-		{"a raising form of a cast makes its argument raise", backend.DuckDB, func(f *funcs.Func) bool {
+		{"a raising form of a cast makes its argument raise", funcs.DuckDB, func(f *funcs.Func) bool {
 			return f.Kind == funcs.Cast && f.Safe != nil && sqltype.Type{OID: f.Result}.IsNumber()
 		}, func(print string, _ []string) string { return strings.ReplaceAll(print, "TRY_CAST(", "CAST(") }},
-		{"interval::time gives times below 00:00", backend.Postgres, func(f *funcs.Func) bool {
+		{"interval::time gives times below 00:00", funcs.Postgres, func(f *funcs.Func) bool {
 			return f.Kind == funcs.Cast && f.Args[0] == sqltype.OIDInterval && f.Result == sqltype.OIDTime
 		}, func(_ string, args []string) string { return "CAST(" + args[0] + " AS time)" }},
 	} {
@@ -36,17 +37,21 @@ func TestComposedBites(t *testing.T) {
 				rows++
 				spell, exact := f.TotalForm, f.RaisingForm
 				defer func() { f.TotalForm, f.RaisingForm = spell, exact }()
-				form := func(good func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
-					return func(d funcs.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
-						print := good(d, args, types, result)
-						if planted && d == funcs.Dialect(leak.d) && print != "" {
-							print = leak.bad(print, args)
+				form := func(good funcs.Forms) funcs.Forms {
+					out, print := maps.Clone(good), good[leak.d]
+					if print != nil {
+						out[leak.d] = func(args []string, types []sqltype.Type, result sqltype.Type) string {
+							text := print(args, types, result)
+							if planted && text != "" {
+								text = leak.bad(text, args)
+							}
+							return text
 						}
-						return print
 					}
+					return out
 				}
 				f.RaisingForm = form(exact)
-				if leak.d == backend.Postgres {
+				if leak.d == funcs.Postgres {
 					f.TotalForm = form(spell)
 				}
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -41,7 +42,7 @@ analysts:
 // composed is a generator of statements before databases of one backend whose rows have nothing in common.
 type composed struct {
 	t      *testing.T
-	d      backend.Dialect
+	d      dialect.Dialect
 	make   func(draw generate.Source, turn int) composedStatement
 	worlds []composedWorld
 	calls  int // rows of the registry
@@ -72,21 +73,21 @@ type composedWorld struct {
 	*Session
 }
 
-func newComposed(t *testing.T, d backend.Dialect) *composed {
+func newComposed(t *testing.T, d dialect.Dialect) *composed {
 	t.Helper()
-	cat, err := nested.Catalog(funcs.Dialect(d))
+	cat, err := nested.Catalog(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &composed{t: t, d: d, make: func(draw generate.Source, turn int) composedStatement {
-		g := nested.New(cat, funcs.Dialect(d), nested.Source(draw)).WithParams()
+		g := nested.New(cat, d, nested.Source(draw)).WithParams()
 		text := g.Statement(turn)
 		return composedStatement{text, g.Params}
-	}, calls: nested.New(cat, funcs.Dialect(d), nil).Rows()}
+	}, calls: nested.New(cat, d, nil).Rows()}
 	for _, w := range []struct {
 		name string
 		rows []string
-	}{{"hostile", nested.Rows(cat, funcs.Dialect(d), rand.New(rand.NewPCG(7, 7)).IntN)}, {"empty", nil}, {"nulls", nested.Nulls()}} {
+	}{{"hostile", nested.Rows(cat, d, rand.New(rand.NewPCG(7, 7)).IntN)}, {"empty", nil}, {"nulls", nested.Nulls()}} {
 		c.worlds = append(c.worlds, composedWorld{w.name, openComposed(t, d, w.name, append(cat.DDL(), w.rows...)), nil})
 	}
 	c.renew()
@@ -95,7 +96,7 @@ func newComposed(t *testing.T, d backend.Dialect) *composed {
 
 // renew gives each world a new budget.
 func (c *composed) renew() {
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: composed.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/composed"}`}[c.d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: composed.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/composed"}`}[c.d]
 	text := strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri, "COLUMNS", nested.PolicyColumns()).Replace(composedPolicy)
 	for i := range c.worlds {
 		w := &c.worlds[i]
@@ -111,15 +112,15 @@ func (c *composed) renew() {
 	}
 }
 
-func openComposed(t *testing.T, d backend.Dialect, name string, statements []string) backend.Backend {
+func openComposed(t *testing.T, d dialect.Dialect, name string, statements []string) backend.Backend {
 	t.Helper()
 	name = "composed_" + name
-	if b, ok := opened[string(d)+name]; ok {
+	if b, ok := opened[d.String()+name]; ok {
 		return b
 	}
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, s := range statements {
 				if _, err := conn.ExecContext(ctx, strings.NewReplacer(`"public".`, `"main".`, "INTO public.", "INTO main.").Replace(s)); err != nil {
@@ -140,7 +141,7 @@ func openComposed(t *testing.T, d backend.Dialect, name string, statements []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+name] = b
+	opened[d.String()+name] = b
 	return b
 }
 
@@ -265,7 +266,7 @@ func (w composedWorld) use(turn int) error {
 // takes three times as long, for every second statement.
 func (c *composed) try(st composedStatement, turn int) (outcome string, err error) {
 	other := 1 + turn%2
-	if c.d == backend.DuckDB {
+	if c.d == funcs.DuckDB {
 		other = []int{1, 0, 2, 0}[turn%4]
 	}
 	for i, w := range c.worlds {
@@ -289,7 +290,7 @@ func (c *composed) try(st composedStatement, turn int) (outcome string, err erro
 }
 
 // composedStatements are asked in each run, of one seed: twice as many as the registry has rows, or more.
-var composedStatements = map[backend.Dialect]int{backend.Postgres: 1400, backend.DuckDB: 1120}
+var composedStatements = map[dialect.Dialect]int{funcs.Postgres: 1400, funcs.DuckDB: 1120}
 
 const (
 	composedSeed   = uint64(1)
@@ -301,16 +302,16 @@ const (
 func TestComposed(t *testing.T) {
 	many, seed := composedStatements, composedSeed
 	if os.Getenv("DPSQL_LONG") != "" {
-		many, seed = map[backend.Dialect]int{backend.Postgres: 70000, backend.DuckDB: 30000}, rand.Uint64()
+		many, seed = map[dialect.Dialect]int{funcs.Postgres: 70000, funcs.DuckDB: 30000}, rand.Uint64()
 	}
 	if n, err := strconv.Atoi(os.Getenv("COMPOSED_STATEMENTS")); err == nil {
-		many = map[backend.Dialect]int{backend.Postgres: n, backend.DuckDB: n}
+		many = map[dialect.Dialect]int{funcs.Postgres: n, funcs.DuckDB: n}
 	}
 	if n, err := strconv.ParseUint(os.Getenv("COMPOSED_SEED"), 10, 64); err == nil {
 		seed = n
 	}
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			c, count, failed, statements := newComposed(t, d), map[string]int{}, map[string]bool{}, many[d]
 			for i := range uint64(statements) {
 				if i%composedBudget == composedBudget-1 {

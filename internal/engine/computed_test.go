@@ -8,13 +8,13 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestComputedConditions: each condition under which a question is answered from another one's release (release.Computed, sensitivity.ReuseCandidate.From) has a question that differs by it alone, and is charged for that. The names of
 // settings stand behind "ask"; "free" says of how many groups a value is the sum at most.
 func TestComputedConditions(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
 	sums := regexp.MustCompile(`as sums of up to \d+`)
 	datadriven.RunTest(t, "testdata/computed/conditions", func(t *testing.T, d *datadriven.TestData) string {
 		for _, a := range d.CmdArgs {

@@ -27,6 +27,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -103,7 +104,7 @@ func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Dialect() == backend.Postgres { // the same policy, another database
+	if b.Dialect() == funcs.Postgres { // the same policy, another database
 		text = bytes.Replace(text, []byte("{duckdb: demo.duckdb}"), []byte(`{postgres: "postgres://reader@127.0.0.1/demo"}`), 1)
 	}
 	p, err := policy.Parse("policy.yaml", text)

@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
@@ -58,7 +60,7 @@ func lacks(patient string) string { return "NOT patient_id IN (" + patient + ")"
 func TestDemoNeighbours(t *testing.T) {
 	changes := map[string]string{"all": "true", "heaviest": lacks(heaviest), "nulls": lacks(nullish), "anyone": lacks(anyone), "shuffled": "1 = 1"}
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			dbs := map[string]backend.Backend{}
 			for name, condition := range changes {
 				dbs[name] = sampleDB(t, d, name, condition)
@@ -103,12 +105,12 @@ func TestDemoNeighbours(t *testing.T) {
 }
 
 // sampleDB makes one database of the sample.
-func sampleDB(t *testing.T, d backend.Dialect, name, condition string) backend.Backend {
+func sampleDB(t *testing.T, d dialect.Dialect, name, condition string) backend.Backend {
 	t.Helper()
 	ctx := context.Background()
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(ctx, func(ctx context.Context, c *sql.Conn) error {
 			if err := demo.LoadDuckDB(ctx, c); err != nil {
 				return err

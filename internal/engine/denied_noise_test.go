@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestDeniedGaussian: where auto takes Gaussian noise, which the Renyi side alone holds, and the pure side holds more, a refusal's hint and SHOW name the other noise, and the hint passes.
 func TestDeniedGaussian(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}",
-		"budget: {epsilon: 0.2}}", "budget: {epsilon: 0.5}}"), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}",
+		"budget: {epsilon: 0.2}}", "budget: {epsilon: 0.5}}"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "guest")
 	set(t, s, "dpsql.epsilon", "0.5")
 	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement of epsilon 0.5 with Laplace noise, 0 with Gaussian; ") {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestErrorOfDerivedColumns: dp_error, dp_low and dp_high of a column of a derived table are those of the expression that it stands for, at the same charge.
 func TestErrorOfDerivedColumns(t *testing.T) {
-	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
 		for derived, direct := range map[string]string{
 			"SELECT kind_id, dp_low(n), dp_high(n), dp_error(n) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1":                                        "SELECT kind_id, dp_low(count(*)), dp_high(count(*)), dp_error(count(*)) FROM encounters GROUP BY 1 ORDER BY 1",
@@ -56,7 +57,7 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 
 // TestWindowTotals: a share of a total by a window has the interval that holds the share without noise, and digits by it; where groups may be missing from the total, it is NULL with a warning.
 func TestWindowTotals(t *testing.T) {
-	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		const of = "100.0 * count(*) / sum(count(*)) OVER ()"
 		const running = "sum(count(*)) OVER (ORDER BY kind_id)"
 		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
@@ -96,7 +97,7 @@ func TestWindowTotals(t *testing.T) {
 
 // TestCoalesceOfNobody: the interval of coalesce(avg(x), c) holds c where a group may have nobody, and not where it surely has somebody.
 func TestCoalesceOfNobody(t *testing.T) {
-	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
 		set(t, s, "dpsql.epsilon", "100")
 		const x = "coalesce(round(avg(days), 2), 0)"
@@ -124,7 +125,7 @@ func TestCoalesceOfNobody(t *testing.T) {
 
 // TestTotalsOfChosenRows: where noise chooses the rows, a total over them has no interval; where it does not, a share chooses nothing, so that no other interval is wider for it.
 func TestTotalsOfChosenRows(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 22)
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 22)
 	const groups = "(SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
 	for _, sql := range []string{
 		"SELECT dp_low(sum(count(*)) OVER ()) FROM encounters GROUP BY kind_id HAVING count(*) > 10",
@@ -164,7 +165,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 
 // TestSumsOfReleased: a sum or an average of released numbers is shown with the digits of the interval that the same sum over a window has, and is NULL where groups may not be shown.
 func TestSumsOfReleased(t *testing.T) {
-	for _, kind := range []backend.Dialect{backend.DuckDB, backend.Postgres} {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
 		set(t, s, "dpsql.epsilon", "0.5")
 		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
@@ -204,7 +205,7 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
 	}
 	for _, c := range shapes {
-		s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
 		sql := "SELECT kind_id, (" + c.x + ")::float8, dp_low(" + c.x + "), dp_high(" + c.x + ") FROM encounters GROUP BY 1 ORDER BY 1"
 		set(t, s, "dpsql.rounding", "off")
 		set(t, s, "dpsql.fresh", "off")
@@ -246,7 +247,7 @@ func TestTotalsOfAverages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := fixedNoise(sessionOver(t, backend.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
+	s := fixedNoise(sessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
 	set(t, s, "dpsql.fresh", "on")
 	told, held := 0, 0
 	for range 20 {

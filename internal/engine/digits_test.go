@@ -7,9 +7,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // wide are statements whose stages read numerics that DuckDB, where a column has 38 digits and one scale, could only round to what other values are: a column of them, and a value.
@@ -30,10 +31,10 @@ var narrow = []string{
 
 // TestStageDigits: numerics that a stage reads have all their digits on both backends, or are refused on DuckDB, once they are released.
 func TestStageDigits(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, wide...)
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, wide...)
 	sameAsTexts(t, dialects, narrow...)
 	for _, sql := range wide {
-		s := clinicSession(t, tame, backend.DuckDB)
+		s := clinicSession(t, tame, funcs.DuckDB)
 		_, err := try(s, sql)
 		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.engine)) != 2 || blamed(t, s.engine) != 0 {
 			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.engine)), blamed(t, s.engine))
@@ -69,7 +70,7 @@ func TestParameterDigits(t *testing.T) {
 			t.Errorf("%s: %s above 5 less a bit, %s above 5, %s above 5 and a bit", d, below, at, above)
 		}
 		_, err = p.Run(ctx, []sqltype.Value{decimal.RequireFromString("5." + strings.Repeat("0", 40) + "1")})
-		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(charges(t, s.engine)) == 0; refused != (d == backend.DuckDB) {
+		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(charges(t, s.engine)) == 0; refused != (d == funcs.DuckDB) {
 			t.Errorf("%s: %v, %d charges", d, err, len(charges(t, s.engine)))
 		}
 	}

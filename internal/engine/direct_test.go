@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -62,7 +62,7 @@ func TestDirectParameters(t *testing.T) {
 			}
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	p, err := prepare(s, "select percentile_cont($1) within group (order by days) from encounters")
 	if err != nil {
 		t.Fatal(err)

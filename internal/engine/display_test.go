@@ -9,8 +9,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -73,7 +73,7 @@ var shows = []struct {
 func TestShown(t *testing.T) {
 	changed := map[string]int{}
 	for i, c := range shows {
-		s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
+		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
 		set(t, s, "dpsql.epsilon", []string{"0.5", "0.05"}[i%2])
 		plain, err := try(s, c.sql)
 		if err != nil {
@@ -149,7 +149,7 @@ func TestShown(t *testing.T) {
 
 // TestShownAsReleased: what has no error of its own stays as it is, and EXPLAIN says so; the settings change neither answer nor charge.
 func TestShownAsReleased(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for sql, why := range map[string]string{
 		"SELECT DISTINCT gender, count(*) AS n FROM patients GROUP BY 1, weight > 90":                            "Shown as released: n (DISTINCT compares its rows)",
 		"SELECT count(*) AS n FROM patients UNION ALL SELECT 5":                                                  "Shown as released: n (it is put together of several answers)",
@@ -183,7 +183,7 @@ func TestShownAsReleased(t *testing.T) {
 // TestNobodyShown: where a group's number of rows is not told from none, counts and sums are numbers near 0 and an average of a range is within it, its interval the whole range; one without a range is NULL. Under dpsql.on_low_count all of them are.
 // Noise takes a number of nobody for somebody in at most 1 of 40 draws: in 7 of these 8 once in 2e10 runs, for each of both counts 8 (1/40)^7 = 5e-11.
 func TestNobodyShown(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.epsilon", "0.05")
 	nulls, kept := 0, 0
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
@@ -212,7 +212,7 @@ func TestNobodyShown(t *testing.T) {
 
 // TestComputedReadOften: the interval of a column that is read twice in each of thirty derived tables is computed once in each, not two to the power of thirty times.
 func TestComputedReadOften(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	text := "SELECT count(*) n FROM encounters"
 	for range 30 {
 		text = "SELECT n + n AS n FROM (" + text + ") t"
@@ -224,7 +224,7 @@ func TestComputedReadOften(t *testing.T) {
 
 // TestComputedShown: what is computed from counts, sums and averages is NULL where its interval is, with a warning, and else has the digits that its interval supports, within it and of its type. The statement is asked as it is, then without rounding.
 func TestComputedShown(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	asked, nulls, coarser := 0, 0, 0
 	for _, epsilon := range []string{"0.01", "0.3", "5"} {
 		set(t, s, "dpsql.epsilon", epsilon)
@@ -282,7 +282,7 @@ func TestComputedShown(t *testing.T) {
 	if nulls < 5 || nulls > asked*3/4 || coarser < asked/8 {
 		t.Errorf("of %d values %d are NULL and %d rounded, so little is tested", asked, nulls, coarser)
 	}
-	s = fixedNoise(clinicSession(t, tame, backend.Postgres), 22) // the database computes it, for the power
+	s = fixedNoise(clinicSession(t, tame, funcs.Postgres), 22) // the database computes it, for the power
 	set(t, s, "dpsql.rounding", roundError)
 	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
 	p, a := ask(t, s, few)
@@ -300,7 +300,7 @@ func TestComputedShown(t *testing.T) {
 
 // TestComputedChoosesNothing: the interval of a computed output is not taken for a value that noisy numbers choose.
 func TestComputedChoosesNothing(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	const grouped = "SELECT kind_id, count(*), abs(sum(days))::float8 / count(*) / 2, 100.0 * count(*) FILTER (WHERE days > 3) / count(*) FROM encounters GROUP BY 1"
 	const derived = "SELECT kind_id, n, 100 * r / n FROM (SELECT kind_id, count(*) AS n, sum(days)::float8 / count(*) AS r FROM encounters GROUP BY 1) t"
 	for _, sql := range []string{grouped, derived} {
@@ -343,7 +343,7 @@ func TestRounded(t *testing.T) {
 
 // TestNothingSaidStaysNull: coalesce and CASE do not make a number of a sum of which nothing can be said, and CASE around a quotient has its digits.
 func TestNothingSaidStaysNull(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, backend.DuckDB), 22)
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
 	_, a := ask(t, s, "SELECT coalesce(sum(free), 0), coalesce(sum(free), 0) / 2, CASE WHEN sum(free) IS NULL THEN 0 ELSE sum(free) END, sum(free) FROM encounters WHERE days > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil}) {
 		t.Errorf("%v %q", a.Rows, a.Warnings)

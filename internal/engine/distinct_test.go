@@ -9,6 +9,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -70,7 +72,7 @@ func TestDistinctBugs(t *testing.T) {
 		re := regexp.MustCompile(pattern)
 		return func(sql string) string { return re.ReplaceAllString(sql, with) }
 	}
-	s := clinicSession(t, wild, backend.Postgres)
+	s := clinicSession(t, wild, funcs.Postgres)
 	set(t, s, "dpsql.max_groups", "1")
 	for name, c := range map[string]struct {
 		sql    string
@@ -111,7 +113,7 @@ func TestDistinctBugs(t *testing.T) {
 
 // TestDistinctOracle: with room for all values and noise of scale nothing, answers are PostgreSQL's.
 func TestDistinctOracle(t *testing.T) {
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
+	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	var declared []string
 	for _, sql := range neighbour.Distinct {
 		p, err := prepare(s, sql)
@@ -122,7 +124,7 @@ func TestDistinctOracle(t *testing.T) {
 			declared = append(declared, sql)
 		}
 	}
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, append(declared, "select sum(distinct (days + 1000000000)::float4) from encounters")...)
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, append(declared, "select sum(distinct (days + 1000000000)::float4) from encounters")...)
 }
 
 // TestDistinctAnswers: the whole way, with public, chosen and no groups and with bounds that are declared and chosen: a repeat is free and the same, a larger price is a new release.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestDividedNeighbours: nobody changes more by public rows that the person's rows keep or leave out in a subquery than is claimed.
@@ -23,7 +23,7 @@ func TestDividedOracle(t *testing.T) {
 func TestDividedBugs(t *testing.T) {
 	linked := regexp.MustCompile(`\("t3"\."patient_id" = "t1"\."patient_id"\)`)
 	anyone := func(printed string) string { return linked.ReplaceAllString(printed, "true") }
-	s := clinicSession(t, wild, backend.Postgres)
+	s := clinicSession(t, wild, funcs.Postgres)
 	for _, sql := range []string{
 		"select count(*) from patients p where not exists (select 1 from kinds k where not exists (select 1 from encounters e where e.patient_id = p.patient_id and e.encounter_id = k.id))",
 		"select count(*) from patients p where exists (select 1 from cities c where exists (select 1 from encounters e where e.patient_id = p.patient_id and e.encounter_id = c.id))",

@@ -8,20 +8,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // tickets are opened and closed by 200 people, and no column has a declared range: the i-th of 600 is open for i hours.
-func tickets(t *testing.T, d backend.Dialect) *Session {
+func tickets(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT i FROM generate_series(1, 200) AS s(i)",
 		"CREATE TABLE tickets (person int REFERENCES people, opened_at timestamp, closed_at timestamp, took interval, long interval, cost double precision, queue text)",
 		"INSERT INTO tickets SELECT 1 + i % 200, timestamp '2024-01-01' + i * interval '7 hours', timestamp '2024-01-01' + i * interval '8 hours', i * interval '1 hour', interval '26 months -3 days 5 hours', i / 2, CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 600) AS s(i)"}
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: tickets.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: tickets.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]
 	pol, err := policy.Parse("tickets.yaml", []byte("dataset: tickets\nbackend: "+uri+`
 unit: people.id
 tables:
@@ -131,7 +132,7 @@ func TestHintChains(t *testing.T) {
 // TestHintsOfExtremes: of MIN and MAX without a range the warning says what has an interval with two ends, and that has one.
 func TestHintsOfExtremes(t *testing.T) {
 	const number, times = "(greatest(lo, least(x, hi))), with constants lo and hi, has both ends", "(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not"
-	s := tickets(t, backend.DuckDB)
+	s := tickets(t, funcs.DuckDB)
 	for _, c := range []struct{ fn, x, where, hint, then, thenWhere string }{
 		{"max", "opened_at", "", "of times are NULL, those of max" + times, "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
 		{"min", "opened_at::date", "", "of times are NULL, those of min" + times, "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},

@@ -4,10 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // asksForNone are statements with values that leave them without rows, and others, of which the answer is refused or, otherwise, has rows.
@@ -31,7 +31,7 @@ var asksForNone = []struct {
 // TestNoRowsByParameter: whether a statement has rows is known when its parameters are; without any it is free, with its columns, as LIMIT 0 and WHERE false are, and all else is as it was.
 func TestNoRowsByParameter(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, c := range asksForNone {
 		p, err := prepare(s, c.sql)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestNoRowsByParameter(t *testing.T) {
 // TestCountOfNoRows: what is refused of other values is counted of those that leave no rows, at Execute.
 func TestCountOfNoRows(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	_, refusal := prepare(s, "select count(*) from (select * from encounters limit 3) q")
 	p, err := prepare(s, "select count(*) from (select * from encounters limit $1) q")
 	if err != nil || refusal == nil {
@@ -98,7 +98,7 @@ func TestCountOfNoRows(t *testing.T) {
 // TestPreviewOfNoRows: a preview of no rows is no preview, and says nothing of rows.
 func TestPreviewOfNoRows(t *testing.T) {
 	for _, how := range []string{policy.PreviewSchema, policy.PreviewMock} {
-		s, b := previewed(t, how, backend.DuckDB)
+		s, b := previewed(t, how, funcs.DuckDB)
 		p, err := prepare(s, "select * from patients limit $1")
 		if err != nil {
 			t.Fatal(err)

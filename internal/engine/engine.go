@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -38,7 +39,7 @@ type Options struct {
 type Engine struct {
 	world    atomic.Pointer[world]
 	backend  backend.Backend
-	dialect  funcs.Dialect
+	dialect  dialect.Dialect
 	ledger   ledger.Ledger
 	models   *mlext.Store
 	noise    *noise.Source
@@ -71,12 +72,15 @@ type world struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, observer: opt.Observer, answers: p.Limits.AnswerMemory}
+	e := &Engine{backend: opt.Backend, dialect: opt.Backend.Dialect(), noise: noise.NewSource(), log: opt.Logger, observer: opt.Observer, answers: p.Limits.AnswerMemory}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	if e.observer == nil {
 		e.observer = noObserver{}
+	}
+	if err := funcs.CheckDialect(e.dialect); err != nil {
+		return nil, err
 	}
 	w, err := e.bind(ctx, p)
 	if err != nil {

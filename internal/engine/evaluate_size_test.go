@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // TestScoresAreWrittenOnce: a model's scores stand in EVALUATE's statement once for its class or interval, and once for the loss of several, and in a query as often as it uses them: what a row costs does not grow with the classes, the bins or the metrics.
 func TestScoresAreWrittenOnce(t *testing.T) {
-	s := clinicSession(t, tame, backend.Postgres, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.Postgres, "epsilon: 20,", "epsilon: 1000,")
 	for _, sql := range []string{
 		"TRAIN DP MODEL soft USING softmax TARGET readmitted WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",
 		"TRAIN DP MODEL log USING logistic TARGET back WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, readmitted = '<30' AS back FROM encounters",

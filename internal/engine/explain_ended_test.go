@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestExplainEnded: that Gaussian noise ends the plain sum of epsilons is told before it does, not afterwards; of an analyst whose own goes on, that own one. From then on EXPLAIN compares the other noise at the same Renyi loss too.
 func TestExplainEnded(t *testing.T) {
 	const asked = "select avg(days) from encounters"
 	const all, own, same = "the first Gaussian statement ends the plain sum of epsilons", "ends your own", "noise at the same Renyi loss"
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	bob := s.engine.session(t, "bob")
 	told := func(s *Session, mechanism string, want ...string) string {
 		t.Helper()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // explainedJSON is EXPLAIN (FORMAT JSON)'s plan and its releases.
@@ -26,7 +26,7 @@ func explainedJSON(t *testing.T, s *Session, sql string) (plan map[string]any, r
 // TestExplainJSON: what EXPLAIN tells programs has keys that do not follow from words, the analyst's literals among them, and one shape each: of what is paid, free and topped up, of one release and several.
 func TestExplainJSON(t *testing.T) {
 	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Warnings|Preview|Unit|Units|Unit path|Joined \d+|Rows of a unit|Rows that one unit changes|Measured|Groups|Groups of a unit|Cap|Bounding|Not l2|Small groups|(Measure|Noise|Lost mass|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Intervals|Public Rows|Shown|Shown as released)$`)
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
 	seen := map[string]bool{}
 	look := func(sql string) (plan, first map[string]any) {
@@ -125,7 +125,7 @@ func TestExplainJSON(t *testing.T) {
 	set(t, s, "dpsql.mechanism", "gaussian")
 	look("select count(*) from visits")
 	const joined = "select count(*) from encounters a join encounters b on a.days = b.days"
-	s = clinicSession(t, tame, backend.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...)
+	s = clinicSession(t, tame, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...)
 	set(t, s, "dpsql.bounding", "l2")
 	_, rel = look(joined)
 	if why, _ := rel["Bounding"].(string); !strings.Contains(why, "95% errors at price") || rel["Not l2"] == nil {
@@ -133,7 +133,7 @@ func TestExplainJSON(t *testing.T) {
 	}
 	set(t, s, "dpsql.bounding", "elastic")
 	look(joined)
-	s = shopSession(t, allShop, backend.DuckDB)
+	s = shopSession(t, allShop, funcs.DuckDB)
 	look(shopStatements[2])
 	for _, k := range []string{"Plan Lines", "Notes", "Finishing", "Shown", "Noises", "Expected Errors", "Release", "Units", "Joined 2", "Measured", "Choice 1"} {
 		if !seen[k] {

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestExplainStored: EXPLAIN tells of a release what those may know who would be answered from it.
 func TestExplainStored(t *testing.T) {
 	const sql = "select readmitted, count(*), avg(free) from encounters group by 1"
 	for scope, shared := range map[string]bool{"data_set": true, "analyst": false} {
-		s := clinicSession(t, tame, backend.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, autoEdits...)...)
+		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, autoEdits...)...)
 		set(t, s, "dpsql.mechanism", "laplace")
 		other := s.engine.session(t, "bob")
 		set(t, other, "dpsql.mechanism", "laplace")
@@ -49,7 +49,7 @@ func TestExplainStored(t *testing.T) {
 
 // TestExplainTopUpOverBudget: what the budget does not hold is said before it is asked.
 func TestExplainTopUpOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
+	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
 	const sql = "select count(*) from encounters"
 	ask(t, s, sql)
 	set(t, s, "dpsql.epsilon", "1")
@@ -64,7 +64,7 @@ func TestExplainTopUpOverBudget(t *testing.T) {
 
 // TestNoticeOfRatio: the NOTICE has the error of an average without a range too: dp_error's, in the largest group.
 func TestNoticeOfRatio(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, backend.DuckDB, autoEdits...), 22)
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
 	set(t, s, "dpsql.notices", "brief")
 	set(t, s, "dpsql.epsilon", "5")
 	_, a := ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
@@ -89,7 +89,7 @@ func TestUnseenWords(t *testing.T) {
 		sql, clip string
 		choices   int
 	}{{"select sum(cost) from encounters", "auto", 1}, {"select readmitted, count(*), sum(level) from encounters group by 1", "auto", 2}, {"select count(*) from encounters", "2", 0}} {
-		s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+		s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 		set(t, s, "dpsql.notices", "brief")
 		set(t, s, "dpsql.clip", c.clip)
 		before := explained(t, s, c.sql)
@@ -116,7 +116,7 @@ func TestExplainUnits(t *testing.T) {
 	times := regexp.MustCompile(`x ([0-9.e+]+) x choice 1`)
 	for _, bounding := range []string{"linf", "l2"} {
 		for _, sql := range []string{"count(*)", "sum(cost)", "sum(level)", "sum(free)", "count(distinct patient_id)"} {
-			s := fixedNoise(clinicSession(t, tame, backend.DuckDB, autoEdits...), 22)
+			s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
 			set(t, s, "dpsql.bounding", bounding)
 			set(t, s, "dpsql.mechanism", "gaussian")
 			sql = "select readmitted, " + sql + " as x from encounters group by 1"
@@ -150,7 +150,7 @@ func TestExplainUnits(t *testing.T) {
 // TestEnds: a bound that is the first or the last of its candidates is told as such, with the cure, in a warning; one between them is not, nor one row a person. dpsql.last says the same, and after a
 // release EXPLAIN says the bound in place of the candidates.
 func TestEnds(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	set(t, s, "dpsql.notices", "brief")
 	const sql = "select sum(free) as x from encounters"
 	_, a := ask(t, s, sql)
@@ -200,7 +200,7 @@ func TestEnds(t *testing.T) {
 
 // TestEndsOfCaps: of a cap the last candidate is told only where a person may be in more groups; the setting is named first, and a price only where a larger one has more candidates.
 func TestEndsOfCaps(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	set(t, s, "dpsql.mechanism", "laplace")
 	set(t, s, "dpsql.bounding", "linf")
 	set(t, s, "dpsql.max_groups", "auto")
@@ -240,7 +240,7 @@ func TestEndsOfCaps(t *testing.T) {
 
 // TestEndsOfNorms: a norm that holds whatever a person may have in the public groups cuts nothing, so nothing is said of it; of rows that no key bounds the last candidate is told.
 func TestEndsOfNorms(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	set(t, s, "dpsql.bounding", "l2")
 	for sql, most := range map[string]uint64{"select kind_id, count(distinct patient_id) from encounters group by 1": 512, "select kind_id, count(*) from encounters group by 1": 0} {
 		ask(t, s, sql)
@@ -258,7 +258,7 @@ func TestEndsOfNorms(t *testing.T) {
 
 // TestEndsOfTimes: what is made of times has no range in the policy, so the cure is in the statement.
 func TestEndsOfTimes(t *testing.T) {
-	s := tickets(t, backend.DuckDB)
+	s := tickets(t, funcs.DuckDB)
 	for sql, range_ := range map[string]bool{
 		"select sum(closed_at - opened_at) from tickets":                                               false,
 		"select avg(extract(epoch from d)) from (select closed_at - opened_at as d from tickets) as t": false,

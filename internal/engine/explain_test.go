@@ -8,8 +8,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestExplain holds what EXPLAIN prints of statements over the demo, with as=, epsilon=, mechanism= and max_groups= as the session has them.
@@ -46,8 +46,8 @@ func TestExplain(t *testing.T) {
 
 // TestExplainJoined holds what EXPLAIN prints of joins off the unit over the clinic, whose policy declares frequencies, with bounding= and others as the session has them; and with shop of rows of a customer and a supplier, without the lines that every EXPLAIN has. docs/joins.md has more (TestJoinsDoc).
 func TestExplainJoined(t *testing.T) {
-	joined := clinicSession(t, wild, backend.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
-	shop := shopSession(t, allShop, backend.DuckDB).engine
+	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
+	shop := shopSession(t, allShop, funcs.DuckDB).engine
 	datadriven.RunTest(t, "testdata/explain_joined", func(t *testing.T, d *datadriven.TestData) string {
 		s := map[string]*Engine{"explain": joined, "shop": shop}[d.Cmd].session(t, "ann")
 		for _, a := range d.CmdArgs {
@@ -73,7 +73,7 @@ func TestExplainJoined(t *testing.T) {
 // TestOdometerShown: SHOW dpsql.budget tells what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
 // is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it.
 func TestOdometerShown(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
 	showOf := func(s *Session) string {
 		text, _, err := s.Show("dpsql.budget")

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
@@ -29,7 +30,7 @@ func DemoPolicy() string {
 
 // ClinicPolicy is the policy of the clinic's text, for DuckDB.
 func ClinicPolicy(t testing.TB, edits ...string) *policy.Policy {
-	return clinicPolicyFor(t, backend.DuckDB, edits...)
+	return clinicPolicyFor(t, funcs.DuckDB, edits...)
 }
 
 // ClinicTables is what the clinic's policy says of its tables.
@@ -41,7 +42,7 @@ func ClinicTables() string {
 
 // DemoData and ClinicData are the databases below, in memory.
 func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
-func ClinicData(t testing.TB) backend.Backend { return tame.open(t, backend.DuckDB) }
+func ClinicData(t testing.TB) backend.Backend { return tame.open(t, funcs.DuckDB) }
 
 // FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
 func (e *Engine) FailFor(analyst string) {

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFactorsAsAsked asks counts until the budget refuses one: of epsilon 10, delta 1e-6, with statements of 0.1, the pure sum answers 100 of Laplace noise, the pair at least three times as many, and auto at least five
@@ -16,7 +16,7 @@ func TestFactorsAsAsked(t *testing.T) {
 	const sql = "select count(*) from patients"
 	// answered is how many statements at a price are, and their error: the same for all, as the plan has it. A price of 0 is the least whose error is at most that.
 	answered := func(accountant, mechanism string, price, most float64) (n int, rmse float64) {
-		s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}", "max_query_epsilon: 5", "max_query_epsilon: 1")
+		s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}", "max_query_epsilon: 5", "max_query_epsilon: 1")
 		set(t, s, "dpsql.mechanism", mechanism)
 		set(t, s, "dpsql.fresh", "on")
 		at := func(price float64) float64 {

@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/spool"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // failing is a real backend that goes wrong at a chosen place, for private statements only.
@@ -85,8 +86,8 @@ var errBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR:
 // TestFailuresKeepTheCharge: whatever fails after the reservation keeps the charge and gives the one fixed error, byte for byte, which lists the limits and
 // says nothing of the cause; the owner's log says which limit it was.
 func TestFailuresKeepTheCharge(t *testing.T) {
-	real := tame.open(t, backend.DuckDB)
-	e, asked := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real), 0
+	real := tame.open(t, funcs.DuckDB)
+	e, asked := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real), 0
 	hint := func(time string) string {
 		return "What it cost stays spent. A limit was reached, or the database failed; which, is in the owner's log alone. The limits that may end a charged statement, which the owner can raise: " +
 			"limits.statement_time " + time + ", limits.release_groups 1000000, limits.release_bytes 1GiB, limits.flow_memory 1GiB, limits.training_disk 16GiB, the database's own memory and disk. " +
@@ -114,7 +115,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, limit := e, "20s"
 			if f.wait {
-				p := clinicPolicyFor(t, backend.DuckDB)
+				p := clinicPolicyFor(t, funcs.DuckDB)
 				p.Limits.StatementTime, limit = 300*time.Millisecond, "300ms"
 				e = engineOn(t, p, real)
 			}
@@ -159,8 +160,8 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 
 // TestCancelKeepsTheCharge: a client's own cancel is no failure of the analyst, and gives nothing back.
 func TestCancelKeepsTheCharge(t *testing.T) {
-	real := tame.open(t, backend.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	real := tame.open(t, funcs.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
 	e.backend = f
 	p, err := prepare(e.session(t, "ann"), "select count(*) from encounters")
@@ -185,8 +186,8 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 // TestStoppedAnalyst: after some resource failures an analyst's new statements are refused before they are charged; stored answers
 // and other analysts go on.
 func TestStoppedAnalyst(t *testing.T) {
-	real := tame.open(t, backend.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	real := tame.open(t, funcs.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	ask(t, ann, "select count(*) from encounters")
 	e.backend = &failing{Backend: real, query: errBackend}
@@ -246,8 +247,8 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		"commit":  {brokenLedger{commit: disk}, 1},
 		"lookup":  {brokenLedger{lookup: disk}, 0},
 	} {
-		real := tame.open(t, backend.DuckDB)
-		e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+		real := tame.open(t, funcs.DuckDB)
+		e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 		c.broken.Ledger = e.ledger
 		e.ledger = c.broken
 		f := &failing{Backend: real}
@@ -271,8 +272,8 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 
 // TestSameQuestionAtOnce: sessions that ask the same at once make one release; all get its numbers.
 func TestSameQuestionAtOnce(t *testing.T) {
-	real := tame.open(t, backend.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	real := tame.open(t, funcs.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real}
 	e.backend = f
 	var wg sync.WaitGroup

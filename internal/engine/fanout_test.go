@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
 
@@ -20,7 +21,7 @@ func TestFanOutOracle(t *testing.T) {
 			counted = append(counted, sql)
 		}
 	}
-	sameAsTexts(t, []backend.Dialect{backend.Postgres, backend.DuckDB}, counted...)
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres, funcs.DuckDB}, counted...)
 }
 
 // TestFanOutGrows: a public table that grows between a statement's analysis and its reading multiplies the bound by what it has when it is read. The statement is charged once.
@@ -76,7 +77,7 @@ func TestFanOutGrows(t *testing.T) {
 
 // TestInnerWarnings: an answer says which inner groups are released with noise, and which groups of NULL are split by person, with each answer and in EXPLAIN; what stays within a person is not told of.
 func TestInnerWarnings(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	for sql, want := range map[string]string{
 		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers; groups of few people are left out",
 		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",

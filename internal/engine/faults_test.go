@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // wire stands between the engine and PostgreSQL and can cut or hold what the server sends.
@@ -224,7 +225,7 @@ type patient struct {
 
 func (f *faults) engine(t *testing.T, b backend.Backend, timeout string) *patient {
 	t.Helper()
-	p := clinicPolicyFor(t, backend.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {epsilon: 0.5}", "query:  {epsilon: 1}")
+	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {epsilon: 0.5}", "query:  {epsilon: 1}")
 	return &patient{Engine: engineOn(t, p, b), t: t}
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -73,7 +73,7 @@ func TestPairNeighbours(t *testing.T) {
 func TestPairFollowsTheWhole(t *testing.T) {
 	rows := append(strings.Split(emptied, "; "), visits(1, 20_000, 49, 1), visits(1, 20_000, 1, 500))
 	db := clinic{name: "one of fifty", data: neighbour.Inside, change: rows}
-	s := clinicSession(t, db, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n")
+	s := clinicSession(t, db, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n")
 	set(t, s, "dpsql.mechanism", "laplace")
 	set(t, s, "dpsql.epsilon", "4")
 	p, err := prepare(s, "select count(*), count(*) filter (where minutes >= 100) from visits")
@@ -108,7 +108,7 @@ func TestPairFollowsTheWhole(t *testing.T) {
 
 // TestFilterIsOneRelease: the same condition in another order is the same statement; another one is not. min_people counts all of a group's people.
 func TestFilterIsOneRelease(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, append([]string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 1}"}, autoEdits...)...)
+	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 1}"}, autoEdits...)...)
 	for i, sql := range []string{
 		"select readmitted, count(*) filter (where days > 2 and cost > 1), dp_error(count(*) filter (where days > 2 and cost > 1)) from encounters group by 1",
 		"select count(*) filter (where cost > 1 and days > 2), readmitted from encounters group by 2",
@@ -149,7 +149,7 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 		{"scaled vectors", "gaussian", "l2", "0.5", "select kind_id, count(*), count(*) filter (where days > %d) from encounters group by 1"},
 		{"at another price", "gaussian", "linf", "5", "select count(*), count(*) filter (where days > %d) from encounters"},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, pairEdits...)
+		s := clinicSession(t, tame, funcs.DuckDB, pairEdits...)
 		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.bounding", c.bounding)
 		set(t, s, "dpsql.epsilon", c.epsilon)

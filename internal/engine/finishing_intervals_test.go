@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFinishingIntervals: the interval of what is computed from released numbers holds its value without noise 95 times in 100, and dp_error is its larger side; where a divisor may be 0 all of them are NULL. Noise is the same in each run, so there is no false alarm.
 func TestFinishingIntervals(t *testing.T) {
 	const draws = 30
-	s := fixedNoise(clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,"), 22)
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,"), 22)
 	set(t, s, "dpsql.epsilon", "5")
 	set(t, s, "dpsql.fresh", "on")
 	for _, x := range []string{
@@ -51,7 +51,7 @@ func TestFinishingIntervals(t *testing.T) {
 			t.Errorf("%s: %d of %d hold %g", x, held, draws, truth)
 		}
 	}
-	s = fixedNoise(clinicSession(t, tame, backend.DuckDB), 22)
+	s = fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
 	set(t, s, "dpsql.epsilon", "0.01")
 	for _, x := range []string{"sum(days)::numeric / count(*)", "greatest(1 / count(*)::numeric, 2)", "abs(sum(days)::float8 / count(*))", "-(1.5 * (sum(days)::float8 / count(*)))"} {
 		_, a := ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+") from encounters where days > 1000")

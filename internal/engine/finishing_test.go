@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // finished are statements that compute from released rows.
@@ -50,7 +50,7 @@ func TestFinishing(t *testing.T) {
 
 // TestFinishingAnswers: through the session, with noise: answers of any shape come of one release, and the second is free.
 func TestFinishingAnswers(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	first, err := try(s, "select readmitted, count(*), rank() over (order by count(*) desc) from encounters group by 1")
 	if err != nil || len(first) != 3 {
 		t.Fatalf("%v %v", first, err)
@@ -74,7 +74,7 @@ func TestFinishingAnswers(t *testing.T) {
 
 // TestFinishingErrors: an error of released values is PostgreSQL's own.
 func TestFinishingErrors(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for sql, code := range map[string]string{
 		"select 1 / (count(*) - count(*)) from encounters":                                                              "22012",
 		"select sum(1 / (n - n)) over () from (select count(*) n from encounters) t":                                    "22012",
@@ -109,7 +109,7 @@ func TestFinishingErrors(t *testing.T) {
 
 // TestFinishingMayFail: what released values make fail, and has no NULL in its place, is an error of post-processing: it is paid for once, and the same each time.
 func TestFinishingMayFail(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	n := charged(t, s.engine, func() {
 		for range 2 {
 			if _, err := try(s, "select ntile((n - n)::int) over () from (select count(*) n from encounters) t"); sqlerr.ID(err) != "invalid_ntile_argument" {

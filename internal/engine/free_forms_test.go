@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // oneRelease are statements of one release each: the first is paid for, the others are computed from it.
@@ -104,7 +104,7 @@ var oneRelease = [][]string{
 
 // TestOneRelease: statements that differ in their spelling, or in what is computed of a release, have one.
 func TestOneRelease(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, forms := range oneRelease {
 		first, err := prepare(s, forms[0])
 		if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -88,7 +88,7 @@ func (n *nearby) add(text string) {
 
 // TestGeneratedNear: random statements, other texts of theirs and statements that one choice tells apart are one release only where their totals, before noise, are the same.
 func TestGeneratedNear(t *testing.T) {
-	n := &nearby{t: t, s: clinicSession(t, wild, backend.Postgres, roomy...), of: map[string]*firstText{}}
+	n := &nearby{t: t, s: clinicSession(t, wild, funcs.Postgres, roomy...), of: map[string]*firstText{}}
 	set(t, n.s, "dpsql.max_groups", "1000")
 	made := 60
 	if v, err := strconv.Atoi(os.Getenv("GENERATE_STATEMENTS")); err == nil {

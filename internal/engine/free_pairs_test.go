@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // pairSteps: the first question of each list is paid for; "free" ones are computed from it.
@@ -48,7 +48,7 @@ var pairSteps = [][]string{
 func TestFreeSumOfPair(t *testing.T) {
 	for _, changes := range [][]string{{"epsilon: 20,", "epsilon: 1000,"}, {"epsilon: 20,", "epsilon: 1000,", "max_rows_per_unit: ", "# max_rows_per_unit: "}} {
 		for _, steps := range pairSteps {
-			s := clinicSession(t, tame, backend.DuckDB, changes...)
+			s := clinicSession(t, tame, funcs.DuckDB, changes...)
 			bob := s.engine.session(t, "bob")
 			set(t, s, "dpsql.notices", "brief")
 			for _, step := range steps {
@@ -77,7 +77,7 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		"select active, %s, sum(account), dp_error(sum(account)), dp_low(sum(account)) from patients group by 1 order by 1",
 		"select readmitted, %s, sum(days + 2), dp_error(sum(days + 2)), dp_low(sum(days + 2)) from encounters group by 1",
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 		set(t, s, "dpsql.epsilon", "5")
 		column := question[strings.Index(question, "sum("):strings.Index(question, ", dp_error")]
 		_, pair := ask(t, s, fmt.Sprintf(question, "avg"+strings.TrimPrefix(column, "sum")))
@@ -92,7 +92,7 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 			}
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	_, pair := ask(t, s, "select ward, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by ward")
 	before := paidFor(t, s)
 	_, all := ask(t, s, "select sum(weight), dp_error(sum(weight)) from patients")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // freeSteps are asked one after the other; those that begin with "free " must cost nothing, the others something.
@@ -64,7 +64,7 @@ func paidFor(t testing.TB, s *Session) int64 {
 // TestFreeQuestions: questions that a stored release of another one says cost nothing, also of another analyst's, and EXPLAIN and the NOTICE tell so; others are charged.
 func TestFreeQuestions(t *testing.T) {
 	for _, d := range dialects {
-		if d == backend.Postgres && os.Getenv("DPSQL_LONG") == "" { // nothing here depends on it but the releases' totals
+		if d == funcs.Postgres && os.Getenv("DPSQL_LONG") == "" { // nothing here depends on it but the releases' totals
 			continue
 		}
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
@@ -94,7 +94,7 @@ func TestFreeQuestions(t *testing.T) {
 
 // TestFreeIsTheSum: what is computed are the stored numbers and their sums, with the error of a sum; asked for more, or anew, it is measured.
 func TestFreeIsTheSum(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	_, stored := ask(t, s, "select active, ward, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
 	before := paidFor(t, s)
 	people, weight, one := int64(0), map[string]float64{}, 0.0
@@ -135,7 +135,7 @@ func TestFreeIsTheSum(t *testing.T) {
 
 // TestFreeNeedsRights: who may not read a column of the release's question is not answered from it.
 func TestFreeNeedsRights(t *testing.T) {
-	ann := clinicSession(t, tame, backend.DuckDB)
+	ann := clinicSession(t, tame, funcs.DuckDB)
 	clerk := ann.engine.session(t, "clerk")
 	ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
 	before := paidFor(t, ann)
@@ -153,7 +153,7 @@ func TestFreeNeedsRights(t *testing.T) {
 
 // TestFreeParameters: values of parameters are as good as literals.
 func TestFreeParameters(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	ask(t, s, "select readmitted, count(*) from encounters where cost > 10 group by readmitted")
 	before := paidFor(t, s)
 	const sql = "select count(*) from encounters where readmitted = $1 and cost > $2"

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFresh: with dpsql.fresh a statement is charged and drawn again, whatever is stored, in all its releases; afterwards a repeat is given the dearest, the newest of equally dear ones.
 func TestFresh(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 100,").engine
+	e := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").engine
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	const sql = "select count(*) from encounters"
 	of := func(s *Session, text string) string {
@@ -84,7 +84,7 @@ func TestFresh(t *testing.T) {
 
 // TestFreshDenied: what the budget does not hold is refused, and the hint says how the stored release is had.
 func TestFreshDenied(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 0.6,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 0.6,")
 	set(t, s, "dpsql.mechanism", "laplace")
 	const sql = "select count(*) from encounters"
 	ask(t, s, sql)

@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -21,8 +23,8 @@ type trials struct {
 	t      *testing.T
 	text   *neighbour.Postgres                  // the tame clinic, asked with the analyst's text
 	roomy  *Session                             // before it, with bounds that cut nothing
-	before map[backend.Dialect]*Session         // before the clinic whose data breaks every declaration
-	clinic map[backend.Dialect][]generatedTrial // and the clinics whose totals are compared
+	before map[dialect.Dialect]*Session         // before the clinic whose data breaks every declaration
+	clinic map[dialect.Dialect][]generatedTrial // and the clinics whose totals are compared
 	mangle func(string) string                  // a planted bug in what is printed; nil: none
 	count  map[string]int
 	nodes  map[string]int
@@ -53,8 +55,8 @@ func statementTables() []*plan.Table { return neighbour.ClinicCatalog().Tables }
 
 func newTrials(t *testing.T) *trials {
 	t.Helper()
-	tr := &trials{t: t, before: map[backend.Dialect]*Session{}, clinic: map[backend.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
-	tr.roomy = clinicSession(t, tame, backend.Postgres, roomy...)
+	tr := &trials{t: t, before: map[dialect.Dialect]*Session{}, clinic: map[dialect.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
+	tr.roomy = clinicSession(t, tame, funcs.Postgres, roomy...)
 	set(t, tr.roomy, "dpsql.max_groups", "1000")
 	tr.text = clinicText(t)
 	if err := tr.text.Exec(context.Background(), "SET statement_timeout = '5s'"); err != nil {
@@ -88,7 +90,7 @@ var oddValues = map[sqltype.OID][]string{
 }
 
 // nasty is the clinic with odd values in every column of private tables that takes part in no key.
-func nasty(d backend.Dialect, name string, more ...string) clinic {
+func nasty(d dialect.Dialect, name string, more ...string) clinic {
 	c := clinic{name: name, data: neighbour.Outside}
 	for _, t := range neighbour.ClinicCatalog().Tables {
 		if t.Public {
@@ -101,7 +103,7 @@ func nasty(d backend.Dialect, name string, more ...string) clinic {
 				values = []string{"0", "-0.01", "NULL", "-99"}
 				if digits, scale, fixed := col.Type.NumericMod(); fixed {
 					values[3] = strings.Repeat("9", digits-scale) + "." + strings.Repeat("9", scale)
-				} else if d == backend.Postgres {
+				} else if d == funcs.Postgres {
 					values = []string{"'NaN'", "'Infinity'", "'-Infinity'", "'1e130000'", "'1e-16000'", "NULL", "1.50000"}
 				}
 			}
@@ -132,7 +134,7 @@ func noRowsAtAll() []string {
 }
 
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
-func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
+func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
 	var list []*stageRun
 	for _, st := range p.stages {
 		list = append(list, &stageRun{stage: st})
@@ -155,7 +157,7 @@ func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
 	return nil
 }
 
-func (tr *trials) stageHolds(p *Prepared, of *stageRun, d backend.Dialect, turn int) error {
+func (tr *trials) stageHolds(p *Prepared, of *stageRun, d dialect.Dialect, turn int) error {
 	a := with(of)
 	st, err := sqlgen.Private(a, p.session.engine.dialect, 42)
 	if st, err = filled(of, st, err); err != nil {
@@ -220,7 +222,7 @@ func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
 }
 
 // failsAlike: a statement fails in every clinic, with people and without any.
-func (tr *trials) failsAlike(p *Prepared, d backend.Dialect) bool {
+func (tr *trials) failsAlike(p *Prepared, d dialect.Dialect) bool {
 	for _, c := range tr.clinic[d] {
 		failed := false
 		for _, one := range p.stages {

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -65,24 +65,24 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		set(tr.t, session, "dpsql.max_groups", strconv.Itoa([]int{1, 4}[turn%2]))
 		p, err := prepare(session, s.Text())
 		if err != nil {
-			if note("refused on " + string(d)); refusedWell(err) != nil {
+			if note("refused on " + d.String()); refusedWell(err) != nil {
 				return err
 			}
 			continue
 		}
-		if d == backend.DuckDB && turn%2 == 1 && count && os.Getenv("DPSQL_LONG") == "" { // it takes most of the time
+		if d == funcs.DuckDB && turn%2 == 1 && count && os.Getenv("DPSQL_LONG") == "" { // it takes most of the time
 			continue
 		}
 		err = tr.neighbours(p, d, turn)
-		if d == backend.DuckDB && err != nil && strings.Contains(err.Error(), "INTERNAL Error") && tr.failsAlike(p, d) {
+		if d == funcs.DuckDB && err != nil && strings.Contains(err.Error(), "INTERNAL Error") && tr.failsAlike(p, d) {
 			note("plans that DuckDB fails at")
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("neighbours on %s: %w", d, err)
 		}
-		note("compared on " + string(d))
-		if d == backend.Postgres {
+		note("compared on " + d.String())
+		if d == funcs.Postgres {
 			if err := tr.variants(p, s, note); err != nil {
 				return err
 			}

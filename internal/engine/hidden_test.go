@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestHiddenGroups: an answer of unknown groups says up to which noisy number of people they are not shown, in a warning, in dpsql.last and in EXPLAIN; where none is shown it says what would show some, which is so.
@@ -15,7 +15,7 @@ func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
 	cure := regexp.MustCompile(`SET dpsql.epsilon = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
 	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 10}"}} {
-		s := clinicSession(t, tame, backend.DuckDB, append(edits, autoEdits[4:]...)...)
+		s := clinicSession(t, tame, funcs.DuckDB, append(edits, autoEdits[4:]...)...)
 		_, a := ask(t, s, sql)
 		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
 		most := last.Rows[0][0].(int64)
@@ -37,12 +37,12 @@ func TestHiddenGroups(t *testing.T) {
 			t.Errorf("%s: it is %v", said[0], last.Rows[0][0])
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	set(t, s, "dpsql.epsilon", "5")
 	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(besideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)
 	}
-	s = clinicSession(t, tame, backend.DuckDB, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
+	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
 	_, a := ask(t, s, "select readmitted, count(*) from encounters group by 1")
 	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)
@@ -54,7 +54,7 @@ func TestHiddenGroups(t *testing.T) {
 
 // TestLateWarnings: rows that are computed as they are read warn at their end.
 func TestLateWarnings(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, append([]string{"statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: 1}"}, autoEdits[4:]...)...)
+	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: 1}"}, autoEdits[4:]...)...)
 	_, a := ask(t, s, "select kind_id, case when kind_id > 1 then 1 / (count(*) - count(*)) end from encounters group by 1")
 	if a.More == nil || len(besideLost(a.Warnings)) > 0 {
 		t.Fatalf("%v %q", a.More, a.Warnings)

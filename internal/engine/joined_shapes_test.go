@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // shapesOverJoins are shapes of statements over rows FROM that have columns a.K (of public values), a.U (of unknown ones), a.X (with a range) and a.S (a small number).
@@ -116,10 +116,10 @@ func TestShapesNotInternal(t *testing.T) {
 	rich := []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}"}
 	every := []string{"auto", "linf", "l2", "elastic", "truncate", "weighted", "flow"}
 	clinic := func(lists ...[]string) *Session {
-		return clinicSession(t, tame, backend.DuckDB, slices.Concat(lists...)...)
+		return clinicSession(t, tame, funcs.DuckDB, slices.Concat(lists...)...)
 	}
 	shop := func(edits ...string) *Session {
-		return engineOn(t, shopPolicyFor(t, backend.DuckDB, append(edits, rich...)...), allShop.open(t, backend.DuckDB)).session(t, "ann")
+		return engineOn(t, shopPolicyFor(t, funcs.DuckDB, append(edits, rich...)...), allShop.open(t, funcs.DuckDB)).session(t, "ann")
 	}
 	usual, declared := clinic(anyJoins, rich), clinic(declaredKeys, rich)
 	one, self := ofClinic("encounters a"), ofClinic("encounters a join encounters b on a.days = b.days")
@@ -158,7 +158,7 @@ func TestShapesNotInternal(t *testing.T) {
 // TestJoinedNothingMeasured: groups of joined rows that are public, and of which nothing is asked, are answered free in full, as over one person's rows, whatever the bounding and without what a bound needs; groups that are not public are refused.
 func TestJoinedNothingMeasured(t *testing.T) {
 	for _, edits := range [][]string{anyJoins, append([]string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 20, delta: 0}"}, anyJoins...)} {
-		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.notices", "brief")
 		for _, bounding := range []string{"auto", "linf", "l2", "elastic", "truncate", "weighted"} {
 			set(t, s, "dpsql.bounding", bounding)
@@ -192,7 +192,7 @@ func TestJoinedNothingMeasured(t *testing.T) {
 			t.Errorf("%d charges", n)
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any, min_people: 3}") // who would be counted
+	s := clinicSession(t, tame, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any, min_people: 3}") // who would be counted
 	if _, err := try(s, "SELECT a.kind_id FROM encounters a JOIN encounters b ON a.days = b.days GROUP BY 1"); sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
 		t.Error(err)
 	}

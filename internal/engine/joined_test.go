@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -195,7 +196,7 @@ func TestJoinedOracle(t *testing.T) {
 			}
 			keys, totals := len(p.an.Keys), joinedTotals(t, tame.open(t, d), st)
 			want := map[string][]sqltype.Value{}
-			for _, r := range printedRows(t, tame.open(t, backend.Postgres), plainly(t, s, sql)) {
+			for _, r := range printedRows(t, tame.open(t, funcs.Postgres), plainly(t, s, sql)) {
 				want[fmt.Sprint(r[:keys])] = r
 			}
 			if len(rows) != len(want) {
@@ -236,14 +237,14 @@ func TestJoinedOracle(t *testing.T) {
 
 // TestFrequenciesOnce: of a self-join whose sides are the same rows PostgreSQL reads the table once, for both frequencies; where one side has a condition of its own it reads each, and they differ.
 func TestFrequenciesOnce(t *testing.T) {
-	s := clinicSession(t, wild, backend.Postgres, anyJoins...)
+	s := clinicSession(t, wild, funcs.Postgres, anyJoins...)
 	for sql, want := range map[string]int{
 		"select count(*) from encounters a join encounters b on a.days = b.days":                                                           1,
 		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days where a.diag is null": 2,
 		"select count(*) from encounters a join encounters b on a.days = b.kind_id":                                                        2,
 	} {
 		_, _, often := joinedScans(t, s, sql)
-		b := wild.open(t, backend.Postgres)
+		b := wild.open(t, funcs.Postgres)
 		values := slices.Sorted(slices.Values(measured(t, b, often)))
 		plan := *often
 		plan.SQL, plan.Columns = "EXPLAIN "+often.SQL, []sqlgen.Column{{Role: sqlgen.RoleKey, Type: sqltype.Text}}
@@ -276,7 +277,7 @@ func TestJoinedReleasesOracle(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, sql, err)
 				continue
 			}
-			for i, want := range printedRows(t, tame.open(t, backend.Postgres), plainly(t, s, sql)) {
+			for i, want := range printedRows(t, tame.open(t, funcs.Postgres), plainly(t, s, sql)) {
 				for c := range want {
 					if got, truth := asNumber(t, rows[i][c]), asNumber(t, want[c]); math.Abs(got-truth) > 60+0.25*math.Abs(truth) {
 						t.Errorf("%s: %s: %v, PostgreSQL has %v", d, sql, rows[i], want)

@@ -15,6 +15,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -70,8 +72,8 @@ var joinedKeys = []joinedKey{
 	{"xs", "oid", "", []string{"1", "2"}, ""},
 }
 
-func (k joinedKey) on(d backend.Dialect) string {
-	if d == backend.DuckDB {
+func (k joinedKey) on(d dialect.Dialect) string {
+	if d == funcs.DuckDB {
 		return k.duck
 	}
 	return k.pg
@@ -83,7 +85,7 @@ func (k joinedKey) capped() bool {
 }
 
 // joinedKeysPolicy has two tables whose columns are all keys, each declared to have a value twice at most.
-func joinedKeysPolicy(t testing.TB, d backend.Dialect) *policy.Policy {
+func joinedKeysPolicy(t testing.TB, d dialect.Dialect) *policy.Policy {
 	var b strings.Builder
 	b.WriteString("dataset: keys\nbackend: BACKEND\nunit: person.id\ntables:\n  person: {columns: {id: {}}}\n")
 	for _, table := range []string{"one", "two"} {
@@ -106,9 +108,9 @@ func joinedKeysPolicy(t testing.TB, d backend.Dialect) *policy.Policy {
 	return replaced(t, d, b.String())
 }
 
-func joinedKeysStatements(d backend.Dialect) []string {
+func joinedKeysStatements(d dialect.Dialect) []string {
 	out := []string{"CREATE TABLE person (id integer NOT NULL PRIMARY KEY)", "INSERT INTO person VALUES (1), (2), (3)", "CREATE TYPE mood AS ENUM ('a', 'A', 'a ')", "CREATE TYPE mood2 AS ENUM ('A', 'a')"}
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		out = append(out, "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)", "CREATE DOMAIN folded AS text COLLATE loose", "DO $$ BEGIN CREATE EXTENSION citext; EXCEPTION WHEN OTHERS THEN CREATE DOMAIN citext AS text COLLATE loose; END $$")
 	}
 	for _, table := range []string{"one", "two"} {
@@ -137,14 +139,14 @@ func joinedKeysStatements(d backend.Dialect) []string {
 	return out
 }
 
-func openJoinedKeys(t testing.TB, d backend.Dialect) (b backend.Backend) {
+func openJoinedKeys(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 	t.Helper()
-	if b, ok := opened[string(d)+"joined_keys"]; ok {
+	if b, ok := opened[d.String()+"joined_keys"]; ok {
 		return b
 	}
 	statements := joinedKeysStatements(d)
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, s := range statements {
 				if _, err := conn.ExecContext(ctx, s); err != nil {
@@ -161,7 +163,7 @@ func openJoinedKeys(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+"joined_keys"] = b
+	opened[d.String()+"joined_keys"] = b
 	return b
 }
 
@@ -198,12 +200,12 @@ func TestJoinedKeys(t *testing.T) {
 					continue
 				}
 				p, totals, often := joinedScans(t, s, text)
-				schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
+				schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 				equal := fmt.Sprintf("a.%s = b.%s", x.name, y.name)
-				if d == backend.DuckDB && x.group == "numeric" { // which raises where two have no common type with room for both
+				if d == funcs.DuckDB && x.group == "numeric" { // which raises where two have no common type with room for both
 					equal = "TRY(" + equal + ")"
 				}
-				if d == backend.Postgres && (x.group == "text" || x.group == "char") {
+				if d == funcs.Postgres && (x.group == "text" || x.group == "char") {
 					equal = fmt.Sprintf(`a.%s = b.%s COLLATE "C"`, x.name, y.name)
 				}
 				pairs := fmt.Sprintf("FROM %s.one a JOIN %s.two b ON %s WHERE a.person IS NOT NULL AND b.person IS NOT NULL", schema, schema, equal)
@@ -230,7 +232,7 @@ func TestJoinedKeys(t *testing.T) {
 						k, table = y.name, "two"
 					}
 					own := fmt.Sprintf("a.%s = b.%s", k, k)
-					if d == backend.Postgres && (x.group == "text" || x.group == "char") {
+					if d == funcs.Postgres && (x.group == "text" || x.group == "char") {
 						own += ` COLLATE "C"`
 					}
 					if want := one(t, db, fmt.Sprintf("SELECT max(n) FROM (SELECT count(*) AS n FROM %s.%s a JOIN %s.%s b ON %s WHERE a.person IS NOT NULL AND b.person IS NOT NULL GROUP BY a.nr) x", schema, table, schema, table, own)); want.Uint64() != now[i] {
@@ -246,7 +248,7 @@ func TestJoinedKeys(t *testing.T) {
 				}
 				_, st := weighted(t, s, text)
 				weights := strings.Replace(kept, "sum(least(n, 2) * least(m, 2))", "sum(1024 * n * m // (n + m))", 1)
-				if d == backend.Postgres {
+				if d == funcs.Postgres {
 					weights = strings.Replace(weights, "//", "/", 1)
 				}
 				if got, want := joinedTotals(t, db, st)[" 0"], one(t, db, weights); got.Cmp(want) != 0 {
@@ -259,7 +261,7 @@ func TestJoinedKeys(t *testing.T) {
 
 // TestCollationsMeet: texts of different collations are compared, whatever rows there are: PostgreSQL itself fails once it has two to compare, which would tell that there are.
 func TestCollationsMeet(t *testing.T) {
-	d := backend.Postgres
+	d := funcs.Postgres
 	db := openJoinedKeys(t, d)
 	s := engineOn(t, joinedKeysPolicy(t, d), db).session(t, "ann")
 	plain := &sqlgen.Statement{SQL: "SELECT count(*) FROM public.one WHERE tu = tp", Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int8}}}
@@ -287,7 +289,7 @@ func TestCollationsMeet(t *testing.T) {
 
 // TestJoinedViews: views that choose rows and columns of a private table, and public views, are joined as tables are: PostgreSQL's numbers, and frequencies of the view's own rows. What a materialized view or one over several tables holds is not known: refused when the policy is bound.
 func TestJoinedViews(t *testing.T) {
-	d := backend.Postgres
+	d := funcs.Postgres
 	base := strings.Join(append(joinedKeysStatements(d), "CREATE VIEW few AS SELECT nr, person, i4, upper(t) AS up, t COLLATE \"POSIX\" AS tp FROM one WHERE nr > 1",
 		"CREATE TABLE codes (code int PRIMARY KEY, name text)", "INSERT INTO codes VALUES (0, 'zero'), (1, 'one')", "CREATE VIEW named AS SELECT code, name FROM codes", "CREATE MATERIALIZED VIEW stored AS SELECT nr, person, i4 FROM one",
 		"CREATE VIEW pairs AS SELECT a.person, a.i4 FROM one a JOIN two b ON a.i4 = b.i4"), ";\n")

@@ -10,17 +10,17 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestJoinedReleases: a joined statement is stored and answers again; at a higher price it is released anew, scale and all, since an older scale bounds no later snapshot; dp_error is the noise's at the released scale; a target is kept by a new release.
 func TestJoinedReleases(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, anyJoins...)
+	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
 	const sql = "select count(*), dp_error(count(*)) from encounters a join encounters b on a.days = b.days"
 	ask := func(sql string) (*Prepared, string) {
 		t.Helper()
@@ -164,7 +164,7 @@ func TestJoinedParameters(t *testing.T) {
 
 // TestJoinedGuessEnds: a cancel ends the guess of what elastic would err, which needs no more than the statement and the policy, and says that it did.
 func TestJoinedGuessEnds(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
+	s := clinicSession(t, wild, funcs.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
 	p, err := prepare(s, "select count(*) from encounters a join encounters b on a.days = b.days")
 	if err != nil || !strings.Contains(p.an.Joined.Why, "elastic (measured frequencies) about") {

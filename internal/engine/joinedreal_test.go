@@ -19,6 +19,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/testdata/demo"
 	"github.com/dpsql/dpsql/testdata/sakila"
@@ -27,8 +29,8 @@ import (
 // joinedSite is a database of real shape: its policy, and the tables that have the unit's column.
 type joinedSite struct {
 	name, unit string
-	policy     func(t testing.TB, d backend.Dialect) *policy.Policy
-	open       func(t testing.TB, d backend.Dialect) backend.Backend
+	policy     func(t testing.TB, d dialect.Dialect) *policy.Policy
+	open       func(t testing.TB, d dialect.Dialect) backend.Backend
 	tables     []string // or table.column, where that has another name
 	heavy      string   // gives units, those with most rows first
 	statements []string
@@ -57,9 +59,9 @@ query:  {epsilon: 0.5, joins: any}
 analysts: {ann: {password: VERIFIER, may: [customer, rental, payment, inventory, film]}}
 `
 
-func replaced(t testing.TB, d backend.Dialect, text string) *policy.Policy {
+func replaced(t testing.TB, d dialect.Dialect, text string) *policy.Policy {
 	t.Helper()
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: x.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/x"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: x.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/x"}`}[d]
 	p, err := policy.Parse("x.yaml", []byte(strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(text)))
 	if err != nil {
 		t.Fatal(err)
@@ -74,12 +76,12 @@ var sakilaDBs struct {
 }
 
 // openSakila opens Sakila, made once a backend.
-func openSakila(t testing.TB, d backend.Dialect) backend.Backend {
+func openSakila(t testing.TB, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	at := slices.Index(dialects, d)
 	sakilaDBs.once[at].Do(func() {
 		ctx := context.Background()
-		if d == backend.Postgres {
+		if d == funcs.Postgres {
 			if sakilaDBs.err[at] = server(t).LoadSakila("joined_sakila"); sakilaDBs.err[at] == nil {
 				sakilaDBs.db[at], sakilaDBs.err[at] = postgres.Open(ctx, server(t).URL("joined_sakila"), postgres.Options{PoolSize: 2})
 			}
@@ -116,7 +118,7 @@ func openSakila(t testing.TB, d backend.Dialect) backend.Backend {
 }
 
 // demoAny is the demo's policy with joins off the unit and declared rows.
-func demoAny(t testing.TB, d backend.Dialect) *policy.Policy {
+func demoAny(t testing.TB, d dialect.Dialect) *policy.Policy {
 	t.Helper()
 	file, err := demo.FS.ReadFile("policy.yaml")
 	if err != nil {
@@ -125,7 +127,7 @@ func demoAny(t testing.TB, d backend.Dialect) *policy.Policy {
 	text := strings.Replace(string(file), "max_rows_per_unit: auto", "max_rows_per_unit: 8", 1)
 	text = strings.Replace(text, "max_rows_per_unit: 8", "max_rows_per_unit: 8\n    max_frequency: {diag_1: 40}", 1)
 	text = strings.Replace(text, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any}", 1)
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		text = strings.Replace(text, "backend: {duckdb: demo.duckdb}", `backend: {postgres: "postgres://reader@127.0.0.1/demo"}`, 1)
 	}
 	p, err := policy.Parse("demo.yaml", []byte(text))
@@ -159,7 +161,7 @@ analysts: {ann: {password: VERIFIER, may: [customer, orders, lineitem, part, sup
 `
 
 var joinedSites = []joinedSite{
-	{"tpch", "c_custkey", func(t testing.TB, d backend.Dialect) *policy.Policy { return replaced(t, d, tpchPolicy) }, openTPCH, []string{"customer", "orders.o_custkey"},
+	{"tpch", "c_custkey", func(t testing.TB, d dialect.Dialect) *policy.Policy { return replaced(t, d, tpchPolicy) }, openTPCH, []string{"customer", "orders.o_custkey"},
 		"SELECT o_custkey FROM SCHEMA.orders GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2", []string{
 			"select count(*) from lineitem a join lineitem b on a.l_partkey = b.l_partkey",
 			"select a.o_orderpriority, count(*), sum(b.o_totalprice), avg(b.o_totalprice) from orders a join orders b on a.o_orderdate = b.o_orderdate group by 1",
@@ -168,7 +170,7 @@ var joinedSites = []joinedSite{
 			"select count(*) from lineitem a join lineitem b on a.l_partkey = b.l_partkey",
 			"select a.o_orderpriority, count(*), sum(b.o_totalprice) from orders a join orders b on a.o_orderdate = b.o_orderdate group by 1",
 		}},
-	{"sakila", "customer_id", func(t testing.TB, d backend.Dialect) *policy.Policy { return replaced(t, d, sakilaPolicy) }, openSakila, []string{"customer", "rental", "payment"},
+	{"sakila", "customer_id", func(t testing.TB, d dialect.Dialect) *policy.Policy { return replaced(t, d, sakilaPolicy) }, openSakila, []string{"customer", "rental", "payment"},
 		"SELECT customer_id FROM SCHEMA.rental GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2", []string{
 			"select count(*) from rental a join rental b on a.inventory_id = b.inventory_id",
 			"select c.store_id, count(*), count(distinct d.create_date) from customer c join customer d on c.active = d.active group by 1",
@@ -178,8 +180,8 @@ var joinedSites = []joinedSite{
 			"select a.staff_id, count(*) from rental a join rental b on a.inventory_id = b.inventory_id group by 1",
 			"select d.store_id, count(*) from customer c join customer d on c.active = d.active group by 1",
 		}},
-	{"diabetes", "patient_id", demoAny, func(t testing.TB, d backend.Dialect) backend.Backend {
-		if d == backend.DuckDB {
+	{"diabetes", "patient_id", demoAny, func(t testing.TB, d dialect.Dialect) backend.Backend {
+		if d == funcs.DuckDB {
 			return demoDuck(t)
 		}
 		return demoPostgres(t)
@@ -208,11 +210,11 @@ func (s joinedSite) lackingUnits(st *sqlgen.Statement, units []int64) *sqlgen.St
 func TestJoinedNeighbours(t *testing.T) {
 	for _, site := range joinedSites {
 		for _, d := range dialects {
-			t.Run(site.name+" "+string(d), func(t *testing.T) {
+			t.Run(site.name+" "+d.String(), func(t *testing.T) {
 				db := site.open(t, d)
 				s := engineOn(t, site.policy(t, d), db).session(t, map[bool]string{false: "ann", true: "analyst"}[site.name == "diabetes"])
 				set(t, s, "dpsql.bounding", "elastic")
-				schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
+				schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 				var units []int64
 				for _, r := range printedRows(t, db, &sqlgen.Statement{SQL: strings.ReplaceAll(site.heavy, "SCHEMA", schema), Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int4}}}) {
 					units = append(units, r[0].(int64))

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // skewed is a clinic of 250 people with four rows each. Every three rows have a value of diag; or a tenth of all rows, of 100 people, has one.
@@ -34,7 +35,7 @@ func TestJoinedSkew(t *testing.T) {
 		exact := map[bool]float64{}
 		for _, hot := range []bool{false, true} {
 			s := clinicSession(t, skewed(hot), d, rich...)
-			schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
+			schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 			x, _ := one(t, skewed(hot).open(t, d), "SELECT count(*) FROM "+schema+".encounters a JOIN "+schema+".encounters b ON a.diag = b.diag").Float64()
 			exact[hot] = x
 			for _, bounding := range []string{"elastic", "truncate"} {
@@ -92,7 +93,7 @@ func TestJoinedFinishing(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			want := printedRows(t, tame.open(t, backend.Postgres), plainly(t, s, sql))
+			want := printedRows(t, tame.open(t, funcs.Postgres), plainly(t, s, sql))
 			if len(rows) != len(want) {
 				t.Fatalf("%s: %s: %v, PostgreSQL %v", d, sql, rows, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // snapshots notes in which transaction private rows are read. Careless, each read has one of its own.
@@ -45,7 +46,7 @@ func (x snapshotTx) Query(ctx context.Context, sql string, args []backend.Arg, w
 // TestJoinedSnapshot: how often keys occur is measured in the transaction in which the totals are read, first: a snapshot, by the backends' conformance suite. Where units came between the two the bound would be one of other rows.
 func TestJoinedSnapshot(t *testing.T) {
 	look := func(careless bool) string {
-		s := clinicSession(t, tame, backend.DuckDB, anyJoins...)
+		s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
 		spy := &snapshots{Backend: s.engine.backend, careless: careless}
 		s.engine.backend = spy
 		if _, err := try(s, "select count(*) from encounters a join encounters b on a.days = b.days"); err != nil {

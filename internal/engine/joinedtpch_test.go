@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -31,16 +33,16 @@ var smallTPCH = []struct{ table, columns, list, rows string }{
 const tpchFolder = "../../../shared/data/tpch-sf0.01"
 
 // openTPCH opens it, made once a backend, where the shared folder is.
-func openTPCH(t testing.TB, d backend.Dialect) (b backend.Backend) {
+func openTPCH(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 	t.Helper()
-	if b, ok := opened[string(d)+"small_tpch"]; ok {
+	if b, ok := opened[d.String()+"small_tpch"]; ok {
 		return b
 	}
 	if _, err := os.Stat(tpchFolder); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("there is no TPC-H")
 	}
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, c *sql.Conn) error {
 			for _, x := range smallTPCH {
 				path, err := filepath.Abs(filepath.Join(tpchFolder, x.table+".csv.gz"))
@@ -78,7 +80,7 @@ func openTPCH(t testing.TB, d backend.Dialect) (b backend.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened[string(d)+"small_tpch"] = b
+	opened[d.String()+"small_tpch"] = b
 	return b
 }
 
@@ -106,7 +108,7 @@ func TestPairsTPCHNeighbours(t *testing.T) {
 	for _, d := range dialects {
 		db := openTPCH(t, d)
 		s := engineOn(t, replaced(t, d, twoKindsPolicy), db).session(t, "ann")
-		schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
+		schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 		most := func(column string) []int64 {
 			return []int64{one(t, db, strings.ReplaceAll(fmt.Sprintf("SELECT %s FROM SCHEMA.lineitem JOIN SCHEMA.orders ON l_orderkey = o_orderkey GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1", column), "SCHEMA", schema)).Int64()}
 		}

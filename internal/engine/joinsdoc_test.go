@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 const joinsDoc = "../../docs/joins.md"
 
 // TestJoinsDoc: the example of docs/joins.md is what EXPLAIN says, before the clinic. With -update it writes it.
 func TestJoinsDoc(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
+	s := clinicSession(t, wild, funcs.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
 	var b strings.Builder
 	for _, c := range []struct{ bounding, sql string }{

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -49,12 +50,12 @@ func mostListed() (n int64) {
 }
 
 // openListed is a table of one row a person: each column has its listed values in turn, and NULL.
-func openListed(t *testing.T, d backend.Dialect) *Session {
+func openListed(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
 	var defs, names, policyLines []string
 	for _, c := range listed {
 		name := fmt.Sprint("c", int(c.oid))
-		defs = append(defs, name+" "+map[backend.Dialect]string{backend.Postgres: c.pg, backend.DuckDB: c.duck}[d])
+		defs = append(defs, name+" "+map[dialect.Dialect]string{funcs.Postgres: c.pg, funcs.DuckDB: c.duck}[d])
 		names = append(names, name)
 		policyLines = append(policyLines, fmt.Sprintf("      %s: {values: [\"%s\", null]}", name, strings.Join(c.values, `", "`)))
 	}
@@ -72,7 +73,7 @@ func openListed(t *testing.T, d backend.Dialect) *Session {
 	}
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, " + strings.Join(defs, ", ") + ")",
 		"INSERT INTO people (id, " + strings.Join(names, ", ") + ") VALUES " + strings.Join(rows, ", ")}
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: listed.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/listed"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: listed.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/listed"}`}[d]
 	pol, err := policy.Parse("listed.yaml", []byte("dataset: listed\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n"+strings.Join(policyLines, "\n")+
 		"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
 	if err != nil {
@@ -82,11 +83,11 @@ func openListed(t *testing.T, d backend.Dialect) *Session {
 }
 
 // sessionOver is ann's session over what statements make, in a new database.
-func sessionOver(t *testing.T, d backend.Dialect, name string, statements []string, pol *policy.Policy) *Session {
+func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []string, pol *policy.Policy) *Session {
 	t.Helper()
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
 			return err

@@ -15,6 +15,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -43,8 +45,8 @@ var keyTypes = []struct {
 }
 
 // keyTypesSchema is a database with keys of all types; without leaves one customer's rows out.
-func keyTypesSchema(d backend.Dialect, without int) (ddl []string, tables string) {
-	pg := d == backend.Postgres
+func keyTypesSchema(d dialect.Dialect, without int) (ddl []string, tables string) {
+	pg := d == funcs.Postgres
 	only := func(s string) string {
 		if pg {
 			return s
@@ -110,13 +112,13 @@ tables:
 }
 
 // keyTypesOn makes the database, without one customer.
-func keyTypesOn(t *testing.T, d backend.Dialect, without int) backend.Backend {
+func keyTypesOn(t *testing.T, d dialect.Dialect, without int) backend.Backend {
 	t.Helper()
 	ctx := context.Background()
 	ddl, _ := keyTypesSchema(d, without)
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(ctx, func(ctx context.Context, c *sql.Conn) error {
 			for _, s := range ddl {
 				if _, err := c.ExecContext(ctx, s); err != nil {
@@ -142,7 +144,7 @@ func keyTypesOn(t *testing.T, d backend.Dialect, without int) backend.Backend {
 }
 
 // keyTypesPolicy is its policy, in which shipments have the given way.
-func keyTypesPolicy(t *testing.T, d backend.Dialect, shipments string) *policy.Policy {
+func keyTypesPolicy(t *testing.T, d dialect.Dialect, shipments string) *policy.Policy {
 	t.Helper()
 	_, tables := keyTypesSchema(d, 0)
 	text := "dataset: keys\nbackend: BACKEND\nunit: customers.customer_id\npopulation: 1000\nbudget: {epsilon: 1000, delta: 1e-6}\n" + tables +
@@ -152,7 +154,7 @@ func keyTypesPolicy(t *testing.T, d backend.Dialect, shipments string) *policy.P
 		all = append(all, m[1])
 	}
 	url := "{duckdb: keys.duckdb}"
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		url = `{postgres: "postgres://reader@127.0.0.1/keys"}`
 	}
 	text = strings.NewReplacer("BACKEND", url, "SHIPMENTS", shipments, "ALL", strings.Join(all, ", ")).Replace(text)
@@ -168,7 +170,7 @@ func keyTypesPolicy(t *testing.T, d backend.Dialect, shipments string) *policy.P
 // changes by more than is claimed. A join along such a key that lacks its time is refused, with a condition that passes; so is a second way, with one that does.
 func TestKeyTypes(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			dbs := map[string]backend.Backend{}
 			for c := 1; c <= 2; c++ { // who have all types' keys
 				dbs[fmt.Sprintf("without %d", c)] = keyTypesOn(t, d, c)
@@ -197,7 +199,7 @@ func TestKeyTypes(t *testing.T) {
 			}
 			statements = append(statements, "select count(*), sum(i.qty) from items i join orders o on "+cond[1]+" where o.amount > 1")
 			for i, k := range keyTypes {
-				if d == backend.Postgres || k.duck != "" {
+				if d == funcs.Postgres || k.duck != "" {
 					statements = append(statements, fmt.Sprintf("select count(*), sum(n) from c%d", i))
 				}
 			}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPopulationOfKinds: a statement over tables of one kind is priced by that kind's population, one over rows of two by the lesser, as if the policy had said that number alone; what a group holds of rows of two people goes by the larger.
@@ -21,7 +21,7 @@ func TestPopulationOfKinds(t *testing.T) {
 	rich := []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 20, delta: 1e-9}"} // no delta is too large for so many
 	of := func(population, text string) (string, float64) {
 		t.Helper()
-		s := shopSession(t, allShop, backend.DuckDB, append(rich, "population: 40", "population: "+population)...)
+		s := shopSession(t, allShop, funcs.DuckDB, append(rich, "population: 40", "population: "+population)...)
 		set(t, s, "dpsql.max_groups", "auto") // which caps are candidates goes by the population
 		p, err := prepare(s, text)
 		if err != nil {
@@ -58,12 +58,12 @@ func TestPopulationOfKinds(t *testing.T) {
 // TestPopulationOfKindsTrains: a training divides by the number of its own kind's people.
 func TestPopulationOfKindsTrains(t *testing.T) {
 	train := "TRAIN DP MODEL m USING linear_regression METHOD dp_gd TARGET ps_availqty WITH (epsilon = 1, steps = 10, max_rows_per_unit = 2) AS SELECT ps_availqty, ps_partkey = 1 AS one FROM partsupp"
-	s := shopSession(t, allShop, backend.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
+	s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
 	of := trainingOf(t, s, train)
 	if of.plan.Population != 300 {
 		t.Errorf("planned for %g people", of.plan.Population)
 	}
-	none := shopSession(t, allShop, backend.DuckDB, "population: 40\n", "")
+	none := shopSession(t, allShop, funcs.DuckDB, "population: 40\n", "")
 	if _, err := prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
 		t.Errorf("without a population: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestReachTold(t *testing.T) {
 	tells := regexp.MustCompile(`with so few people one above about ([0-9.e+]+) is hardly found`)
 	reach := func(population, epsilon, sql string) float64 {
 		t.Helper()
-		s := shopSession(t, allShop, backend.DuckDB, "population: 40", "population: "+population)
+		s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: "+population)
 		set(t, s, "dpsql.epsilon", epsilon)
 		m := tells.FindStringSubmatch(explained(t, s, sql))
 		if m == nil {
@@ -108,8 +108,8 @@ func TestReachTold(t *testing.T) {
 // TestRehearsePairs: an owner of rows of two people is told by a rehearsal what an analyst is charged then, on PostgreSQL: releases that others follow from, top-ups, what is asked anew, statements of one kind beside; and what is refused, as the server refuses it.
 func TestRehearsePairs(t *testing.T) {
 	edits := []string{"budget: {epsilon: 20,", "budget: {epsilon: 1000,", "population: 40", "population: {customer: 30, supplier: 8}"}
-	s := shopSession(t, allShop, backend.Postgres, edits...)
-	p, b := shopPolicyFor(t, backend.Postgres, edits...), allShop.open(t, backend.Postgres)
+	s := shopSession(t, allShop, funcs.Postgres, edits...)
+	p, b := shopPolicyFor(t, funcs.Postgres, edits...), allShop.open(t, funcs.Postgres)
 	free, computed := rehearsedAsAsked(t, p, b, s, []string{
 		"SELECT l_shipmode, count(*), sum(l_quantity), avg(l_quantity) FROM lineitem GROUP BY l_shipmode",
 		"SELECT l_shipmode, count(*) FROM lineitem GROUP BY l_shipmode HAVING count(*) > 3 ORDER BY 2", // fewer columns
@@ -159,7 +159,7 @@ func TestPreviewPairs(t *testing.T) {
 		"SELECT r_stars, l_suppkey FROM remark JOIN lineitem ON r_orderkey = l_orderkey AND r_linenumber = l_linenumber LIMIT 5":                                                             5,
 	}
 	for _, how := range []string{policy.PreviewNone, policy.PreviewSchema, policy.PreviewMock} {
-		s := shopSession(t, allShop, backend.Postgres, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how)
+		s := shopSession(t, allShop, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how)
 		for sql, n := range raw {
 			if how == policy.PreviewNone {
 				_, err := prepare(s, sql)

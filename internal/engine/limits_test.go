@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -18,9 +18,9 @@ import (
 // limited is a session of ann under limits of the policy.
 func limited(t *testing.T, change func(*policy.Policy), edits ...string) *Session {
 	t.Helper()
-	p := clinicPolicyFor(t, backend.DuckDB, edits...)
+	p := clinicPolicyFor(t, funcs.DuckDB, edits...)
 	change(p)
-	return engineOn(t, p, tame.open(t, backend.DuckDB)).session(t, "ann")
+	return engineOn(t, p, tame.open(t, funcs.DuckDB)).session(t, "ann")
 }
 
 // refused asks for an error's kind and for how many charges were made until it came; the session goes on.
@@ -221,7 +221,7 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("turns are kept: %v", turns.taken)
 	}
 
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))
 	done, err := e.turns.take(ctx, "ann", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
 	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
-	more := clinicPolicyFor(t, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 2}")
+	more := clinicPolicyFor(t, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 2}")
 	if err := e.Reload(ctx, more); err != nil { // it takes the limit over, beside a turn that is taken
 		t.Fatal(err)
 	}

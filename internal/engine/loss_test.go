@@ -7,12 +7,12 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -39,7 +39,7 @@ var lossCases = []lossCase{
 func TestReleasedLoss(t *testing.T) {
 	for _, c := range lossCases {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB)
+			s := clinicSession(t, tame, funcs.DuckDB)
 			set(t, s, "dpsql.epsilon", "1")
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			p, err := prepare(s, c.sql)
@@ -183,7 +183,7 @@ func atMost(n int, level float64) float64 {
 // v and fourth moment 3v^2 falls below v by sqrt(6 ln(1/alpha)/draws), 3.4% for alpha 1e-9, with probability below alpha (one-sided
 // Bernstein for non-negative numbers). With scales times 0.9 it is 19% below.
 func TestReleasedSpread(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.mechanism", "gaussian")
 	p, err := prepare(s, lossCases[0].sql)
 	if err != nil {

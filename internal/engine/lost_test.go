@@ -13,8 +13,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestBrokenReleaseIsAskedAnew: a stored release of which a byte was changed is none: its question is charged again, once, and answered; the owner's log names it, and that no charge is lost.
@@ -22,7 +22,7 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	var log bytes.Buffer
 	start := func() *Engine {
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestMissingFunction: a statement over no table that neither the data's functions nor the catalogs' can answer is refused for the function that is missing, not for the first that one of them lacks.
 func TestMissingFunction(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for sql, names := range map[string]string{
 		"SELECT quote_ident('x'), pg_current_wal_lsn()":                       "pg_current_wal_lsn",
 		"SELECT pg_current_wal_lsn(), quote_ident('x')":                       "pg_current_wal_lsn",

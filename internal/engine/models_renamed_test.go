@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestModelRenamed: nothing that a renamed model says of itself has its old name.
 func TestModelRenamed(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, sql := range []string{
 		"TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters",
 		"ALTER DP MODEL risk RENAME TO other",
@@ -26,7 +26,7 @@ func TestModelRenamed(t *testing.T) {
 
 // TestEvaluateNothing: of no rows a regression's metrics are that there are none, and no NaN.
 func TestEvaluateNothing(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	mustTry(t, s, "TRAIN DP MODEL much USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters")
 	rows := mustTry(t, s, "EVALUATE DP MODEL much ON SELECT * FROM (VALUES (3, 4)) AS v(days, medications) WHERE days > 5")
 	if len(rows) != 1 || property(rows, "rows") != "0" {

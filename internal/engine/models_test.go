@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -26,7 +26,7 @@ func TestModelsSealed(t *testing.T) {
 			t.Setenv("MODELS_KEY", key)
 			edits = []string{"unit: patients.patient_id\n", "unit: patients.patient_id\ncache: {key: env:MODELS_KEY}\n"}
 		}
-		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: tame.open(t, backend.DuckDB), LedgerPath: ledger})
+		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestModelsSealed(t *testing.T) {
 
 // TestModelNames: of several models of a name the own one is meant, else the one that was granted; of several granted ones each is named by its owner. One that was not granted is like one that there is not, however it is named.
 func TestModelNames(t *testing.T) {
-	ann := clinicSession(t, tame, backend.DuckDB)
+	ann := clinicSession(t, tame, funcs.DuckDB)
 	bob, guest := ann.engine.session(t, "bob"), ann.engine.session(t, "guest")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "
 	for s, columns := range map[*Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
@@ -130,7 +130,7 @@ func TestModelNames(t *testing.T) {
 // TestModelRights: who may use a model may read, by the policy in force, all that its query read: its target, its features, its conditions, its join. A reload that takes one of them away holds for the trainer, for whom the model was granted, and for what was prepared before.
 // A model that was stored before what it read was kept is nobody's.
 func TestModelRights(t *testing.T) {
-	ann := clinicSession(t, tame, backend.DuckDB)
+	ann := clinicSession(t, tame, funcs.DuckDB)
 	bob, clerk := ann.engine.session(t, "bob"), ann.engine.session(t, "clerk")
 	const all = "patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]"
 	for _, sql := range []string{
@@ -172,7 +172,7 @@ func TestModelRights(t *testing.T) {
 	}
 	reload := func(may string) {
 		t.Helper()
-		if err := ann.engine.Reload(t.Context(), clinicPolicyFor(t, backend.DuckDB, all, may)); err != nil {
+		if err := ann.engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, all, may)); err != nil {
 			t.Fatal(err)
 		}
 	}

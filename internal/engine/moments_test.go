@@ -9,18 +9,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestMomentOracle is TestOracle of variances, correlations and regressions.
 func TestMomentOracle(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
 		"select readmitted, kind_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters where patient_id = 1 group by 1, 2"})...)
 }
 
@@ -32,7 +33,7 @@ func TestMomentNeighbours(t *testing.T) {
 // TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about. Of 1,000 draws fewer than 890 are within it with probability below 1e-9. Released moments of few rows give no value, or one with the width of all.
 func TestMomentErrors(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres)
+	s := clinicSession(t, tame, funcs.Postgres)
 	set(t, s, "dpsql.epsilon", "1")
 	stats := []string{"var_pop(days)", "stddev_samp(days)", "covar_samp(medications, days)", "corr(medications, days)", "regr_r2(medications, days)", "regr_slope(medications, days)",
 		"regr_intercept(medications, days)", "regr_sxx(medications, days)", "regr_sxy(medications, days)", "regr_avgy(medications, days)"}
@@ -142,7 +143,7 @@ func momentTotals(a *sensitivity.Analysis, n int, row func() (x, y int64)) []*bi
 // TestDecisions: over a column without a false row, or without a true one, BOOL_AND and BOOL_OR are right with probability 0.975; of 400 answers more than 40 wrong ones have
 // probability below 1e-9. Where twice the quantile of people decide, they are as right.
 func TestDecisions(t *testing.T) {
-	s := clinicSession(t, tame, backend.Postgres)
+	s := clinicSession(t, tame, funcs.Postgres)
 	set(t, s, "dpsql.epsilon", "1")
 	p, err := prepare(s, "select bool_and(days > 0), bool_or(days > 0) from encounters")
 	if err != nil {

@@ -11,16 +11,18 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-var dialects = []backend.Dialect{backend.DuckDB, backend.Postgres}
+var dialects = []dialect.Dialect{funcs.DuckDB, funcs.Postgres}
 
 // neighbourStatements are all that a backend has a form for.
-func neighbourStatements(d backend.Dialect) []string {
+func neighbourStatements(d dialect.Dialect) []string {
 	all := slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut)
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		all = slices.Concat(all, neighbour.PostgresOnly, neighbour.Spellings)
 	}
 	return all
@@ -31,7 +33,7 @@ func neighbourStatements(d backend.Dialect) []string {
 // nobody owns or in another physical order. The data breaks every declaration of the policy.
 func TestNeighbours(t *testing.T) {
 	for _, d := range dialects {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			s := clinicSession(t, wild, d)
 			full := 0
 			for _, sql := range neighbourStatements(d) {
@@ -148,7 +150,7 @@ func TestPlantedBugs(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d)
 		for _, bug := range plantedBugs {
-			if bug.name == "sums in floats" && d == backend.DuckDB {
+			if bug.name == "sums in floats" && d == funcs.DuckDB {
 				continue // it adds floats up in doubles, exactly for these numbers
 			}
 			set(t, s, "dpsql.max_groups", bug.groups)

@@ -4,14 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestNoisyZero: an error that a released number causes is NULL in its row, with a warning, also of what the database computes or another stage reads. One of literals, keys and public tables is PostgreSQL's.
 func TestNoisyZero(t *testing.T) {
 	const zero, beyond = "division by zero", "out of range"
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits[4:]...)
 		for sql, told := range map[string]string{
 			"select 100 * sum(days) / (count(*) - count(*)) from encounters":                                                                  zero,
@@ -44,7 +45,7 @@ func TestNoisyZero(t *testing.T) {
 			}
 		}
 	}
-	s := clinicSession(t, tame, backend.Postgres)
+	s := clinicSession(t, tame, funcs.Postgres)
 	for sql, told := range map[string]string{
 		"select ln(-1e9 - count(*)::numeric) from encounters":                           "logarithm",
 		"select power(0 - count(*)::numeric - 1e9, 0.5) from encounters":                "power",

@@ -8,16 +8,16 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestNormOracle: the second scan's totals are those of a direct computation on the clinic's rows, to the last integer, at every edge.
 func TestNormOracle(t *testing.T) {
 	ctx := context.Background()
-	vectors().open(t, backend.Postgres)
+	vectors().open(t, funcs.Postgres)
 	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_vectors"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestNormOracle(t *testing.T) {
 					r := q
 					if norm == sensitivity.L2 { // the print's: never less than the root, at most 2 more
 						r = new(big.Int).Sqrt(q)
-						if r.Add(r, big.NewInt(2)); d == backend.Postgres && isSquare(q) {
+						if r.Add(r, big.NewInt(2)); d == funcs.Postgres && isSquare(q) {
 							r.Sub(r, big.NewInt(1))
 						}
 					}

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -393,10 +394,10 @@ func TestNormPlantedBugs(t *testing.T) {
 // TestNormRefusals: a norm bounds nothing for Laplace noise; where it buys nothing the statement is bounded as ever, and EXPLAIN says so.
 func TestNormRefusals(t *testing.T) {
 	const sql = "select kind_id, count(*) from encounters group by 1"
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.bounding", "l2")
 	set(t, s, "dpsql.mechanism", "laplace")
-	none := clinicSession(t, tame, backend.DuckDB, "delta: 1e-6", "delta: 0")
+	none := clinicSession(t, tame, funcs.DuckDB, "delta: 1e-6", "delta: 0")
 	set(t, none, "dpsql.bounding", "l2")
 	for _, s := range []*Session{s, none} {
 		n := charged(t, s.engine, func() {

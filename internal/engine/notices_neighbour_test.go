@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 var noticedStatements = []string{
@@ -66,7 +67,7 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 // TestNoticesNeighbours: warnings, the notice and dpsql.last are a function of the statement, the policy and what was released: over a database without one unit they are the same where the released numbers are. Where those are
 // the other database's own, which is the bug that the test would have to find, they differ.
 func TestNoticesNeighbours(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		session := func(c clinic) *Session {
 			s := clinicSession(t, c, d, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 3}"}, autoEdits...)...)
 			set(t, s, "dpsql.notices", "full")

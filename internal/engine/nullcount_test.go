@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestNullCount: count(*) - count(x) is the difference of the two counts without noise, in each group, on both backends, and has the interval of the one count that it is.
 func TestNullCount(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d)
 		exact := func(sql string) [][]any {
 			p, err := prepare(s, sql)

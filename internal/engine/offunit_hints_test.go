@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // whatToJoin reads the hint of a join off the unit: the tables to be joined and the condition.
@@ -20,8 +20,8 @@ func TestOffUnitHintsPass(t *testing.T) {
 		s      *Session
 		tables []string
 	}{
-		"clinic": {clinicSession(t, tame, backend.DuckDB), []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"}},
-		"shop":   {shopSession(t, allShop, backend.DuckDB), []string{"customer", "supplier", "partsupp", "orders", "lineitem", "remark"}},
+		"clinic": {clinicSession(t, tame, funcs.DuckDB), []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"}},
+		"shop":   {shopSession(t, allShop, funcs.DuckDB), []string{"customer", "supplier", "partsupp", "orders", "lineitem", "remark"}},
 	} {
 		followed := 0
 		follow := func(from string) {

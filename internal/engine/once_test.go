@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.
@@ -23,9 +23,9 @@ func together(t *testing.T) [2]*Engine {
 // togetherUnder are two with policies of their own.
 func togetherUnder(t *testing.T, edits [2][]string) (out [2]*Engine) {
 	t.Helper()
-	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, backend.DuckDB)
+	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, funcs.DuckDB)
 	for i := range out {
-		p := clinicPolicyFor(t, backend.DuckDB, edits[i]...)
+		p := clinicPolicyFor(t, funcs.DuckDB, edits[i]...)
 		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
 		e, err := Open(context.Background(), Options{Policy: p, Backend: db})
 		if err != nil {

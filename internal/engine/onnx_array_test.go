@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // drawnArray adds an array's elements to an input, some of them beyond the range or NaN, and gives it as SQL.
@@ -101,7 +101,7 @@ func TestONNXArrays(t *testing.T) {
 		targets := everyKind()
 		for _, kind := range slices.Sorted(maps.Keys(targets)) {
 			target := targets[kind]
-			m := drawnModel(rnd, kind, target, everyFeature(d == backend.Postgres)...)
+			m := drawnModel(rnd, kind, target, everyFeature(d == funcs.Postgres)...)
 			m.Fill = kind == "logistic_regression" || kind == "linear_regression"
 			keepModel(t, s.engine, m)
 			list, err := try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")

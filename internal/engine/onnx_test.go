@@ -16,9 +16,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 type onnxInput struct {
@@ -29,7 +29,7 @@ type onnxInput struct {
 
 // TestONNX: EXPORT AS onnx gives a graph with an input a feature, and in both spellings the same; in onnxruntime (make test-clients) it says of many rows what dp_predict and dp_predict_proba say, also of values beyond their range and outside their domain.
 func TestONNX(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 200,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,")
 	const rows = 300
 	kinds := map[string]int{}
 	for i, sql := range append([]string{

@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // openEdits leave the clinic's columns without ranges.
@@ -179,8 +181,8 @@ func TestHeavyExtremes(t *testing.T) {
 	totals, statements := heavyTotals()
 	least, most := slices.Min(totals), slices.Max(totals)
 	said := regexp.MustCompile(`max at most (\d+) people are above it`)
-	for d, draws := range map[backend.Dialect]int{backend.DuckDB: 10, backend.Postgres: 4} { // with the same noise
-		uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: heavy.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
+	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 10, funcs.Postgres: 4} { // with the same noise
+		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: heavy.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
 		pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      ranged: {range: [0, 5000]}\n      open: {}"+
 			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
 		if err != nil {
@@ -235,7 +237,7 @@ func TestHeavyExtremes(t *testing.T) {
 // TestOpenNobody: without a range MIN and MAX are NULL where surely nobody is found, with a warning; an expression over them has the one end that is known.
 // Without a seed nobody would be found somewhere, or somebody nowhere, in about 1 of 1,000 runs (TestOpenAsksForMore); noise is the same in each run, so there is no false alarm.
 func TestOpenNobody(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, backend.DuckDB), 22)
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
 	_, a := ask(t, s, "select max(free), dp_high(max(free)), dp_low(max(free)), dp_low(2 * max(free)), min(free) from encounters where days > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil, nil}) || !strings.Contains(strings.Join(a.Warnings, "\n"), "max is NULL where a group has too few people after noise to show a value of any") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)

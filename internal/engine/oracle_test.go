@@ -10,13 +10,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -98,7 +99,7 @@ func whole(v sqltype.Value) *big.Int {
 // TestOracle: with noise of scale nothing and room for all rows, an answer is what PostgreSQL gives for the text: values, scales of
 // numerics, NULL, HAVING, ORDER BY. Only sums over rounded values may differ, by half a step a row.
 func TestOracle(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly, []string{
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly, []string{
 		"select avg(days), sum(days) * 1.5, count(*) / 7, count(*) % 7 from encounters",
 		"select diag, sum(cost) / count(*), avg(cost) - 1 from encounters group by 1 order by 2 desc, 1 nulls first limit 3 offset 1",
 		"select distinct count(*) > 5 from encounters group by diag",

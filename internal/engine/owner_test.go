@@ -14,13 +14,14 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestReload: another policy acts on running sessions and prepared statements at once; what is fixed is refused whole; the
 // budget goes on, and releases of another epoch do not answer.
 func TestReload(t *testing.T) {
 	ctx := context.Background()
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, guest := e.session(t, "ann"), e.session(t, "guest")
 	const sum = "select sum(days) from encounters"
 	old, err := prepare(ann, sum)
@@ -34,13 +35,13 @@ func TestReload(t *testing.T) {
 		t.Fatalf("the repeat was charged %d times", n)
 	}
 	for _, edit := range [][3]string{{"epsilon: 20", "epsilon: 21", "dpsql budget raise"}, {"epsilon: 20", "epsilon: 19", "dpsql budget raise"}, {"dataset: clinic", "dataset: other", "stop the server"}} {
-		err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, edit[0], edit[1]))
+		err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, edit[0], edit[1]))
 		if err == nil || !strings.Contains(err.Error(), edit[2]) {
 			t.Errorf("%s -> %s: %v", edit[0], edit[1], err)
 		}
 	}
 	// guest goes, clerk's table goes, ann's price limit sinks, a range changes.
-	p := clinicPolicyFor(t, backend.DuckDB, "  guest: ", "  visitor: ", "max_query_epsilon: 5", "max_query_epsilon: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
+	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_epsilon: 5", "max_query_epsilon: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
 	if err := e.Reload(ctx, p); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d statements in the ledger, %v", b.Dataset.Statements, err)
 	}
 	// Back again: nothing is forgotten, nothing comes back.
-	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB)); err != nil {
+	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := try(guest, "select 1"); err != nil {
@@ -89,9 +90,9 @@ func mustTry(t testing.TB, s *Session, sql string) [][]sqltype.Value {
 // for or not; a group of everybody is never hidden; the count is paid for.
 func TestMinPeople(t *testing.T) {
 	const big = "1000000"
-	plain := clinicSession(t, tame, backend.DuckDB)
-	hidden := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: "+big+"}")
-	small := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	plain := clinicSession(t, tame, funcs.DuckDB)
+	hidden := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: "+big+"}")
+	small := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
 	for _, q := range []string{
 		"select gender, count(*) from patients group by gender",
 		"select gender, count(distinct patient_id) from patients group by 1",
@@ -124,7 +125,7 @@ func TestFreeze(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func() *Engine {
-		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path})
+		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,9 +169,9 @@ func TestFreeze(t *testing.T) {
 func TestWindows(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
-	p := clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
+	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
 		"max_query_epsilon: 5", "max_query_epsilon: 1")
-	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestWindows(t *testing.T) {
 
 // TestTwoUnits: rows that belong to two people are in no answer so far, nor are their children's.
 func TestTwoUnits(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "  visits:\n    unit: patient_id -> patients.patient_id\n", "  visits:\n    unit: patient_id -> patients.patient_id\n    also_unit: minutes -> patients.patient_id\n")
+	s := clinicSession(t, tame, funcs.DuckDB, "  visits:\n    unit: patient_id -> patients.patient_id\n", "  visits:\n    unit: patient_id -> patients.patient_id\n    also_unit: minutes -> patients.patient_id\n")
 	for _, q := range []string{"select count(*) from visits", "select count(distinct patient_id) from visits", "select count(*) from patients p join visits v on p.patient_id = v.patient_id"} {
 		if _, err := try(s, q); sqlerr.ID(err) != sqlerr.PrivateShape.ID {
 			t.Errorf("%s: %v", q, err)
@@ -229,7 +230,7 @@ func TestTwoUnits(t *testing.T) {
 // TestHiddenIsAbsent: what an analyst may not see gives, byte for byte, what a name that does not exist gives, in every place
 // where a name may stand.
 func TestHiddenIsAbsent(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	clerk := e.session(t, "clerk") // patients.gender, patients.patient_id and public tables
 	say := func(sql string) string {
 		p, err := prepare(clerk, sql)
@@ -278,7 +279,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestHeard(t *testing.T) {
 	ctx := context.Background()
 	var log heardLog
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,8 +314,8 @@ func (l *heardLog) Ended(h AuditEvent) { *l = append(*l, h) }
 // for private rows, and the ledger in use is not touched.
 func TestRehearse(t *testing.T) {
 	ctx := context.Background()
-	blind := &counting{Backend: tame.open(t, backend.DuckDB)}
-	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
+	blind := &counting{Backend: tame.open(t, funcs.DuckDB)}
+	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +384,7 @@ func TestPeople(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func(edits ...string) (*Engine, error) {
-		return Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: tame.open(t, backend.DuckDB), LedgerPath: path})
+		return Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 	}
 	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_epsilon: 5", "max_query_epsilon: 4"}
 	first, err := open(shared...)
@@ -413,14 +414,14 @@ func TestPeople(t *testing.T) {
 // TestMinPeopleJudgesPeople: it is the number of people that decides, whatever else is measured before it.
 func TestMinPeopleJudgesPeople(t *testing.T) {
 	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
 	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	for _, r := range rows {
 		if n, ok := r[4].(int64); !ok || n < 100 {
 			t.Errorf("a group of %v people is shown", r[4])
 		}
 	}
-	all := mustTry(t, clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
 		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	if len(all) != 3 || len(rows) == 3 {
 		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)
@@ -429,7 +430,7 @@ func TestMinPeopleJudgesPeople(t *testing.T) {
 
 // TestExplainHidesNames: EXPLAIN and hints name nothing that the analyst may not see, not even the unit.
 func TestExplainHidesNames(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "clerk")
 	set(t, s, "dpsql.notices", "full")
 	for _, q := range []string{"explain select sum(dose) from prescriptions", "explain select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",

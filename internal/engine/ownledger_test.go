@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestLedgerTable: an analyst sees the own charges, which add up to the own balance, and nothing of what others ask between them: neither rows nor gaps in a number.
 func TestLedgerTable(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	rows := func(s *Session, sql string) [][]sqltype.Value {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestLedgerTable(t *testing.T) {
 
 // TestBudgetLine: SHOW dpsql.budget begins with what may still be asked, and keeps its word; it says where others are why there is less.
 func TestBudgetLine(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, guest := e.session(t, "ann"), e.session(t, "guest")
 	line := func(s *Session) string {
 		t.Helper()

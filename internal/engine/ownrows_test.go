@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 const guestPolicy = `
@@ -39,20 +41,20 @@ analysts:
   ann: {password: VERIFIER, may: [customers, orders, items, parcels, visits], max_query_epsilon: 20}
 `
 
-func guestSession(t testing.TB, d backend.Dialect) *Session {
+func guestSession(t testing.TB, d dialect.Dialect) *Session {
 	t.Helper()
 	return personlessSession(t, d, guestPolicy, append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...))
 }
 
-func personlessSession(t testing.TB, d backend.Dialect, text string, statements []string) *Session {
+func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *Session {
 	t.Helper()
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: guests.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: guests.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
 	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b backend.Backend
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, s := range statements {
 				if _, err := conn.ExecContext(ctx, strings.ReplaceAll(s, `"public".`, `"main".`)); err != nil {

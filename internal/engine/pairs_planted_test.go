@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // TestPairsPlanted: a flow of neighbours changes by at most its cap, and by more than half of it, so a sensitivity of half a cap would be found; so is a print that does not hold the rows of one kind together.
 func TestPairsPlanted(t *testing.T) {
-	s := shopSession(t, allShop, backend.DuckDB)
+	s := shopSession(t, allShop, funcs.DuckDB)
 	p, err := prepare(s, "SELECT count(*) FROM lineitem JOIN partsupp ON ps_partkey = l_partkey AND ps_suppkey = l_suppkey")
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +36,9 @@ func TestPairsPlanted(t *testing.T) {
 	}
 	// most says by how many caps a flow changes with a unit, at its worst.
 	most := func(st *sqlgen.Statement) (worst float64) {
-		whole := shopGraphs(t, allShop.open(t, backend.DuckDB), st)["0 "]
+		whole := shopGraphs(t, allShop.open(t, funcs.DuckDB), st)["0 "]
 		for _, gone := range lessShop {
-			less := shopGraphs(t, gone.open(t, backend.DuckDB), st)["0 "]
+			less := shopGraphs(t, gone.open(t, funcs.DuckDB), st)["0 "]
 			for _, edge := range p.an.Measures[0].Bound.Edges {
 				worst = max(worst, float64(whole.Value(int64(edge))-less.Value(int64(edge)))/float64(edge))
 			}
@@ -90,7 +90,7 @@ func TestPairsAsked(t *testing.T) {
 // TestPairsRefused: what a flow does not answer is refused, before anything is charged, whatever the data holds.
 func TestPairsRefused(t *testing.T) {
 	for _, gone := range []shop{allShop, lessShop[0]} {
-		s := shopSession(t, gone, backend.DuckDB)
+		s := shopSession(t, gone, funcs.DuckDB)
 		for text, words := range map[string]string{
 			"SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey":                      "not joined on the privacy unit",
 			"SELECT sum(l_tax) FROM lineitem":                                                                     "may be negative",
@@ -114,7 +114,7 @@ func TestPairsRefused(t *testing.T) {
 			t.Errorf("%d charges", n)
 		}
 	}
-	s := engineOn(t, shopPolicyFor(t, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}"), allShop.open(t, backend.DuckDB)).session(t, "ann")
+	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}"), allShop.open(t, funcs.DuckDB)).session(t, "ann")
 	if _, err := try(s, "SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1"); err == nil || !strings.Contains(err.Error(), "min_people") {
 		t.Errorf("min_people: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestPairsMillions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	s := engineOn(t, shopPolicyFor(t, backend.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.8}", "delta: 1e-6", "delta: 1e-7"), b).session(t, "ann")
+	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.8}", "delta: 1e-6", "delta: 1e-7"), b).session(t, "ann")
 	var most, now runtime.MemStats
 	var taken atomic.Int64
 	done := make(chan struct{})

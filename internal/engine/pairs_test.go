@@ -19,6 +19,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -47,10 +49,10 @@ analysts:
   ann: {password: VERIFIER, may: [nation, customer, supplier, partsupp, orders, lineitem, remark], max_query_epsilon: 5}
 `
 
-func shopPolicyFor(t testing.TB, d backend.Dialect, edits ...string) *policy.Policy {
+func shopPolicyFor(t testing.TB, d dialect.Dialect, edits ...string) *policy.Policy {
 	t.Helper()
 	text := strings.ReplaceAll(shopPolicy, "VERIFIER", verifier)
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: shop.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/shop"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: shop.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/shop"}`}[d]
 	text = strings.ReplaceAll(text, "BACKEND", uri)
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
@@ -168,17 +170,17 @@ func (s shop) statements() []string {
 	return out
 }
 
-func (s shop) open(t testing.TB, d backend.Dialect) backend.Backend {
+func (s shop) open(t testing.TB, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
 	defer opening.Unlock()
-	key := string(d) + " shop " + string(s)
+	key := d.String() + " shop " + string(s)
 	if b, ok := opened[key]; ok {
 		return b
 	}
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			for _, st := range s.statements() {
 				if _, err := conn.ExecContext(ctx, st); err != nil {
@@ -202,7 +204,7 @@ func (s shop) open(t testing.TB, d backend.Dialect) backend.Backend {
 	return b
 }
 
-func shopSession(t testing.TB, s shop, d backend.Dialect, edits ...string) *Session {
+func shopSession(t testing.TB, s shop, d dialect.Dialect, edits ...string) *Session {
 	t.Helper()
 	return engineOn(t, shopPolicyFor(t, d, edits...), s.open(t, d)).session(t, "ann")
 }
@@ -364,7 +366,7 @@ func TestPairsOfNeighbours(t *testing.T) {
 			whole := shopGraphs(t, allShop.open(t, d), st)
 			var seen pairsSeen
 			for n, gone := range lessShop {
-				if d == backend.Postgres && n%3 != 0 { // one of each kind
+				if d == funcs.Postgres && n%3 != 0 { // one of each kind
 					continue
 				}
 				if err := pairsHold(a, whole, shopGraphs(t, gone.open(t, d), st), &seen); err != nil {
@@ -385,12 +387,12 @@ func TestPairsOfNeighbours(t *testing.T) {
 // TestPairsOfSpellings: a unit whose rows spell it in several ways is one node of its flow, and NaN is nobody. A print that leaves units as they are spelled is found.
 func TestPairsOfSpellings(t *testing.T) {
 	const text = "SELECT count(*) FROM lineitem"
-	s := shopSession(t, spelledShop, backend.Postgres)
+	s := shopSession(t, spelledShop, funcs.Postgres)
 	a, st := printedPairs(t, s, text)
 	for _, gone := range []shop{"customer 1", "supplier 1"} {
 		less := shop(string(spelledShop) + " " + string(gone))
 		holds := func(st *sqlgen.Statement) error {
-			return pairsHold(a, shopGraphs(t, spelledShop.open(t, backend.Postgres), st), shopGraphs(t, less.open(t, backend.Postgres), st), &pairsSeen{})
+			return pairsHold(a, shopGraphs(t, spelledShop.open(t, funcs.Postgres), st), shopGraphs(t, less.open(t, funcs.Postgres), st), &pairsSeen{})
 		}
 		if err := holds(st); err != nil {
 			t.Errorf("without %s: %v", gone, err)
@@ -435,7 +437,7 @@ func TestPairsOracle(t *testing.T) {
 				oracle.Columns = append(oracle.Columns, sqlgen.Column{Role: sqlgen.RoleOutput, Index: i, Type: sqltype.Text})
 			}
 			oracle.SQL = fmt.Sprintf("SELECT %s FROM (%s) AS t (%s) ORDER BY 1", strings.Join(values, ", "), exact, strings.Join(names, ", "))
-			want, err := (uncovered{allShop.open(t, backend.Postgres)}).Query(context.Background(), oracle)
+			want, err := (uncovered{allShop.open(t, funcs.Postgres)}).Query(context.Background(), oracle)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -464,7 +466,7 @@ func TestPairsOracle(t *testing.T) {
 }
 
 // addsUp holds the sums of a print's weights against counts and sums of the same rows, in the order of groups.
-func addsUp(t *testing.T, s *Session, d backend.Dialect, text string, want [][]sqltype.Value) {
+func addsUp(t *testing.T, s *Session, d dialect.Dialect, text string, want [][]sqltype.Value) {
 	t.Helper()
 	p, err := prepare(s, text)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
 
@@ -114,7 +115,7 @@ var duckPeers = [][]string{
 }
 
 // peersSession asks about a small database of the demo's schema, under its policy.
-func peersSession(t *testing.T, d backend.Dialect) *Session {
+func peersSession(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	var statements []string
@@ -132,8 +133,8 @@ func peersSession(t *testing.T, d backend.Dialect) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[backend.Dialect]string{
-		backend.DuckDB: "{duckdb: peers.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]).Replace(string(text))
+	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[dialect.Dialect]string{
+		funcs.DuckDB: "{duckdb: peers.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]).Replace(string(text))
 	pol, err := policy.Parse("policy.yaml", []byte(changed))
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func TestRealSetOps(t *testing.T) {
 			"select count(*) from (select patient_id, 'NaN'::float8 * medications from encounters except select patient_id, 'NaN'::float8 from encounters) t":                                                          0,
 			"select count(*) filter (where x::text like '-%') from (select patient_id, -(medications * 0)::float8 as x from encounters except all select patient_id, 1::float8 from encounters where diagnoses = 9) t": 0,
 		} {
-			if d == backend.DuckDB && strings.Contains(sql, "::text") { // which has no text of reals
+			if d == funcs.DuckDB && strings.Contains(sql, "::text") { // which has no text of reals
 				continue
 			}
 			rows, err := try(s, sql)
@@ -205,7 +206,7 @@ func TestPeers(t *testing.T) {
 	for _, d := range dialects {
 		s := peersSession(t, d)
 		list := peers
-		if d == backend.DuckDB {
+		if d == funcs.DuckDB {
 			list = slices.Concat(peers, duckPeers)
 		}
 		for _, steps := range list {

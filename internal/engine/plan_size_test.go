@@ -3,12 +3,12 @@ package engine
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestBoundSize: a statement's memory is that of what it is bound to, not of its text.
 func TestBoundSize(t *testing.T) {
-	s, _ := previewed(t, "schema", backend.Postgres)
+	s, _ := previewed(t, "schema", funcs.Postgres)
 	size := func(sql string) int {
 		t.Helper()
 		p, err := prepare(s, sql)

@@ -12,6 +12,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -38,12 +40,12 @@ func drawnDigits(rows, side int) *digits {
 }
 
 // session is ann's over a table of them: as bytes, and on PostgreSQL as arrays of each type of numbers. The last rows' arrays are NULL, of other lengths and dimensions, and have NULL, NaN, infinities and what is beyond the range.
-func (g *digits) session(t *testing.T, d backend.Dialect, last ...string) *Session {
+func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *Session {
 	t.Helper()
 	n := g.side * g.side
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: digits.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/digits"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: digits.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/digits"}`}[d]
 	types, more := []string{}, ""
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		for c, typ := range map[string]string{"i": "smallint[]", "f": "double precision[]", "r": "real[]", "m": "numeric[]", "j": "integer[]"} {
 			types = append(types, ", "+c+" "+typ)
 			more += fmt.Sprintf(", %s: {shape: [%d, %d], range: [0, 255]}", c, g.side, g.side)
@@ -53,13 +55,13 @@ func (g *digits) session(t *testing.T, d backend.Dialect, last ...string) *Sessi
 	var values []string
 	for id, image := range g.images {
 		raw := fmt.Sprintf(`'\x%x'::bytea`, image)
-		if d == backend.DuckDB {
+		if d == funcs.DuckDB {
 			raw = fmt.Sprintf(`from_hex('%x')`, image)
 		}
 		values = append(values, fmt.Sprintf("(%d, '%s', %s)", id, g.labels[id], raw))
 	}
 	statements = append(statements, "INSERT INTO digits (id, label, raw) VALUES "+strings.Join(values, ", "))
-	if d == backend.Postgres {
+	if d == funcs.Postgres {
 		statements = append(statements, "UPDATE digits SET i = (SELECT array_agg(get_byte(raw, k) ORDER BY k) FROM generate_series(0, "+fmt.Sprint(n-1)+") AS k)", "UPDATE digits SET f = i, r = i, m = i, j = i")
 	}
 	statements = append(statements, last...)
@@ -177,20 +179,20 @@ func TestPredictImages(t *testing.T) {
 var oddArrays = []string{"NULL", "'{1,2,3}'", "'{1,2,3,4,5}'", "'{}'", "'{1,2,NULL,4}'", "'{{1,2},{3,4}}'", "'{250,0,0,30000}'", "'{-7,-7,-7,-7}'"}
 
 // oddRows adds them, from id 1000 on: in every column, as bytes of as many elements.
-func oddRows(d backend.Dialect) []string {
+func oddRows(d dialect.Dialect) []string {
 	var out []string
 	bytes := []string{"NULL", "010203", "0102030405", "", "01", "0102", "fa0000ff", "00000000"}
 	arrays := append(append([]string(nil), oddArrays...), "'{NaN,1,2,3}'", "'{Infinity,-Infinity,1e-30,7}'")
 	for i, a := range arrays {
 		raw := "NULL"
 		if i > 0 && i < len(bytes) {
-			if raw = "from_hex('" + bytes[i] + "')"; d == backend.Postgres {
+			if raw = "from_hex('" + bytes[i] + "')"; d == funcs.Postgres {
 				raw = `'\x` + bytes[i] + `'`
 			}
 		}
 		row := fmt.Sprintf("(%d, '%d', %s", 1000+i, i%10, raw)
 		names := ""
-		if d == backend.Postgres {
+		if d == funcs.Postgres {
 			whole := a
 			if i >= len(oddArrays) {
 				whole = "NULL"
@@ -207,7 +209,7 @@ func TestPredictOddArrays(t *testing.T) {
 	g := drawnDigits(30, 2)
 	for _, d := range dialects {
 		columns := map[string]string{"raw": "bytea"}
-		if d == backend.Postgres {
+		if d == funcs.Postgres {
 			columns = map[string]string{"raw": "bytea", "i": "smallint[]", "f": "double precision[]", "r": "real[]", "m": "numeric[]", "j": "integer[]"}
 		}
 		odd := oddRows(d)

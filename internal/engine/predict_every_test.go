@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -23,9 +25,9 @@ type everybody struct {
 	values   [][]any // a row's: a number, a level's place (-1: none of them), the elements of an array; nil: NULL
 }
 
-func drawnPeople(d backend.Dialect, n int) (out everybody, statements []string) {
+func drawnPeople(d dialect.Dialect, n int) (out everybody, statements []string) {
 	rnd := rand.New(rand.NewPCG(11, 12)) //nolint:gosec // a fixed seed
-	out.features = everyFeature(d == backend.Postgres)
+	out.features = everyFeature(d == funcs.Postgres)
 	columns := []string{"slot int PRIMARY KEY", "y boolean"}
 	for _, f := range out.features {
 		columns = append(columns, f.Name+" "+f.Type)
@@ -48,7 +50,7 @@ func drawnPeople(d backend.Dialect, n int) (out everybody, statements []string) 
 						elements[i] = math.NaN()
 					}
 				}
-				if v = elements; f.Type == "bytea" && d == backend.DuckDB {
+				if v = elements; f.Type == "bytea" && d == funcs.DuckDB {
 					text = "from_hex('" + strings.TrimPrefix(strings.TrimSuffix(text, "'::bytea"), `'\x`) + "')"
 				}
 			case f.Boolean:
@@ -82,9 +84,9 @@ func drawnPeople(d backend.Dialect, n int) (out everybody, statements []string) 
 }
 
 // session is ann's over them: each row is a person's, and tells which it is by a column with published values.
-func (e everybody) session(t *testing.T, d backend.Dialect, name string, statements []string) *Session {
+func (e everybody) session(t *testing.T, d dialect.Dialect, name string, statements []string) *Session {
 	t.Helper()
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: people.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/people"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: people.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/people"}`}[d]
 	columns := "slot: {values: [0"
 	for i := range e.values[1:] {
 		columns += fmt.Sprintf(", %d", i+1)
@@ -187,7 +189,7 @@ func TestPredictEvery(t *testing.T) {
 		for i, kind := range slices.Sorted(maps.Keys(targets)) {
 			plain := slices.DeleteFunc(slices.Clone(people.features), func(f mlext.Feature) bool { return f.Length > 0 })
 			for form, features := range map[string][]mlext.Feature{"arrays": people.features, "short": plain, "long": plain} {
-				if os.Getenv("DPSQL_LONG") == "" && (form == "long" || form == "short" && d == backend.DuckDB) && kind != "logistic_regression" {
+				if os.Getenv("DPSQL_LONG") == "" && (form == "long" || form == "short" && d == funcs.DuckDB) && kind != "logistic_regression" {
 					continue // DuckDB plans each for half a second
 				}
 				m := drawnModel(rnd, kind, targets[kind], features...)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPredictTooLong: predictions that are more text than one may be are refused with what helps: long arguments in a derived table, which then passes, and of a model of too many coefficients what there is instead.
 func TestPredictTooLong(t *testing.T) {
-	s := drawnDigits(3, 2).session(t, backend.DuckDB)
+	s := drawnDigits(3, 2).session(t, funcs.DuckDB)
 	put := func(m *mlext.Model) {
 		t.Helper()
 		keepModel(t, s.engine, m)

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPredictOwnScores: the function that predictions stand for is unknown to analysts, also within a prediction's arguments, wherever there and however it is spelled: nothing of it is computed, written or charged.
 func TestPredictOwnScores(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, train := range []string{
 		"TRAIN DP MODEL lin USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, medications FROM encounters",
 		"TRAIN DP MODEL more USING softmax_regression TARGET readmitted WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",

@@ -12,6 +12,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // looked says of a backend whether it was asked, and answers nothing once it is shut.
@@ -29,7 +31,7 @@ func (l *looked) Begin(ctx context.Context) (backend.Tx, error) {
 	return l.Backend.Begin(ctx)
 }
 
-func previewed(t *testing.T, how string, d backend.Dialect) (*Session, *looked) {
+func previewed(t *testing.T, how string, d dialect.Dialect) (*Session, *looked) {
 	t.Helper()
 	b := &looked{Backend: tame.open(t, d)}
 	s := engineOn(t, clinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b).session(t, "ann")
@@ -74,7 +76,7 @@ var notPreviewed = []string{
 // TestPreview: rows of people are refused, or previewed as the owner says: the database is not asked, nothing is charged, and what is made up is said to be.
 func TestPreview(t *testing.T) {
 	for _, how := range []string{policy.PreviewNone, policy.PreviewSchema, policy.PreviewMock} {
-		s, b := previewed(t, how, backend.DuckDB)
+		s, b := previewed(t, how, funcs.DuckDB)
 		b.shut = how != policy.PreviewNone // a hint's statement may ask for a public table's values
 		for _, c := range rawRows {
 			if how == policy.PreviewNone {
@@ -153,7 +155,7 @@ func TestMockRows(t *testing.T) {
 
 // TestNothingIsExact: what needs no private row is answered exactly as PostgreSQL does, free, and without the database.
 func TestNothingIsExact(t *testing.T) {
-	s, b := previewed(t, policy.PreviewNone, backend.DuckDB)
+	s, b := previewed(t, policy.PreviewNone, funcs.DuckDB)
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT count(*) FROM patients WHERE false", "[[0]]"},
 		{"SELECT count(*), sum(weight), avg(weight), count(DISTINCT race), max(gender) FROM patients WHERE 0 = 1", "[[0 <nil> <nil> 0 <nil>]]"},

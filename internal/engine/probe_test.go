@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // freeProbes are counted queries that need nothing private: asked themselves they are free, or their numbers alone are not.
@@ -48,7 +48,7 @@ func TestFreeProbes(t *testing.T) {
 
 // TestProbesOfGroups: how many public groups there are says no aggregate, so that their number is free before and after they are asked for. What depends on people is charged.
 func TestProbesOfGroups(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, rows := range []string{"select readmitted, count(*), avg(days) from encounters group by 1 order by 2 desc limit 2", "select ward, active, sum(weight) from patients group by 1, 2",
 		"select count(*) from encounters"} {
 		probe := "select count(*) from (" + rows + ") q"
@@ -56,7 +56,7 @@ func TestProbesOfGroups(t *testing.T) {
 		if paid := paidFor(t, s); paid != 0 {
 			t.Fatalf("%s: charged", probe)
 		}
-		o := clinicSession(t, tame, backend.DuckDB)
+		o := clinicSession(t, tame, funcs.DuckDB)
 		_, a := ask(t, o, rows)
 		_, after := ask(t, o, probe)
 		if n := int64(len(a.Rows)); before.Rows[0][0] != n || after.Rows[0][0] != n || paidFor(t, o) != 1 {
@@ -75,7 +75,7 @@ func TestProbesOfGroups(t *testing.T) {
 		}
 		paid = paidFor(t, s)
 	}
-	small := clinicSession(t, tame, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}")
+	small := clinicSession(t, tame, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}")
 	for sql, s := range map[string]*Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
 		"select count(*) from (select distinct readmitted from encounters) q": small, "select count(*) from (select readmitted from encounters group by 1) q": small} {
 		p, err := prepare(s, sql)

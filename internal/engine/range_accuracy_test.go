@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // rangesPolicy is of people with a few rows each: columns whose ranges are far wider than what rows hold, and one that is tight.
@@ -90,12 +92,12 @@ func rangesSchema() []string {
 	return append(out, "INSERT INTO people VALUES "+strings.Join(people, ", "), "INSERT INTO visits VALUES "+strings.Join(visits, ", "))
 }
 
-func openRanges(t *testing.T, d backend.Dialect) backend.Backend {
+func openRanges(t *testing.T, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	ctx := context.Background()
 	var b backend.Backend
 	var err error
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		b, err = duckdb.OpenMemory(ctx, func(ctx context.Context, c *sql.Conn) error {
 			for _, s := range rangesSchema() {
 				if _, err := c.ExecContext(ctx, s); err != nil {
@@ -125,9 +127,9 @@ func openRanges(t *testing.T, d backend.Dialect) backend.Backend {
 // TestRangesCostNothing: a declared range makes no sum and no average less accurate than none: in the median of draws the interval is no wider, but for what draws differ, it holds the truth, and nothing is NULL. Noise is the same in each run, so there is no false alarm. Where the range says much the average is far better, and a rare event has a rate. About the middle of its range avg(gap) would
 // have an interval 70 times as wide, avg(items * days) one 20 times as wide.
 func TestRangesCostNothing(t *testing.T) {
-	for d, draws := range map[backend.Dialect]int{backend.DuckDB: 15, backend.Postgres: 5} {
+	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 15, funcs.Postgres: 5} {
 		b := openRanges(t, d)
-		uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: ranges.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/ranges"}`}[d]
+		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: ranges.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/ranges"}`}[d]
 		session := func(ranges bool) *Session {
 			text := strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(rangesPolicy)
 			if !ranges {

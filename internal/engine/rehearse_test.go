@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestRehearseAsAsked: what a rehearsal says is free or charged, and how much, is what the same session is charged: answers that are computed from other questions' releases, statements that are asked anew, top-ups.
@@ -42,7 +43,7 @@ func TestRehearseAsAsked(t *testing.T) {
 		"select count(*) from encounters a join encounters b on a.kind_id = b.kind_id",
 	}
 	edits := append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "epsilon: 20,", "epsilon: 1000,")
-	free, computed := rehearsedAsAsked(t, clinicPolicyFor(t, backend.DuckDB, edits...), tame.open(t, backend.DuckDB), clinicSession(t, tame, backend.DuckDB, edits...), script)
+	free, computed := rehearsedAsAsked(t, clinicPolicyFor(t, funcs.DuckDB, edits...), tame.open(t, funcs.DuckDB), clinicSession(t, tame, funcs.DuckDB, edits...), script)
 	want := []bool{false, true, true, false, false, false, false, true, false, true, false, true, false, false, true, false}
 	if !slices.Equal(free, want) || !slices.Equal(computed, []bool{false, true, true, false, false, false, false, true, false, true, false, false, false, false, false, false}) {
 		t.Errorf("free %v, computed %v", free, computed)
@@ -91,7 +92,7 @@ func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *Sess
 
 // A rehearsal has no releases to aim by: what asks for an error is refused there, however often it was asked.
 func TestRehearseTarget(t *testing.T) {
-	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB)})
+	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}

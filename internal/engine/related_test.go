@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -188,7 +188,7 @@ func TestGeneratedComputed(t *testing.T) {
 	}
 	got := map[string]int{}
 	for _, world := range []clinic{tame, wild} {
-		s := clinicSession(t, world, backend.DuckDB)
+		s := clinicSession(t, world, funcs.DuckDB)
 		set(t, s, "dpsql.max_groups", "30")
 		for i := range uint64(n) {
 			rng := rand.New(rand.NewPCG(seed, i))

@@ -7,8 +7,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -28,7 +28,7 @@ func answerAndCharges(t testing.TB, s *Session, sql string, args ...sqltype.Valu
 // TestParametersAreFree: rows of several people are answered by the release of the same statement with constants in place of parameters, and the other way round, and by no other's; a condition on the answer is no part of it. At a higher price such a release is topped up.
 func TestParametersAreFree(t *testing.T) {
 	joined := func(word string) *Session {
-		s := clinicSession(t, tame, backend.DuckDB, append(declaredKeys[:8:8], "budget: {epsilon: 20,", "budget: {epsilon: 200,")...)
+		s := clinicSession(t, tame, funcs.DuckDB, append(declaredKeys[:8:8], "budget: {epsilon: 20,", "budget: {epsilon: 200,")...)
 		set(t, s, "dpsql.bounding", word)
 		return s
 	}
@@ -36,7 +36,7 @@ func TestParametersAreFree(t *testing.T) {
 	const having = "select a.readmitted, count(*) from encounters a join encounters b on a.diag = b.diag group by 1 having count(*) > %s"
 	const long, many = "select case when a.days > %s then 'long' else 'short' end, count(*) from encounters a join encounters b on a.diag = b.diag group by 1", "select case when l_quantity > %s then 'many' else 'few' end, count(*) from lineitem group by 1"
 	const lines, some = "select sum(l_quantity), count(*) filter (where l_linenumber * %[1]s < 2) from lineitem where l_quantity > %[1]s + 1", "select l_shipmode, count(*) from lineitem group by 1 having count(*) > %s"
-	shop, elastic, truncate := shopSession(t, allShop, backend.DuckDB), joined("elastic"), joined("truncate")
+	shop, elastic, truncate := shopSession(t, allShop, funcs.DuckDB), joined("elastic"), joined("truncate")
 	for i, c := range []struct {
 		s    *Session
 		text string
@@ -109,7 +109,7 @@ func renyiSpent(t testing.TB, s *Session) float64 {
 // would have, before noise. What is kept by other conditions is asked anew, and so are distinct values of several groups.
 func TestComputedJoined(t *testing.T) {
 	for _, world := range []clinic{tame, wild} {
-		s := clinicSession(t, world, backend.DuckDB, declaredKeys...)
+		s := clinicSession(t, world, funcs.DuckDB, declaredKeys...)
 		set(t, s, "dpsql.bounding", "truncate")
 		const on = " from encounters a join encounters b on a.diag = b.diag"
 		const towns = " from patients p join cities c on c.id = p.city_id join encounters e on e.kind_id = p.city_id join kinds k on k.id = e.kind_id"
@@ -157,7 +157,7 @@ func TestComputedJoined(t *testing.T) {
 
 // TestComputedFlows: of rows of two people a release says fewer aggregates, and some of its groups: what the group by itself would have at the same cap. Sums of groups are other flows, and are asked anew.
 func TestComputedFlows(t *testing.T) {
-	s := shopSession(t, allShop, backend.DuckDB)
+	s := shopSession(t, allShop, funcs.DuckDB)
 	const air = "SELECT count(*) FROM lineitem WHERE l_shipmode = 'AIR'"
 	graphs := func(sql string) (*Prepared, *sqlgen.Statement) {
 		p, err := prepare(s, sql)
@@ -172,7 +172,7 @@ func TestComputedFlows(t *testing.T) {
 	}
 	p, st := graphs("SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1")
 	_, alone := graphs(air)
-	of, by := shopGraphs(t, allShop.open(t, backend.DuckDB), st)["0 AIR|"], shopGraphs(t, allShop.open(t, backend.DuckDB), alone)["0 "]
+	of, by := shopGraphs(t, allShop.open(t, funcs.DuckDB), st)["0 AIR|"], shopGraphs(t, allShop.open(t, funcs.DuckDB), alone)["0 "]
 	for _, edge := range p.an.Measures[0].Bound.Edges {
 		if x, y := of.Value(int64(edge)), by.Value(int64(edge)); x != y {
 			t.Fatalf("at cap %d the group has %d, alone %d", edge, x, y)

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // A role's budget is what its analysts have together: what one spends another has no more, whoever has a quota left; refusals, their hint, EXPLAIN, SHOW, table dpsql.budget and the NOTICE go by the least.
 func TestRoles(t *testing.T) {
 	ctx := context.Background()
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
-		"kinds, rates], max_query_epsilon: 5}", "kinds, rates], max_query_epsilon: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
+		"kinds, rates], max_query_epsilon: 5}", "kinds, rates], max_query_epsilon: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
 	ann, guest, bob := e.session(t, "ann"), e.session(t, "guest"), e.session(t, "bob")
 	for _, s := range []*Session{ann, guest, bob} {
 		set(t, s, "dpsql.mechanism", "laplace")
@@ -112,7 +112,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("the ledger has %s", got)
 	}
 	// Another policy, without the role: what was charged stays charged, and the role is not asked any more.
-	if err := errors.Join(e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB)), e.Verify(ctx)); err != nil {
+	if err := errors.Join(e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB)), e.Verify(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	set(t, ann, "dpsql.epsilon", "0.5")
@@ -132,7 +132,7 @@ func must[T any](v T, err error) T {
 
 // An older policy under a ledger that another server raised charges nothing and shows no balance; what was released is shown.
 func TestPromiseChanged(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann := e.session(t, "ann")
 	_, first := ask(t, ann, "select count(*) from encounters")
 	e.ledger = raisedElsewhere{e.ledger}

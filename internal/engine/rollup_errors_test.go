@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestRollUpErrors: of a sum of several released groups EXPLAIN, dpsql.last and dpsql.target_error go by the figure that dp_error tells: it is printed, it answers free as a target, and a little less of it does not.
 func TestRollUpErrors(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, of := range []string{"select active, ward, count(*), sum(weight) from patients group by 1, 2", "select active, ward, avg(weight) from patients group by 1, 2"} {
 		ask(t, s, of)
 	}

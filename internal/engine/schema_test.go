@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestSchemaChanges: what the policy rests on is compared in each statement's snapshot. A change that does not matter costs nobody
@@ -37,7 +38,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.Postgres), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.Postgres), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestNobodyNeighbours: of public rows that private ones keep or leave out, without one unit the number of those with a match changes by no more than is claimed.
@@ -48,7 +48,7 @@ func TestNobodyBugs(t *testing.T) {
 	careless := func(string) string {
 		return "SELECT count(*) FROM (SELECT DISTINCT 10 * k.id + c.id AS v FROM public.kinds k, public.cities c) x WHERE NOT EXISTS (SELECT FROM public.encounters e WHERE e.encounter_id = v)"
 	}
-	s := clinicSession(t, wild, backend.Postgres)
+	s := clinicSession(t, wild, funcs.Postgres)
 	set(t, s, "dpsql.clip", "1")
 	for _, c := range []struct {
 		sql    string
@@ -77,7 +77,7 @@ func TestNobodyBugs(t *testing.T) {
 // TestNobodyOracle: with room for all keys and noise of scale nothing, answers are PostgreSQL's.
 func TestNobodyOracle(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
+	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	set(t, s, "dpsql.max_groups", "1000")
 	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
 	if err != nil {

@@ -7,24 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // callsSession asks about 600 calls of 200 people in January 2024: the i-th on day i % 30, at i hours, in city 1 + i % 4 of 5. On PostgreSQL each has two tags.
-func callsSession(t *testing.T, d backend.Dialect) *Session {
+func callsSession(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	tags, values, listed := ", tags text[]", ", ARRAY['x', 'y' || (i % 3)]", ", tags: {}"
-	if d == backend.DuckDB {
+	if d == funcs.DuckDB {
 		tags, values, listed = "", "", ""
 	}
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT i FROM generate_series(1, 200) AS s(i)",
 		"CREATE TABLE cities (id int PRIMARY KEY, name text)", "INSERT INTO cities SELECT i, 'no. ' || i FROM generate_series(1, 5) AS s(i)",
 		"CREATE TABLE calls (id int PRIMARY KEY, person int REFERENCES people, day date, seen timestamp, city int" + tags + ")",
 		"INSERT INTO calls SELECT i, 1 + i % 200, date '2024-01-01' + (i % 30)::int, timestamp '2024-01-01' + i * interval '1 hour', 1 + i % 4" + values + " FROM generate_series(1, 600) AS s(i)"}
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: calls.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: calls.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]
 	pol, err := policy.Parse("calls.yaml", []byte("dataset: calls\nbackend: "+uri+`
 unit: people.id
 tables:
@@ -96,7 +97,7 @@ func TestSeries(t *testing.T) {
 
 // TestUnnest: unnest of a person's array is refused with a hint that gives the same counts.
 func TestUnnest(t *testing.T) {
-	s := callsSession(t, backend.Postgres)
+	s := callsSession(t, funcs.Postgres)
 	const hint = "SELECT x[i] FROM t JOIN generate_series(1, 10) AS i ON i <= cardinality(x)"
 	for _, sql := range []string{"select tag, count(*) from calls, unnest(tags) as u(tag) group by 1", "select unnest(tags) as tag, count(*) from calls group by 1",
 		"select tag, count(*) from calls c cross join lateral unnest(c.tags) as u(tag) where tag = 'x' group by 1", "select tag, count(*) from (select person, unnest(tags) as tag from calls) t group by 1"} {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestBackendsAgree(t *testing.T) {
 	compared := 0
 	for _, c := range []clinic{tame, wild} {
-		duck, post := clinicSession(t, c, backend.DuckDB), clinicSession(t, c, backend.Postgres)
+		duck, post := clinicSession(t, c, funcs.DuckDB), clinicSession(t, c, funcs.Postgres)
 		for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut) {
 			if strings.Contains(sql, "ward") {
 				continue
@@ -90,9 +90,9 @@ func publicFacts(t testing.TB, p *Prepared) string {
 // it keeps the spending and answers nothing of before.
 func TestRestart(t *testing.T) {
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
-	db, path := tame.open(t, backend.DuckDB), filepath.Join(t.TempDir(), "ledger")
+	db, path := tame.open(t, funcs.DuckDB), filepath.Join(t.TempDir(), "ledger")
 	open := func(edits ...string) *Engine {
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: db, LedgerPath: path})
+		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: db, LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestRestart(t *testing.T) {
 	}
 	shut(e)
 	// Another budget is another promise.
-	other, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
+	other, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
 	if err == nil {
 		shut(other)
 		t.Error("the ledger is opened under another budget")
@@ -133,7 +133,7 @@ func TestRestart(t *testing.T) {
 
 // TestSetBetween: what runs is what the session says when it runs, not when it was prepared; ROLLBACK puts settings back, not spending.
 func TestSetBetween(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	p, err := prepare(s, "select diag, count(*) from encounters group by 1")
 	if err != nil {
 		t.Fatal(err)
@@ -174,8 +174,8 @@ func TestSetBetween(t *testing.T) {
 
 // TestCancelWhileWaiting: a session that waits for another's release and is cancelled has paid nothing.
 func TestCancelWhileWaiting(t *testing.T) {
-	real := tame.open(t, backend.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	real := tame.open(t, funcs.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
 	e.backend = f
 	const sql = "select count(*) from encounters"
@@ -210,7 +210,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // TestNotices: off by default, on for psql; brief says what was spent, what is left and the error, full the plan's bounds too.
 func TestNotices(t *testing.T) {
-	e := clinicSession(t, tame, backend.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).engine
 	quiet := e.session(t, "ann")
 	if _, a := ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)

@@ -4,18 +4,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; rewrite/sqlgen has PostgreSQL's.
 func TestShapeNeighbours(t *testing.T) {
-	keepClaims(t, []backend.Dialect{backend.DuckDB}, slices.Concat(neighbour.Shapes, neighbour.Ties)...)
+	keepClaims(t, []dialect.Dialect{funcs.DuckDB}, slices.Concat(neighbour.Shapes, neighbour.Ties)...)
 }
 
 // TestShapeOracle: what TestOracle asks, of shapes within each person's rows.
 func TestShapeOracle(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.Postgres}, neighbour.Shapes...)
+	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, neighbour.Shapes...)
 }
 
 // TestQuantified: IN, ANY and ALL are what they are in PostgreSQL, with NULLs on either side, on both backends; and nobody changes more by them than is claimed.

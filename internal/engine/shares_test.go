@@ -8,12 +8,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestShares: the quotient of a count and the count of which it is a part is shown between 0 and 1, or 0 and the constant that it is multiplied by, and its interval is cut alike; other quotients are as they come. The noise is far larger than the counts, so about half of the quotients are beyond an end.
 func TestShares(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	set(t, s, "dpsql.epsilon", "0.005")
 	set(t, s, "dpsql.rounding", "off")
 	number := func(v any) float64 {

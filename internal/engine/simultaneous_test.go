@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestIntervalsTogether: the intervals of rows that noisy numbers choose hold for all candidates at once, and the notice, EXPLAIN and dpsql.last say so; so do those under dpsql.simultaneous. Values and charges stay, and other answers' intervals too.
 func TestIntervalsTogether(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	set(t, s, "dpsql.rounding", "off")
 	set(t, s, "dpsql.notices", "brief")
 	const all = "select kind_id, count(*) as n, dp_error(count(*)) as e from encounters group by 1"

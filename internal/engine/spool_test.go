@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // spooledStatements have more than one group, all but the last some on disk.
@@ -97,7 +98,7 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 }
 
 // spoolingEngine keeps groups on disk from the second on.
-func spoolingEngine(t *testing.T, path string, d backend.Dialect, now func() time.Time, edits ...string) *Engine {
+func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() time.Time, edits ...string) *Engine {
 	t.Helper()
 	p := clinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 20", "query:  {epsilon: 0.5}", "query:  {epsilon: 19, max_groups: 1}"}, edits...)...)
 	p.Limits.SpoolGroups = 1
@@ -157,7 +158,7 @@ func TestSpooledAnswers(t *testing.T) {
 
 // TestFinishingMemory: what needs all rows at once is refused above a limit; the release is kept, and answers what does not.
 func TestFinishingMemory(t *testing.T) {
-	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), backend.DuckDB, nil)
+	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
 	e.world.Load().policy.Limits.FinishingMemory = 100
 	s := e.session(t, "ann")
 	refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
@@ -172,7 +173,7 @@ func TestFinishingMemory(t *testing.T) {
 
 // TestSpoolReadInParts: rows come as they are asked for; an answer that is closed, or whose asker cancels, ends there, and the next is whole.
 func TestSpoolReadInParts(t *testing.T) {
-	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), backend.DuckDB, nil)
+	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
 	s := e.session(t, "ann")
 	const sql = "select ward, gender, kind_id, count(*) from encounters join patients using (patient_id) group by 1, 2, 3 order by 4 desc"
 	all := mustTry(t, s, sql)
@@ -223,7 +224,7 @@ func (l noSpace) NewSpool(id int64, release ledger.Hash) (*ledger.Spool, error) 
 func TestSpoolFails(t *testing.T) {
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "ledger")
-	e := spoolingEngine(t, path, backend.DuckDB, func() time.Time { return now })
+	e := spoolingEngine(t, path, funcs.DuckDB, func() time.Time { return now })
 	s := e.session(t, "ann")
 	const sql = "select city_id, count(*) from patients group by 1"
 	real := e.ledger

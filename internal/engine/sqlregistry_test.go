@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -103,7 +104,7 @@ type line struct {
 
 func writeFunctions(t *testing.T, page *bytes.Buffer) {
 	var reasons []string
-	state := func(f *funcs.Func, d funcs.Dialect) string {
+	state := func(f *funcs.Func, d dialect.Dialect) string {
 		why := f.Refused[d]
 		if why == "" {
 			return "yes"
@@ -200,7 +201,7 @@ func writeGaps(page *bytes.Buffer) {
 		if f.Kind == funcs.Cast {
 			name = short(f.Args[0]) + " to " + short(f.Result)
 		}
-		for d, title := range map[funcs.Dialect]string{funcs.Postgres: "PostgreSQL", funcs.DuckDB: "DuckDB"} {
+		for d, title := range map[dialect.Dialect]string{funcs.Postgres: "PostgreSQL", funcs.DuckDB: "DuckDB"} {
 			if f.Refused[d] != "" {
 				continue
 			}

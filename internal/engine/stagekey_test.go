@@ -9,17 +9,17 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestStageKeys: stages that differ in one value of what they read, or in its place, have different keys, so that neither is answered by the other's release.
 func TestStageKeys(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	values, relations := 0, 0
 	for _, sql := range reading {
 		p, err := prepare(s, sql)

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -205,7 +206,7 @@ func TestStagesCharge(t *testing.T) {
 		{"select (select count(*) from patients), (select count(*) from kinds), id from kinds", 1},
 		{"select kind from (select readmitted kind from encounters group by 1) t union all select count(*)::text from patients", 1},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB)
+		s := clinicSession(t, tame, funcs.DuckDB)
 		told := explained(t, s, c.sql)
 		if all := charges(t, s.engine); len(all) != 0 {
 			t.Fatalf("%s: EXPLAIN charged %+v", c.sql, all)
@@ -241,7 +242,7 @@ func TestStagesCharge(t *testing.T) {
 	}
 	// A part of what is stored at its price or a larger one is free; at a smaller one it is topped up.
 	// What reads another release is asked after it, at its own part, and is free where that is.
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for i, sql := range reading {
 		before := len(charges(t, s.engine))
 		p, a := ask(t, s, sql)
@@ -253,7 +254,7 @@ func TestStagesCharge(t *testing.T) {
 			t.Error(told)
 		}
 	}
-	s = clinicSession(t, tame, backend.DuckDB)
+	s = clinicSession(t, tame, funcs.DuckDB)
 	_, one := ask(t, s, "select count(*) from patients")
 	p, _ := ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
 	if all := charges(t, s.engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.key(p.stages[1], nil, nil) {
@@ -295,7 +296,7 @@ func (f failingAtTx) Query(ctx context.Context, sql string, args []backend.Arg, 
 func TestStageFails(t *testing.T) {
 	const sql = "select (select count(*) from patients) + (select count(*) from encounters)"
 	for at := 1; at <= 2; at++ {
-		s := clinicSession(t, tame, backend.DuckDB)
+		s := clinicSession(t, tame, funcs.DuckDB)
 		s.engine.backend = &failingAt{s.engine.backend, at}
 		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatalf("stage %d fails: %v", at, err)
@@ -309,7 +310,7 @@ func TestStageFails(t *testing.T) {
 		}
 	}
 	// What the budget holds one of is charged for none.
-	s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
+	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
 	ask(t, s, "select count(*) from patients where gender = 'Male'")
 	set(t, s, "dpsql.epsilon", "0.15")
 	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {

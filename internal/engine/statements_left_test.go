@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestLeftCountsOneThing: what a NOTICE says is left is what SHOW dpsql.budget says, whatever was asked and with whatever noise: it never rises, a statement of the usual price takes one of it at most, and a free one nothing.
 func TestLeftCountsOneThing(t *testing.T) {
 	t.Parallel()
 	for _, edits := range [][]string{nil, {"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}} {
-		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.notices", "brief")
 		set(t, s, "dpsql.mechanism", "laplace")
 		before := math.MaxInt

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 const widePolicy = `
@@ -77,7 +78,7 @@ func TestWideSteps(t *testing.T) {
 
 // TestNarrow: sums of numerics that DuckDB computes in whole steps are those of PostgreSQL's text: sides and branches of several scales, constants, integers, NULLs, a FILTER.
 func TestNarrow(t *testing.T) {
-	sameAsTexts(t, []backend.Dialect{backend.DuckDB}, "select sum(cost * (1 + cost)), sum(cost - 0.125), sum(cost) from encounters",
+	sameAsTexts(t, []dialect.Dialect{funcs.DuckDB}, "select sum(cost * (1 + cost)), sum(cost - 0.125), sum(cost) from encounters",
 		"select sum(case when days > 3 then cost when days > 2 then 0.5 end), sum(case when days > 3 then cost * 1.25 else 0 end) from encounters",
 		"select diag, sum(2 * cost - 1.001 * cost), avg(cost * 0.1), sum(cost * days) filter (where days > 2), sum(days * 0.5) from encounters group by 1",
 		"select sum(x), avg(x + 0.001) from (select cost * 1.5 + days as x from encounters) t where x > 3")

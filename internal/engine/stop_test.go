@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // blamed is how many resource failures the ledger has of ann.
@@ -61,7 +62,7 @@ func TestStopOutlivesRestarts(t *testing.T) {
 			}
 		}
 		var err error
-		if e, err = Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path}); err != nil {
+		if e, err = Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,7 +100,7 @@ func (notNoting) Fail(context.Context, int64, string) error { return errors.New(
 
 // TestUnnotedFailuresStop: a failure that the ledger could not note counts all the same, until the pardon.
 func TestUnnotedFailuresStop(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	real := e.ledger
 	e.ledger = notNoting{real}
 	failTimes(t, e, ledger.MaxFailures)

@@ -6,19 +6,20 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // hundred are people with the values 1 to 100, each of two people, in ranges that are much too wide, fit, cut values off, or begin beyond them.
-func hundred(t *testing.T, d backend.Dialect) *Session {
+func hundred(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, wide double precision, fits double precision, cut int, ratio numeric(8,2), far double precision, above double precision, half text)"}
 	for i := range 200 {
 		v := i/2 + 1
 		statements = append(statements, fmt.Sprintf("INSERT INTO people VALUES (%d, %d, %d, %d, %d.25, %d, %d, '%s')", i, v, v, v, v, 800000000+v, v, map[bool]string{true: "low", false: "high"}[v <= 50]))
 	}
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: hundred.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/hundred"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: hundred.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/hundred"}`}[d]
 	pol, err := policy.Parse("hundred.yaml", []byte("dataset: hundred\nbackend: "+uri+`
 unit: people.id
 tables:

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTargetKin: under dpsql.target_error a release of another question, from which this one's is computed, answers free if its own errors keep the target; else it tells the size. The hint to ask once with
@@ -17,7 +17,7 @@ func TestTargetKin(t *testing.T) {
 	room := []string{"max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,"}
 	for name, edits := range map[string][]string{"declared": room, "chosen": append(room, autoEdits[:4]...)} {
 		for _, relative := range []bool{false, true} {
-			s := fixedNoise(clinicSession(t, tame, backend.DuckDB, edits...), 22)
+			s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, edits...), 22)
 			set(t, s, "dpsql.mechanism", "laplace")
 			set(t, s, "dpsql.epsilon", "12")
 			set(t, s, "dpsql.target_error", "5%")
@@ -62,7 +62,7 @@ func TestTargetKin(t *testing.T) {
 // TestTargetKinDearer: a question's own release that errs more than the target is passed over for what is computed from another question's that does not; nothing is charged.
 func TestTargetKinDearer(t *testing.T) {
 	const part = "select count(*), dp_error(count(*)) from encounters where readmitted = 'NO'"
-	s := clinicSession(t, tame, backend.DuckDB, "max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,")
 	set(t, s, "dpsql.mechanism", "laplace")
 	set(t, s, "dpsql.epsilon", "0.1")
 	_, own := ask(t, s, part)

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTargetStages: each release of a statement costs the least price that gives the target in each column that is its aggregate; EXPLAIN tells of all before, and they are charged together.
@@ -26,7 +26,7 @@ func TestTargetStages(t *testing.T) {
 		{"select count(*), sum(days), avg(days) from encounters", "20%", 1, "50"},
 		{"select (select count(*) from encounters) a, (select count(*) from encounters) b", "20", 1, "5"},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, append([]string{"max_query_epsilon: 5", "max_query_epsilon: " + c.max}, autoEdits[4:]...)...)
+		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"max_query_epsilon: 5", "max_query_epsilon: " + c.max}, autoEdits[4:]...)...)
 		set(t, s, "dpsql.expected_size", "400")
 		set(t, s, "dpsql.target_error", c.target)
 		told := explained(t, s, c.sql)
@@ -71,7 +71,7 @@ func TestTargetStages(t *testing.T) {
 			t.Errorf("%s: %d charges of %g, not %d of %g", c.sql, len(all), charged, c.releases, sum)
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	set(t, s, "dpsql.expected_size", "400")
 	set(t, s, "dpsql.target_error", "1.5")
 	_, err := try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
@@ -85,7 +85,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 	const sql = "select count(*), dp_error(count(*)) from visits"
 	many := clinic{name: "many visits", data: neighbour.Inside, change: append(strings.Split(emptied, "; "), visits(1, 20_000, 3, 1))} // at a tiny price few people are too few
 	for first, part := range map[string]float64{"0.02": 4, "0.5": 2} {
-		s := fixedNoise(clinicSession(t, many, backend.DuckDB, autoEdits...), 22)
+		s := fixedNoise(clinicSession(t, many, funcs.DuckDB, autoEdits...), 22)
 		set(t, s, "dpsql.mechanism", "laplace")
 		set(t, s, "dpsql.epsilon", first)
 		ask(t, s, sql)
@@ -131,7 +131,7 @@ func TestTargetObserved(t *testing.T) {
 	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 50"}, autoEdits[4:5]...)
 	edits = append(edits, "epsilon: 10000,")
 	for _, mechanism := range []string{"laplace", "gaussian"} {
-		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.mechanism", mechanism)
 		set(t, s, "dpsql.expected_size", "100")
 		set(t, s, "dpsql.target_error", "300")

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTarget: a statement under dpsql.target_error costs the least price that gives it, which is known from an earlier release or from a stated size and
@@ -39,7 +39,7 @@ func TestTarget(t *testing.T) {
 		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.expected_size", c.size)
 			if c.first != "" {
@@ -133,7 +133,7 @@ func TestTargetRefused(t *testing.T) {
 		"more than one may spend": {"select count(*) from encounters", "1%", "100", "epsilon_too_large", nil},
 		"never":                   {"select count(*) from encounters", "0.0000001", "100", "epsilon_too_large", nil},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.expected_size", c.size)
 		set(t, s, "dpsql.target_error", c.target)
 		for _, sql := range []string{c.sql, "explain " + c.sql} {
@@ -150,7 +150,7 @@ func TestTargetRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, bad := range []string{"target_error 0", "target_error '-1%'", "target_error 'x'", "expected_size 0"} {
 		if _, err := try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
 			t.Errorf("%s: %v", bad, err)
@@ -161,7 +161,7 @@ func TestTargetRefused(t *testing.T) {
 // TestTargetNeighbours: prices that follow from a stated size or the population are the same whether a person is there or not, and are known without a look at the rows; so are refusals.
 func TestTargetNeighbours(t *testing.T) {
 	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
-	here, gone := clinicSession(t, tame, backend.DuckDB, edits...), clinicSession(t, lacking(1), backend.DuckDB, edits...)
+	here, gone := clinicSession(t, tame, funcs.DuckDB, edits...), clinicSession(t, lacking(1), funcs.DuckDB, edits...)
 	for _, sql := range []string{
 		"explain (target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
 		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
@@ -192,7 +192,7 @@ func TestTargetHintsLead(t *testing.T) {
 		{"select avg(free) from encounters", "30", false}, {"select kind_id, sum(days) from encounters group by 1", "500", true},
 	} {
 		refused := func() (*Session, string) {
-			s := clinicSession(t, tame, backend.DuckDB, edits...)
+			s := clinicSession(t, tame, funcs.DuckDB, edits...)
 			set(t, s, "dpsql.target_error", c.target)
 			_, err := try(s, c.sql)
 			var e *sqlerr.Error

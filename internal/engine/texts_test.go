@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestQueryColumn: an analyst sees what they asked, in dpsql.ledger and dpsql.releases, and nothing of another's, also where a release of another one answers; the owner sees all.
 func TestQueryColumn(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	queries := func(s *Session, table string) (out []string) {
 		t.Helper()

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTopUpOfLittle: who asks for a little more gets what is there, free, unchanged for everybody; from a quarter more on it is measured again, and
 // nobody's answer is less exact for it.
 func TestTopUpOfLittle(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	bob := s.engine.session(t, "bob")
 	for _, x := range []*Session{s, bob} {
 		set(t, x, "dpsql.mechanism", "laplace")
@@ -68,7 +68,7 @@ func TestTopUpOfSelections(t *testing.T) {
 		groups, mechanism string
 		edits             []string
 	}{{"4", "laplace", autoEdits[4:]}, {"3", "laplace", autoEdits}, {"auto", "laplace", autoEdits}, {"4", "gaussian", autoEdits[4:]}, {"3", "gaussian", autoEdits}} {
-		s := clinicSession(t, db, backend.DuckDB, c.edits...)
+		s := clinicSession(t, db, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.max_groups", c.groups)
 		const sql = "select diag, count(distinct patient_id), count(*) from encounters group by 1 order by 1"
@@ -96,7 +96,7 @@ func TestTopUpOfSelections(t *testing.T) {
 func TestTopUpOfNorms(t *testing.T) {
 	ctx := context.Background()
 	for _, sql := range []string{normStatements[0], normStatements[1], "select kind_id, sum(days), sum(free) from encounters group by 1"} {
-		s := clinicSession(t, vectors(), backend.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
+		s := clinicSession(t, vectors(), funcs.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
 		mp := s.last.releases[0].release.Plan

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // autoEdits leave the bounds of encounters and of visits' minutes to each statement, and give room for many statements.
@@ -84,7 +84,7 @@ func TestTopUps(t *testing.T) {
 	moved := 0 // each answer may come out the same by chance, all of their numbers with less than 1e-12
 	for _, c := range topUpCases {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.bounding", c.bounding)
 			set(t, s, "dpsql.max_groups", c.groups)
@@ -236,7 +236,7 @@ func sensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
 func TestTopUpCrash(t *testing.T) {
 	ctx := context.Background()
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
-	opt := Options{Policy: clinicPolicyFor(t, backend.DuckDB, autoEdits...), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
+	opt := Options{Policy: clinicPolicyFor(t, funcs.DuckDB, autoEdits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
 	reopen := func() (*Engine, *Session) {
 		t.Helper()
 		e, err := Open(ctx, opt)
@@ -302,7 +302,7 @@ func TestTopUpCrash(t *testing.T) {
 
 // TestTopUpOverBudget: a top-up that the budget does not hold is refused like any other statement, and the release stays.
 func TestTopUpOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
+	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
 	const sql = "select count(*) from encounters"
 	_, first := ask(t, s, sql)
 	for epsilon, ok := range map[string]bool{"1.01": false, "5": false} {
@@ -326,8 +326,8 @@ func TestTopUpOverBudget(t *testing.T) {
 func TestRehearseTopUps(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range topUpCases {
-		policy := clinicPolicyFor(t, backend.DuckDB, c.edits...)
-		r, err := OpenRehearsal(ctx, Options{Policy: policy, Backend: tame.open(t, backend.DuckDB)})
+		policy := clinicPolicyFor(t, funcs.DuckDB, c.edits...)
+		r, err := OpenRehearsal(ctx, Options{Policy: policy, Backend: tame.open(t, funcs.DuckDB)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestRehearseTopUps(t *testing.T) {
 		if err := errors.Join(err, r.Close()); err != nil {
 			t.Fatal(err)
 		}
-		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.bounding", c.bounding)
 		set(t, s, "dpsql.max_groups", c.groups)
@@ -378,7 +378,7 @@ func TestRehearseTopUps(t *testing.T) {
 func TestNoticeOfTopUps(t *testing.T) {
 	const words = "; bounds, and how much they cut, are known as at price 0.1, of the first release: SET dpsql.fresh = on asks anew, at the whole price"
 	for i, edits := range [][]string{autoEdits, autoEdits[4:]} {
-		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.notices", "brief")
 		for k, epsilon := range []string{"0.1", "1", "1"} {
 			set(t, s, "dpsql.epsilon", epsilon)

@@ -5,34 +5,35 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // imageSession is ann's over images of 2 x 2: of each form in which a backend holds them, with values beyond their range, NULL, NaN and other lengths. left[i] of one person are with the class, the others without.
-func imageSession(t *testing.T, d backend.Dialect) *Session {
+func imageSession(t *testing.T, d dialect.Dialect) *Session {
 	t.Helper()
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: images.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/images"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: images.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/images"}`}[d]
 	columns, more := ", i smallint[], f double precision[]", ", i: {shape: [2, 2], range: [0, 10]}, f: {shape: [4], range: [-1, 1]}"
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, y boolean, raw bytea%s)", "CREATE TABLE takes (id int REFERENCES people, y boolean, raw bytea%s)"}
-	if d == backend.DuckDB { // of a length, and of numbers that no array of PostgreSQL has
+	if d == funcs.DuckDB { // of a length, and of numbers that no array of PostgreSQL has
 		columns, more = columns+", e FLOAT[4], b BIGINT[]", more+", e: {shape: [2, 2], range: [-1, 1]}, b: {shape: [4], range: [0, 10]}"
 	}
 	for i := range statements {
 		statements[i] = fmt.Sprintf(statements[i], columns)
 	}
 	blob := func(b ...byte) string {
-		if d == backend.Postgres {
+		if d == funcs.Postgres {
 			return fmt.Sprintf(`'\x%x'::bytea`, b)
 		}
 		return fmt.Sprintf(`from_hex('%x')`, b)
 	}
 	add := func(table string, id int, y bool, raw, i, f string) {
 		row := fmt.Sprintf("%d, %t, %s", id, y, raw)
-		if d == backend.Postgres {
+		if d == funcs.Postgres {
 			row += ", " + i + ", " + f
 		} else {
 			list := strings.NewReplacer("{{1,1},{1,1}}", "[1,1,1,1,1]", "{", "[", "}", "]")
@@ -76,7 +77,7 @@ func TestTrainArrays(t *testing.T) {
 	for _, d := range dialects {
 		s := imageSession(t, d)
 		for column, rows := range map[string]int{"raw": 240, "i": 240, "f": 270, "e": 270, "b": 240} {
-			if d == backend.Postgres && (column == "e" || column == "b") {
+			if d == funcs.Postgres && (column == "e" || column == "b") {
 				continue
 			}
 			for _, from := range []string{"people", "takes"} {
@@ -112,7 +113,7 @@ func TestTrainArrays(t *testing.T) {
 				}
 			}
 		}
-		literal := map[backend.Dialect]string{backend.Postgres: `'\xfa0003ff'::bytea`, backend.DuckDB: `'\xfa0003ff'::bytea`}[d]
+		literal := map[dialect.Dialect]string{funcs.Postgres: `'\xfa0003ff'::bytea`, funcs.DuckDB: `'\xfa0003ff'::bytea`}[d]
 		rows, err := try(s, "SELECT dp_predict('rawpeople', "+literal+`), dp_predict('rawpeople', '\x0300fa09'::bytea), dp_predict('rawpeople', '\x03'::bytea)`)
 		if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, nil}) {
 			t.Errorf("%s: predicts %v, %v", d, rows, err)
@@ -135,7 +136,7 @@ func TestTrainArrays(t *testing.T) {
 			t.Errorf("%s: predicts %v, %v", d, rows, err)
 		}
 		for _, column := range []string{"i", "f", "e", "b"} {
-			if d == backend.Postgres && (column == "e" || column == "b") {
+			if d == funcs.Postgres && (column == "e" || column == "b") {
 				continue
 			}
 			for _, sql := range []string{
@@ -150,7 +151,7 @@ func TestTrainArrays(t *testing.T) {
 				}
 			}
 		}
-		if d == backend.DuckDB {
+		if d == funcs.DuckDB {
 			for _, sql := range []string{
 				"SELECT count(i) FROM people", "SELECT i, count(*) FROM people GROUP BY 1", "SELECT count(DISTINCT f) FROM people", "SELECT count(*) FROM people WHERE i = f", "SELECT count(*) FROM people WHERE i[1] = 2",
 				"SELECT sum(i[1]) FROM people", "SELECT count(*) FROM people JOIN takes USING (i)", "SELECT count(*) FROM (SELECT DISTINCT i FROM people) AS x", "SELECT count(*) FROM people WHERE 1 = ANY (i)",

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -29,7 +29,7 @@ func (c *askedContext) Err() error {
 
 // TestTrainPlanCanceled: a search for noise that takes a second or more ends when its client cancels, and gives its turn back.
 func TestTrainPlanCanceled(t *testing.T) {
-	s := oddSession(t, backend.DuckDB, 1)
+	s := oddSession(t, funcs.DuckDB, 1)
 	s.world.policy.Limits.StatementsAtOnce, s.world.policy.Limits.StatementTime = 1, 0
 	for _, with := range []string{"epsilon = 1", "noise_multiplier = 0.5"} {
 		inner, cancel := context.WithCancel(context.Background())

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -138,7 +139,7 @@ func TestTrainClipNeighbours(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d)
 		for method, with := range oneStep {
-			if d == backend.Postgres && method != "dp_gd" {
+			if d == funcs.Postgres && method != "dp_gd" {
 				continue // the rows are the same, and so is what sums them up
 			}
 			full := 0
@@ -161,7 +162,7 @@ func TestTrainClipNeighbours(t *testing.T) {
 
 // TestTrainClipBugs: rows clipped one by one, rows that are not capped, a unit's rows that count as several units', are found.
 func TestTrainClipBugs(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB)
+	s := clinicSession(t, wild, funcs.DuckDB)
 	options := fmt.Sprintf(", steps = 1, learning_rate = 1, clip = %g, population = %g", clipTested, clipPopulation)
 	sql := strings.Replace(oneStepOf("dp_gd", 1), "OPTIONS", options, 1)
 	of, single := trainingOf(t, s, sql), trainingOf(t, s, strings.Replace(sql, "max_rows_per_unit = 4", "max_rows_per_unit = 1", 1))

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainPastDeltas: where the deltas have ended, a training is charged its parts' Renyi loss, if the policy allows that. Where nothing fits any more, its hint names options that pass, until the last.
@@ -56,7 +56,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	}
 	const budget = "epsilon: 20, delta: 1e-6"
 
-	s = clinicSession(t, tame, backend.DuckDB, budget, "epsilon: 10, delta: 1e-6")
+	s = clinicSession(t, tame, funcs.DuckDB, budget, "epsilon: 10, delta: 1e-6")
 	if f := s.engine.filter(); !f.PrefersRenyi() {
 		t.Fatal("the policy prefers plain epsilons")
 	}
@@ -107,7 +107,7 @@ func TestTrainPastDeltas(t *testing.T) {
 // TestTrainPastDeltasPlain: a policy that prefers plain epsilons keeps their sum when the deltas have ended: the hint says delta = 0, which passes.
 func TestTrainPastDeltasPlain(t *testing.T) {
 	t.Parallel()
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
 	if f := s.engine.filter(); f.PrefersRenyi() {
 		t.Fatal("the policy prefers Renyi sums")
 	}

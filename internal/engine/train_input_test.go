@@ -7,17 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // oddSession is ann's over few rows, of NaN, infinities, NULL and constants: rows and odd say which.
-func oddSession(t *testing.T, d backend.Dialect, people int) *Session {
+func oddSession(t *testing.T, d dialect.Dialect, people int) *Session {
 	t.Helper()
 	name := fmt.Sprintf("odd%d", people)
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: odd.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/odd"}`}[d]
+	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: odd.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/odd"}`}[d]
 	var columns, ranges []string
 	for i := range 30 {
 		columns, ranges = append(columns, fmt.Sprintf("f%d double precision", i)), append(ranges, fmt.Sprintf("f%d: {range: [-1, 1]}", i))
@@ -56,7 +57,7 @@ func TestTrainOddRows(t *testing.T) {
 		for _, people := range []int{0, 1, 12} {
 			s := oddSession(t, d, people)
 			for i, q := range queries {
-				if d == backend.Postgres && os.Getenv("DPSQL_LONG") == "" && (people != 12 || i == 2) { // what is read of such rows, and not what is made of it
+				if d == funcs.Postgres && os.Getenv("DPSQL_LONG") == "" && (people != 12 || i == 2) { // what is read of such rows, and not what is made of it
 					continue
 				}
 				for _, method := range []string{"objective_perturbation", "dp_gd", "dp_sgd", "output_perturbation", "sufficient_statistics"} {
@@ -80,7 +81,7 @@ func TestTrainOddRows(t *testing.T) {
 
 // TestTrainWeights: weights of classes are of the statement alone, change what is learnt, and are refused where they are not one for each value.
 func TestTrainWeights(t *testing.T) {
-	s := oddSession(t, backend.DuckDB, 300)
+	s := oddSession(t, funcs.DuckDB, 300)
 	const train = "CREATE OR REPLACE DP MODEL m USING %s TARGET y WITH (epsilon = 100, delta = 1e-9, class_weights = %s) AS SELECT same, f1, id %% 10 = 0 AS y FROM people"
 	share := func(weights string) float64 {
 		p, err := prepare(s, fmt.Sprintf(train, "logistic_regression", weights))
@@ -119,7 +120,7 @@ func TestTrainWeights(t *testing.T) {
 
 // TestTrainPlanPanics: a panic while a training is planned, which is beside the session, is an answer as any.
 func TestTrainPlanPanics(t *testing.T) {
-	s := oddSession(t, backend.DuckDB, 1)
+	s := oddSession(t, funcs.DuckDB, 1)
 	if _, err := s.planned(context.Background(), &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
 		t.Error(err)
 	}

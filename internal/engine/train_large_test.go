@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainUnpredictable: a training whose model no statement could predict by is refused before it is charged, and by EXPLAIN too.
 func TestTrainUnpredictable(t *testing.T) {
-	s := drawnDigits(3, 80).session(t, backend.DuckDB)
+	s := drawnDigits(3, 80).session(t, funcs.DuckDB)
 	const train = "TRAIN DP MODEL large USING softmax_regression TARGET label WITH (epsilon = 0.1, delta = 1e-9) AS SELECT raw, label FROM digits"
 	for _, sql := range []string{"EXPLAIN " + train, train} {
 		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.TooComplex.ID {
@@ -26,7 +26,7 @@ func TestTrainUnpredictable(t *testing.T) {
 
 // TestPredictManyClasses: a model of many classes is predicted by and evaluated.
 func TestPredictManyClasses(t *testing.T) {
-	s := drawnDigits(3, 2).session(t, backend.DuckDB)
+	s := drawnDigits(3, 2).session(t, funcs.DuckDB)
 	m := &mlext.Model{Name: "many", Kind: "softmax_regression", Target: mlext.Feature{Name: "label", Type: "text"}, Features: []mlext.Feature{{Name: "id", Type: "integer", Hi: 255, To: 255}}}
 	for c := range 30 {
 		m.Target.Levels = append(m.Target.Levels, fmt.Sprint(c))
@@ -42,7 +42,7 @@ func TestPredictManyClasses(t *testing.T) {
 
 // TestTrainRanges: features of extreme ranges are refused before a charge, and what the hint says is taken.
 func TestTrainRanges(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for x, taken := range map[string]bool{"CASE WHEN days > 5 THEN 1.5e308::float8 ELSE 1e308::float8 END": false, "CASE WHEN days > 5 THEN 1.5e308::float8 ELSE 1e308::float8 END / 2e307": true,
 		"CASE WHEN days > 5 THEN 1e-200::float8 ELSE 1e-201::float8 END": false, "CASE WHEN days > 5 THEN 1e-200::float8 ELSE 1e-201::float8 END * 1e199": true} {
 		_, err := try(s, "EXPLAIN TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "+x+" AS x, medications FROM encounters")

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // TestLastRowWiped: nothing of the last row that was read is left where rows are read to.
 func TestLastRowWiped(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters")
 	st, err := sqlgen.UnitRows(of.analysis, s.engine.dialect, of.features, of.analysis.MaxRows, 0)
 	if err != nil {

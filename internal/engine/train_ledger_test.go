@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/account"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // accounted is the epsilon at a delta of what a training's card says was run, counted anew by the accountants.
@@ -39,7 +39,7 @@ func accounted(t *testing.T, method string, card map[string]string, epsilon, del
 
 // TestTrainLedger: of a series of trainings, what each card says was run loses by the accountants what was asked for, no more and not much less; the ledger has just that event, and its balance is the sum of them all, by formulas of the test's own.
 func TestTrainLedger(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
 	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
 	pure, renyi, delta, order := 0.0, 0.0, 0.0, s.engine.filter().Order
 	for i, c := range []struct {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainNameHeld: while a model is trained nobody else trains one of its name, in another session or by another proxy, also not to replace it, nor renames one to it: they are refused, uncharged. The name is
@@ -95,7 +95,7 @@ func TestTrainNameHeld(t *testing.T) {
 
 // TestExplainTrainLeft: EXPLAIN TRAIN tells how many are left and the budget's refusal, TOGETHER beside those that were explained before; what it says is what happens, and its hint passes.
 func TestExplainTrainLeft(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB) // half of its delta is room: 5e-7
+	s := clinicSession(t, tame, funcs.DuckDB) // half of its delta is room: 5e-7
 	set(t, s, "dpsql.mechanism", "laplace")
 	train := func(name, delta string) string {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = " + delta + ") AS SELECT days, medications FROM encounters"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainByRenyi: where the policy prefers Gaussian noise, or the plain sum of epsilons has ended, a training is charged its parts' Renyi loss and no delta, which the card and EXPLAIN tell beside the other way; else, and of Laplace noise, its epsilon and delta. The debit is what the accountant says of
@@ -32,7 +32,7 @@ func TestTrainByRenyi(t *testing.T) {
 		"not preferred":     {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "auto", "", false},
 		"the sum has ended": {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "gaussian", "SELECT count(*) FROM encounters", true},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		if f := s.engine.filter(); f.PrefersRenyi() != (c.edits == nil) {
 			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
 		}
@@ -121,7 +121,7 @@ func holdsCard(t *testing.T, e dp.Composed, card [][]sqltype.Value) {
 
 // TestTrainNoRenyi: what no theorem gives a Renyi loss is charged its epsilon and delta, whatever the policy prefers: several rows of a person, several scores, the older theorems, and plain epsilons.
 func TestTrainNoRenyi(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	for i, c := range [][3]string{
 		{"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 3", ""}, {"softmax_regression METHOD objective_perturbation TARGET readmitted", "max_rows_per_unit = 1", ""},
 		{"logistic_regression METHOD kifer_2012 TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD amp TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 1, delta = 0", ""},

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // property is a line of a card.
@@ -30,7 +30,7 @@ func TestTrainPure(t *testing.T) {
 		"asked for": {nil, ", delta = 0"},
 		"no delta":  {[]string{"delta: 1e-6", "delta: 0"}, ""},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB, append([]string{"epsilon: 20,", "epsilon: 200,"}, c.edits...)...)
+		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"epsilon: 20,", "epsilon: 200,"}, c.edits...)...)
 		for i, m := range [][3]string{
 			{"logistic_regression", "objective_perturbation", "y"}, {"logistic_regression", "auto", "y"}, {"softmax_regression", "auto", "readmitted"}, {"linear_regression", "output_perturbation", "days"},
 			{"linear_regression", "sufficient_statistics", "cost"}, {"svm", "output_perturbation", "y"}, {"poisson_regression", "objective_perturbation", "days"},
@@ -64,7 +64,7 @@ func TestTrainPure(t *testing.T) {
 
 // TestTrainByNoise: a noise multiplier instead of an epsilon is charged the epsilon that EXPLAIN shows, by each method that has Gaussian noise, and is within the analyst's limits.
 func TestTrainByNoise(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
+	s := clinicSession(t, tame, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
 	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta
 	for i, method := range []string{"dp_gd", "dp_sgd", "dp_adam", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
 		with := "noise_multiplier = 30, delta = 1e-9"

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainShapes: a query whose rows are not each of one person, or not all that it says, is refused: a model is never trained on other rows than were asked for. Within a person's rows the same shapes are read.
 func TestTrainShapes(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB)
+	s := clinicSession(t, wild, funcs.DuckDB)
 	const train = "EXPLAIN TRAIN DP MODEL m USING logistic_regression TARGET y AS "
 	for _, q := range []string{
 		"SELECT DISTINCT days, cost, readmitted = 'NO' AS y FROM encounters",

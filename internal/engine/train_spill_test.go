@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // manySession is ann's over a table of so many rows that a training's are several chunks (data.Table).
@@ -18,7 +18,7 @@ func manySession(t *testing.T) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, backend.DuckDB, "many", []string{"CREATE TABLE people AS SELECT i::int AS id, (i % 101)::smallint AS a, sin(i) AS b, i % 101 > 50 AS y FROM range(200000) AS t(i)",
+	return sessionOver(t, funcs.DuckDB, "many", []string{"CREATE TABLE people AS SELECT i::int AS id, (i % 101)::smallint AS a, sin(i) AS b, i % 101 > 50 AS y FROM range(200000) AS t(i)",
 		"ALTER TABLE people ADD PRIMARY KEY (id)"}, p)
 }
 

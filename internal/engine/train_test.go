@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -150,7 +151,7 @@ func TestTrainBugs(t *testing.T) {
 		re := regexp.MustCompile(pattern)
 		return func(sql string) string { return re.ReplaceAllString(sql, with) }
 	}
-	s := clinicSession(t, wild, backend.Postgres)
+	s := clinicSession(t, wild, funcs.Postgres)
 	for name, c := range map[string]struct {
 		sql    string
 		mangle func(string) string
@@ -253,7 +254,7 @@ func TestTrain(t *testing.T) {
 
 // TestTrainRefused: each before anything is spent, with a cure.
 func TestTrainRefused(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	bob := s.engine.session(t, "bob")
 	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
 		t.Fatal(err)
@@ -368,8 +369,8 @@ func TestTrainRefused(t *testing.T) {
 // TestTrainCharged: what the ledger has of a training is the statement's epsilon and delta, as the card says, its loss is no less, and the owner hears of it.
 func TestTrainCharged(t *testing.T) {
 	heard := &heardLog{}
-	p := clinicPolicyFor(t, backend.DuckDB)
-	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
+	p := clinicPolicyFor(t, funcs.DuckDB)
+	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func TestTrainOrder(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn := func() {}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }},
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }},
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -460,12 +461,12 @@ func TestTrainOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.01")...)); err != nil {
+	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.01")...)); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(12 * time.Hour)
 	run(early)
-	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...)); err != nil {
+	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...)); err != nil {
 		t.Fatal(err)
 	}
 	late, err := prepare(s, fmt.Sprintf(train, "late"))

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPredictTimes: models of dates and timestamps, of one score and of several, with few features and with many, predict and are evaluated on both backends; of infinite ones as of the range's ends.
 func TestPredictTimes(t *testing.T) {
 	for _, d := range dialects {
-		uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: times.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/times"}`}[d]
+		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: times.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/times"}`}[d]
 		p, err := policy.Parse("times.yaml", []byte("dataset: times\nbackend: "+uri+"\nunit: people.id\npopulation: 1000\ntables:\n  people:\n    columns: {id: {}, born: {range: [1950-01-01, 2010-01-01]}, seen: {range: [2020-01-01, 2026-01-01]}, last_seen_of_all: {range: [2020-01-01, 2026-01-01]}, kind: {values: [a, b, c]}, y: {}}\n"+
 			"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
 		if err != nil {

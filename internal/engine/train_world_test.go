@@ -3,13 +3,13 @@ package engine
 import (
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainReloaded: a training that was prepared under another policy is bound anew: its features have the ranges of the policy that it is charged under, and what the analyst may not read any more is not trained on.
 func TestTrainReloaded(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB)
+	s := clinicSession(t, tame, funcs.DuckDB)
 	early, err := prepare(s, "TRAIN DP MODEL early USING linear_regression TARGET cost AS SELECT days, cost FROM encounters")
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestTrainReloaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.engine.Reload(t.Context(), clinicPolicyFor(t, backend.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [2, 5]}", "      medications:  {range: [0, 100]}\n", "      medications:  {}\n")); err != nil {
+	if err := s.engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [2, 5]}", "      medications:  {range: [0, 100]}\n", "      medications:  {}\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := early.Run(t.Context(), nil); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -34,7 +34,7 @@ func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Anal
 }
 
 // apart prints the statement of a measure that is read apart.
-func apart(a *sensitivity.Analysis, d funcs.Dialect, i int, kept sqlgen.Kept, seed int64) (*sqlgen.Statement, error) {
+func apart(a *sensitivity.Analysis, d dialect.Dialect, i int, kept sqlgen.Kept, seed int64) (*sqlgen.Statement, error) {
 	if a.Measures[i].IsTree() {
 		return sqlgen.TreeLeaves(a, d, i, kept, seed)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // endingAt is a backend with whose n-th statement's last row something ends.
@@ -71,7 +72,7 @@ func TestTreesEnd(t *testing.T) {
 		{"select readmitted, mode() within group (order by kind_id) from encounters group by 1", 1, errTimeout, sqlerr.ResourceFailure.ID},
 		{"select readmitted, count(distinct diag), count(*) from encounters group by 1", 2, errTimeout, sqlerr.ResourceFailure.ID},
 	} {
-		s := clinicSession(t, tame, backend.DuckDB)
+		s := clinicSession(t, tame, funcs.DuckDB)
 		p, err := prepare(s, c.sql)
 		if err != nil {
 			t.Fatal(err)

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -42,7 +43,7 @@ var truncatedStatements = []string{
 }
 
 // truncatedHolds holds a statement's print against the clinic's neighbours: without a unit all groups of a measure together change by at most its PerGroup, and by nothing without rows of nobody or in another physical order.
-func truncatedHolds(t testing.TB, d backend.Dialect, a *sensitivity.Analysis, st *sqlgen.Statement) (share float64, err error) {
+func truncatedHolds(t testing.TB, d dialect.Dialect, a *sensitivity.Analysis, st *sqlgen.Statement) (share float64, err error) {
 	before := joinedTotals(t, wild.open(t, d), st)
 	for _, c := range append([]clinic{owned, mixed}, without...) {
 		after := joinedTotals(t, c.open(t, d), st)
@@ -175,7 +176,7 @@ func TestTruncatedTwice(t *testing.T) {
 
 // TestTruncationRefused: what is not declared, or cannot be, is refused with the cure.
 func TestTruncationRefused(t *testing.T) {
-	s := clinicSession(t, wild, backend.DuckDB, declaredKeys...)
+	s := clinicSession(t, wild, funcs.DuckDB, declaredKeys...)
 	set(t, s, "dpsql.bounding", "truncate")
 	for sql, hint := range map[string]string{
 		"select count(*) from encounters a join encounters b on a.medications = b.medications":                                      "max_frequency: {medications: 100}",
@@ -214,7 +215,7 @@ func TestJoinsAreChosen(t *testing.T) {
 		{keys("diag: 3"), "auto", true, "is not declared"},
 		{keys("days: 3", "delta: 1e-6", "delta: 0"), "linf", false, "not elastic (measured frequencies): measured frequencies need a delta"},
 	} {
-		s := clinicSession(t, wild, backend.DuckDB, c.policy...)
+		s := clinicSession(t, wild, funcs.DuckDB, c.policy...)
 		set(t, s, "dpsql.bounding", c.bounding)
 		p, err := prepare(s, days)
 		if err != nil {
@@ -238,7 +239,7 @@ func TestJoinsAreChosen(t *testing.T) {
 // TestJoinsAreToppedUp: what is declared, or weighed, is as good in a later snapshot: at a higher price it is measured again for the difference; an error can be asked for, and a repeat is free.
 func TestJoinsAreToppedUp(t *testing.T) {
 	for bounding, sql := range map[string]string{"truncate": truncatedStatements[0], "weighted": weightedStatements[0].sql} {
-		s := clinicSession(t, wild, backend.DuckDB, declaredKeys...)
+		s := clinicSession(t, wild, funcs.DuckDB, declaredKeys...)
 		set(t, s, "dpsql.bounding", bounding)
 		set(t, s, "dpsql.notices", "brief")
 		run := func(want string) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestMissingMarkWarns: a server that starts on a ledger without its mark says so, once.
@@ -22,7 +22,7 @@ func TestMissingMarkWarns(t *testing.T) {
 			}
 		}
 		var log bytes.Buffer
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestMissingMarkWarns(t *testing.T) {
 
 // TestNewLedgerWarns: a server that begins the policy's ledger anew says so, each time; one that goes on with it does not.
 func TestNewLedgerWarns(t *testing.T) {
-	p, dir := clinicPolicyFor(t, backend.DuckDB), t.TempDir()
+	p, dir := clinicPolicyFor(t, funcs.DuckDB), t.TempDir()
 	p.Ledger.Postgres, p.Ledger.Shared = "", filepath.Join(dir, "clinic.ledger")
 	for _, c := range []struct {
 		name string
@@ -45,7 +45,7 @@ func TestNewLedgerWarns(t *testing.T) {
 	}{{"a.ledger", true}, {"a.ledger", false}, {"b.ledger", true}} {
 		p.Ledger.SQLite = filepath.Join(dir, c.name)
 		var log bytes.Buffer
-		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestWarnings: what a statement's functions leave out is told with each answer and by EXPLAIN, by the text alone: also where no row has such a value, where no row is there at all, and where the answer is stored.
 // Rare values are told once a session. Constants are read as PostgreSQL reads them, so nothing is told of them.
 func TestWarnings(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		const ofLost = "rows in which encounters.patient_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time; PostgreSQL may give a value there"
@@ -52,7 +53,7 @@ func TestWarnings(t *testing.T) {
 
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const words = "mend that; or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
 		_, a := ask(t, s, sql)
@@ -64,7 +65,7 @@ func TestMisspelt(t *testing.T) {
 
 // TestUnlistedBesideListed: a value that no public list has, asked for beside one that is listed, has no group, and a warning says so.
 func TestUnlistedBesideListed(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	for sql, want := range map[string]bool{
 		"select readmitted, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                    true,
 		"select readmitted, count(*) from encounters where readmitted = 'NO' or readmitted = '<30' group by 1":        false,
@@ -81,7 +82,7 @@ func TestUnlistedBesideListed(t *testing.T) {
 
 // TestNoPublicValueMeetsConditions: where conditions keep no public value of a column the answer and EXPLAIN say so, by the statement and the policy alone, and no price is named, which would show nothing more. Of a value that is public, a price is named.
 func TestNoPublicValueMeetsConditions(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const none = "the conditions keep none of the public values of encounters.readmitted"
 	for sql, want := range map[string]bool{
 		"select readmitted, sum(free) from encounters where readmitted = 'wbe' group by 1": true,
@@ -100,7 +101,7 @@ func TestNoPublicValueMeetsConditions(t *testing.T) {
 
 // TestNoGroupsCostNothing: where conditions leave no public group nothing is read or charged, also under dpsql.fresh and for a stage that reads another, and the answer and EXPLAIN say so. What else a statement releases has the whole price.
 func TestNoGroupsCostNothing(t *testing.T) {
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		set(t, s, "dpsql.notices", "brief")
 		const none, words = "spent: nothing (public groups, nothing measured, or no group left)", "no group is left, so nothing is read or charged for the groups"
@@ -137,7 +138,7 @@ func TestNoGroupsCostNothing(t *testing.T) {
 
 // TestNoGroupsOfJoins: nor is anything charged of rows of several people.
 func TestNoGroupsOfJoins(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, anyJoins...)
+	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
 	const sql = "select a.readmitted, count(*) from encounters a join encounters b on a.days = b.days where a.readmitted = 'wbe' group by 1"
 	told := explained(t, s, sql)
 	_, a := ask(t, s, sql)
@@ -148,7 +149,7 @@ func TestNoGroupsOfJoins(t *testing.T) {
 
 // TestConditionsOutside: a condition on a grouping column that stands outside of the groups is named where inside it makes them public, and there it does.
 func TestConditionsOutside(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const words, totals = "the condition on admitted stands outside of its GROUP BY", "totals over groups begin with the first of them"
 	for sql, want := range map[string][2]bool{
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'":                                     {true, false},
@@ -172,7 +173,7 @@ func TestConditionsOutside(t *testing.T) {
 
 // TestFewPeopleHasNumber: that too few people have rows is said with the number that would do, which EXPLAIN says before.
 func TestFewPeopleHasNumber(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const sql = "select count(*) from encounters where days = 1000"
 	told := explained(t, s, sql)
 	number, _, _ := strings.Cut(after(told, "with fewer than about "), " people")

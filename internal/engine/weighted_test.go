@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -73,7 +73,7 @@ func TestWeighted(t *testing.T) {
 		s = clinicSession(t, tame, d, generous...)
 		for _, c := range weightedStatements {
 			a, st := weighted(t, s, c.sql)
-			rows := printedRows(t, tame.open(t, backend.Postgres), &sqlgen.Statement{SQL: c.plain, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Numeric}}})
+			rows := printedRows(t, tame.open(t, funcs.Postgres), &sqlgen.Statement{SQL: c.plain, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Numeric}}})
 			truth, _ := new(big.Int).SetString(fmt.Sprint(rows[0][0]), 10)
 			total := joinedTotals(t, tame.open(t, d), st)[" 0"]
 			if truth == nil || total.Cmp(truth) != 0 {
@@ -103,7 +103,7 @@ func TestWeighted(t *testing.T) {
 // TestWeightedLabels: a count by weights is never shown as the count that the statement says: wherever in the statement it is made its column is weighted_count, unless the statement names it, and a mark tells it whatever dpsql.notices says, also of stored answers and of counts that only a condition reads.
 func TestWeightedLabels(t *testing.T) {
 	const joined = "SELECT count(*) FROM encounters a JOIN encounters b ON a.days = b.days"
-	s := clinicSession(t, tame, backend.DuckDB, append([]string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1000, delta: 1e-6}"}, anyJoins...)...)
+	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1000, delta: 1e-6}"}, anyJoins...)...)
 	set(t, s, "dpsql.bounding", "weighted")
 	for _, notices := range []string{"off", "brief", "full"} {
 		set(t, s, "dpsql.notices", notices)

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // turning is a backend that does something whenever a snapshot is opened: between a statement's price and its charge.
@@ -50,7 +51,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn, heard := func() {}, &heardAll{}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Observer: heard,
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	usual := func(query string) {
 		t.Helper()
-		if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt(query)...)); err != nil {
+		if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt(query)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +208,7 @@ func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([
 // TestOrderIsAskedThrice: a statement is not priced for ever at orders that its window does not have: after the third it ends as a failure of the ledger, told to the owner once. Nothing is charged.
 func TestOrderIsAskedThrice(t *testing.T) {
 	heard := &heardAll{}
-	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	e.observer = heard
 	for i, c := range []struct {
 		moves int

@@ -113,7 +113,7 @@ func compareCall(t *testing.T, f *funcs.Func, args []sqltype.Value, types []sqlt
 			spelt[i] = "(" + text + "::bpchar)"
 		}
 	}
-	sql := f.RaisingForm(funcs.Postgres, spelt, types, result)
+	sql := f.RaisingForm.Print(funcs.Postgres, spelt, types, result)
 	want, state, err := ask("SELECT " + sql)
 	if err != nil {
 		t.Fatal(err)

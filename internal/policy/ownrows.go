@@ -26,7 +26,7 @@ func (f *file) withoutUnit(t *tableDecl, n ast.Node, what string) {
 	t.withoutUnit = w
 }
 
-// IsUnitText reports that equal values of a type have one text and different ones different texts, in every table (sensitivity.textOf).
+// IsUnitText reports that equal values of a type have one text and different ones different texts, in every table (funcs.PersonUnit).
 func IsUnitText(t sqltype.Type) bool {
 	switch t.OID {
 	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDUUID:

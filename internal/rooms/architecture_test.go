@@ -24,7 +24,7 @@ const (
 )
 
 // inOneRoom are rooms whose parts the picture shows as one.
-var inOneRoom = []string{"internal/engine", "internal/backend", "mlext", "sensitivity"}
+var inOneRoom = []string{"internal/engine", "internal/backend", "mlext", "rewrite/dialect", "sensitivity"}
 
 // roomShown is the node of the picture that a package belongs to; "" for leaves and helpers of tests, which it leaves out.
 func roomShown(dir string) string {

@@ -13,22 +13,22 @@ import (
 )
 
 // printingRooms are those whose functions make SQL.
-var printingRooms = []string{"rewrite/funcs", "rewrite/sqlgen"}
+var printingRooms = []string{"rewrite/dialect", "rewrite/dialect/postgres", "rewrite/dialect/duckdb", "rewrite/funcs", "rewrite/sqlgen"}
 
 // textEdits are functions that edit a text or look for something in it.
 var textEdits = regexp.MustCompile(`^(strings|bytes)\.(New?Replacer|Replace\w*|Trim\w*|Cut\w*|Split\w*|Fields\w*|Index\w*|LastIndex\w*|Contains\w*|Has\w*|Count|Map|To\w+|Title|EqualFold)$|^regexp\.|^utf8\.Decode`)
 
 // textReaders are the functions of the printing rooms that may do so, by what the text is that they read.
 var textReaders = map[string][]string{
-	"values, which are computed in Go": {"funcs.textFunctions", "funcs.textParts", "funcs.startsWith", "funcs.translate", "funcs.splitPart", "funcs.trims", "funcs.initcap", "funcs.textArray", "funcs.encoding", "sqlgen.digitsOf"},
+	"values, which are computed in Go": {"funcs.textFunctions", "funcs.textParts", "funcs.startsWith", "funcs.translate", "funcs.splitPart", "funcs.trims", "funcs.initcap", "funcs.textArray", "funcs.encoding", "duckdb.digitsOf"},
 	"constants of a statement, and lists of names": {
 		"funcs.units", "funcs.unitOf", "funcs.location", "funcs.duckZoneNames", "funcs.fieldRow", "funcs.clockTZField", "funcs.encoding", "funcs.liked", "funcs.likeEscape", "funcs.similarToRegex",
 		"funcs.translatePattern", "funcs.quantifier", "funcs.escape", "funcs.set", "funcs.dateShape", "funcs.dateRow", "funcs.parseFormat", "funcs.cased", "funcs.numberFormat",
 	},
-	"templates of rows, into which arguments are put once":   {"funcs.fill", "funcs.guard"},
-	"texts that become literals and names":                   {"sqlgen.quote", "sqlgen.literal"},
-	"prints that are refused, for what looks like the thing": {"sqlgen.hasSubquery", "sqlgen.textsMade", "sqlgen.checkLength", "sqlgen.depth"},
-	"a row's print of no arguments":                          {"funcs.CallsInDuckDB"},
+	"templates of rows, into which arguments are put once":   {"funcs.fill", "funcs.duckFill", "funcs.guard"},
+	"texts that become literals and names":                   {"dialect.Quote", "duckdb.literal"},
+	"prints that are refused, for what looks like the thing": {"dialect.HasSubquery", "sqlgen.textsMade", "sqlgen.checkLength", "sqlgen.depth"},
+	"a row's print of no arguments":                          {"funcs.Calls"},
 }
 
 // TestPrintedIsBuilt: SQL that was printed is never edited. An edit cannot tell the form that it means from an argument's, which a row chose for its own reasons, nor from a text in quotes.

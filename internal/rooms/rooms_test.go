@@ -19,7 +19,7 @@ const module = "github.com/dpsql/dpsql/"
 const rules = `
 cmd/dpsql: *
 proxy: internal/engine internal/pgmeta rewrite/pgsyntax
-internal/engine: internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
+internal/engine: internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/dialect rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
@@ -32,18 +32,21 @@ mlext/loss:
 mlext/convex: mlext/data mlext/kernel mlext/loss budget/account noise
 mlext/descent: mlext/data mlext/kernel mlext/loss budget/account noise
 rewrite/pgsyntax:
-rewrite/funcs:
+rewrite/dialect:
+rewrite/dialect/postgres: rewrite/dialect
+rewrite/dialect/duckdb: rewrite/dialect
+rewrite/funcs: rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
-rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
+rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity
 sensitivity: sensitivity/elastic rewrite/plan rewrite/funcs internal/eval
 noise:
 budget: budget/account
 budget/account:
 budget/ledger: budget internal/spool
-internal/backend: internal/base/secret
-internal/backend/duckdb: internal/backend internal/base/secret
-internal/backend/postgres: internal/backend internal/base/secret
+internal/backend: internal/base/secret rewrite/dialect
+internal/backend/duckdb: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/duckdb
+internal/backend/postgres: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/postgres
 internal/policy: rewrite/plan
 internal/base/dp:
 internal/base/secret:
@@ -54,7 +57,7 @@ testdata/demo:
 testdata/sakila:
 internal/testkit/pgtest: testdata/demo testdata/sakila
 internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
-internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
 internal/testkit/audit: mlext/data noise
 internal/attacker: budget
 internal/testkit/corpus: internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen

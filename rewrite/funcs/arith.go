@@ -45,20 +45,15 @@ func arithmetic() []*Func {
 
 func intOperator(op string, a, b sqltype.OID) *Func {
 	t := widest(a, b)
-	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: t, MayBeNull: true, RaisingForm: infix(op),
+	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: t, MayBeNull: true, RaisingForm: alike(infix(op)),
 		Range: intRange(op, oids(a, b), t), Safe: intSafe(op, oids(a, b), t)}
-	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return duckInt(op, t, x)
-		}
-		return pgInt(op, t, x)
+	f.TotalForm = Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return pgInt(op, t, x) },
+		DuckDB:   func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return duckInt(op, t, x) },
 	}
 	if op == "/" || op == "%" {
-		f.RaisingForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			if d == DuckDB {
-				return duckExactDivision(map[string]string{"/": "//", "%": "%"}[op], x)
-			}
-			return "(" + x[0] + " " + op + " " + x[1] + ")"
+		f.RaisingForm[DuckDB] = func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			return duckExactDivision(map[string]string{"/": "//", "%": "%"}[op], x)
 		}
 	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
@@ -154,31 +149,25 @@ func divisionByZero() error { return sqlerr.New(sqlerr.DivisionByZero, "division
 
 func numericOperator(op string) *Func {
 	f := &Func{Name: op, Kind: Operator, Args: oids(sqltype.OIDNumeric, sqltype.OIDNumeric), Result: sqltype.OIDNumeric,
-		MayBeNull: true, RaisingForm: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
+		MayBeNull: true, Range: numericRange(op), Safe: numericSafe(op)}
+	f.TotalForm, f.RaisingForm = Forms{}, Forms{Postgres: infix(op)}
 	if op == "/" || op == "%" {
 		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values; cast an operand to float8")
+	} else {
+		computed := func(x []string, types []sqltype.Type) string {
+			return "(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
+		}
+		f.TotalForm[DuckDB] = func(x []string, types []sqltype.Type, _ sqltype.Type) string { return "TRY" + computed(x, types) }
+		f.RaisingForm[DuckDB] = func(x []string, types []sqltype.Type, _ sqltype.Type) string { return computed(x, types) }
 	}
-	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-		switch {
-		case f.Refused[d] != "":
-			return ""
-		case d == DuckDB:
-			return "TRY(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
-		case op == "%":
+	f.TotalForm[Postgres] = func(x []string, types []sqltype.Type, _ sqltype.Type) string {
+		switch op {
+		case "%":
 			return "(" + x[0] + " % nullif(" + x[1] + ", 0))"
-		case op == "/":
+		case "/":
 			return "(" + limited(x[0], types[0]) + " / nullif(" + x[1] + ", 0))"
 		}
 		return "(" + limited(x[0], types[0]) + " " + op + " " + limited(x[1], types[1]) + ")"
-	}
-	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-		switch {
-		case d == Postgres:
-			return "(" + x[0] + " " + op + " " + x[1] + ")"
-		case op == "/" || op == "%":
-			return ""
-		}
-		return "(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
 	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return numericArith(op, v[0].(decimal.Decimal), v[1].(decimal.Decimal))
@@ -283,17 +272,17 @@ func leading(x decimal.Decimal) (weight, digit int) {
 }
 
 func negation(t sqltype.OID) *Func {
-	minus := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" }
-	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), RaisingForm: minus,
-		TotalForm: func(d Dialect, x []string, types []sqltype.Type, result sqltype.Type) string {
-			switch {
-			case isInt(t) && d == DuckDB:
+	minus := alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" })
+	total := minus
+	if isInt(t) {
+		total = Forms{
+			Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + notLeast(x[0], t) + ")" },
+			DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 				return duckWithin("-CAST("+x[0]+" AS HUGEINT)", t)
-			case isInt(t):
-				return "(-" + notLeast(x[0], t) + ")"
-			}
-			return minus(d, x, types, result)
-		},
+			},
+		}
+	}
+	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), TotalForm: total, RaisingForm: minus,
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 			if isInt(t) {
 				return known(a, oids(t))[0].Neg().Meet(plainRange(t))
@@ -325,7 +314,7 @@ func notLeastSafe(t sqltype.OID) safeFunc {
 }
 
 func plus(t sqltype.OID) *Func {
-	same := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return x[0] }
+	same := alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return x[0] })
 	return &Func{Name: "+", Kind: Operator, Args: []sqltype.OID{t}, Result: t, TotalForm: same, RaisingForm: same, Range: firstRange,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return v[0], nil }}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 const anyArray sqltype.OID = 2277
@@ -54,16 +55,15 @@ func arrays() []*Func {
 			guard = few("{x}")
 		}
 		f := add(Operator, op, oids(anyArray, anyArray), yes, true, "CASE WHEN "+guard+" THEN {x} "+op+" {y} END", nil)
-		plain, own := f.TotalForm, f.RaisingForm
-		comparable := func(form spelling) spelling { // PostgreSQL raises where elements have no equality
-			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		comparable := func(_ dialect.Dialect, form Form) Form { // PostgreSQL raises where elements have no equality
+			return func(x []string, types []sqltype.Type, t sqltype.Type) string {
 				if elem, ok := types[0].Elem(); !ok || elem.OID == sqltype.OIDJSON {
 					return ""
 				}
-				return form(d, x, types, t)
+				return form(x, types, t)
 			}
 		}
-		f.TotalForm, f.RaisingForm = comparable(plain), comparable(own)
+		f.TotalForm, f.RaisingForm = f.TotalForm.each(comparable), f.RaisingForm.each(comparable)
 	}
 	return append(out, arrayText(), textArray())
 }
@@ -72,17 +72,16 @@ func arrays() []*Func {
 func arrayText() *Func {
 	f := row(Function, "array_to_string", oids(anyArray, text), text, true, forms{short: true, why: listsThere,
 		pg: "CASE WHEN CAST(cardinality({x}) AS int8) * greatest(octet_length({y}), 1) <= " + most + " THEN CASE WHEN octet_length(array_to_string({x}, {y})) <= " + most + " THEN array_to_string({x}, {y}) END END"})
-	plain, own := f.TotalForm, f.RaisingForm
-	spelled := func(form spelling) spelling { // the texts of others follow from settings
-		return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	spelled := func(_ dialect.Dialect, form Form) Form { // the texts of others follow from settings
+		return func(x []string, types []sqltype.Type, t sqltype.Type) string {
 			elem, ok := types[0].Elem()
 			if !ok || !isInt(elem.OID) && elem.OID != numeric && elem.OID != text && elem.OID != sqltype.OIDVarchar && elem.OID != day && elem.OID != sqltype.OIDUUID && !elem.IsEnum() {
 				return ""
 			}
-			return form(d, x, types, t)
+			return form(x, types, t)
 		}
 	}
-	f.TotalForm, f.RaisingForm = spelled(plain), spelled(own)
+	f.TotalForm, f.RaisingForm = f.TotalForm.each(spelled), f.RaisingForm.each(spelled)
 	return f.eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		elem, ok := types[0].Elem()
 		if !ok {
@@ -124,3 +123,6 @@ func textArray() *Func {
 	}
 	return f
 }
+
+// NoElementwiseCasts says why an array's elements are not cast over private rows.
+var NoElementwiseCasts = map[dialect.Dialect]string{Postgres: "it raises where an element has no room", DuckDB: "arrays are not computed with there"}

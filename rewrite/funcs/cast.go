@@ -31,7 +31,7 @@ func casts() []*Func {
 	return out
 }
 
-func exactCast(_ Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
+func exactCast(x []string, _ []sqltype.Type, t sqltype.Type) string {
 	return "CAST(" + x[0] + " AS " + castName(t) + ")"
 }
 
@@ -45,28 +45,28 @@ func castName(t sqltype.Type) string {
 // numberCast converts between integers, floats and numeric. Integers get the nearest whole number: from numeric halves go away
 // from zero, from floats to even. A number that the type cannot hold is NULL.
 func numberCast(from, to sqltype.OID) *Func {
-	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to, RaisingForm: exactCast}
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to}
 	f.MayBeNull = isInt(to) && !narrower(from, to) || isFloat(to) && (from == sqltype.OIDNumeric || to == sqltype.OIDFloat4) || to == sqltype.OIDNumeric
+	f.TotalForm = Forms{
+		Postgres: func(x []string, _ []sqltype.Type, t sqltype.Type) string { return pgNumberCast(x[0], from, t) },
+		DuckDB: func(x []string, types []sqltype.Type, t sqltype.Type) string {
+			return duckNumberCast("TRY_CAST", x[0], from, types[0], t)
+		},
+	}
 	if isFloat(from) && to == sqltype.OIDNumeric {
 		f.refuse(DuckDB, "DuckDB has no way to PostgreSQL's 15 significant digits")
 	}
-	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if d == DuckDB {
-			return duckNumberCast("TRY_CAST", x[0], from, types[0], t)
-		}
-		return pgNumberCast(x[0], from, t)
-	}
-	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	f.RaisingForm = Forms{Postgres: exactCast, DuckDB: func(x []string, types []sqltype.Type, t sqltype.Type) string {
 		switch {
-		case d == Postgres || isInt(to) && isInt(from):
-			return exactCast(d, x, types, t)
+		case isInt(to) && isInt(from):
+			return exactCast(x, types, t)
 		case isInt(to) && isFloat(from):
 			return "CAST(CAST(" + x[0] + " AS BIGINT) AS " + sqlName(to) + ")"
 		case isInt(to):
 			return "CAST(round(" + x[0] + ", 0) AS " + sqlName(to) + ")"
 		}
 		return duckNumberCast("CAST", x[0], from, types[0], t)
-	}
+	}}
 	f.RaisesNaN = from == sqltype.OIDNumeric && isInt(to)
 	f.Range = func(a []*num.Interval, types []sqltype.Type) *num.Interval { return castRange(a, from, to) }
 	f.Safe = func(a []*num.Interval, types []sqltype.Type) bool {
@@ -267,9 +267,7 @@ func fitNumeric(d decimal.Decimal, t sqltype.Type) (sqltype.Value, error) {
 }
 
 func boolToInt() *Func {
-	spell := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		return "CAST(" + x[0] + " AS integer)"
-	}
+	spell := alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "CAST(" + x[0] + " AS integer)" })
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDBool}, Result: sqltype.OIDInt4, TotalForm: spell, RaisingForm: spell,
 		Range: func([]*num.Interval, []sqltype.Type) *num.Interval {
 			return &num.Interval{Lo: decimal.Zero, Hi: decimal.NewFromInt(1)}
@@ -283,7 +281,7 @@ func boolToInt() *Func {
 }
 
 func intToBool() *Func {
-	spell := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(" + x[0] + " <> 0)" }
+	spell := alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(" + x[0] + " <> 0)" })
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDInt4}, Result: sqltype.OIDBool, TotalForm: spell, RaisingForm: spell,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			return v[0].(int64) != 0, nil
@@ -291,21 +289,24 @@ func intToBool() *Func {
 }
 
 func toText(from sqltype.OID) *Func {
-	spell := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if from == sqltype.OIDBPChar {
-			return "rtrim(" + x[0] + ", ' ')"
-		}
-		switch {
-		case d == DuckDB && isFloat(from):
-			return ""
-		case d == DuckDB && from == sqltype.OIDTimestamp: // the clock stands after BC there
-			return "regexp_replace(CAST(" + x[0] + " AS VARCHAR), '^(.*) \\(BC\\) (.*)$', '\\1 \\2 BC')"
-		case d == DuckDB && from == sqltype.OIDDate:
-			return "replace(CAST(" + x[0] + " AS VARCHAR), ' (BC)', ' BC')"
-		case d == DuckDB:
+	spell := Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			if from == sqltype.OIDBPChar {
+				return "rtrim(" + x[0] + ", ' ')"
+			}
+			return "CAST(" + x[0] + " AS text)"
+		},
+		DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			switch from {
+			case sqltype.OIDBPChar:
+				return "rtrim(" + x[0] + ", ' ')"
+			case sqltype.OIDTimestamp: // the clock stands after BC there
+				return "regexp_replace(CAST(" + x[0] + " AS VARCHAR), '^(.*) \\(BC\\) (.*)$', '\\1 \\2 BC')"
+			case sqltype.OIDDate:
+				return "replace(CAST(" + x[0] + " AS VARCHAR), ' (BC)', ' BC')"
+			}
 			return "CAST(" + x[0] + " AS VARCHAR)"
-		}
-		return "CAST(" + x[0] + " AS text)"
+		},
 	}
 	f := &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: sqltype.OIDText, TotalForm: spell, RaisingForm: spell,
 		Eval: func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
@@ -318,6 +319,7 @@ func toText(from sqltype.OID) *Func {
 			return sqltype.FormatText(v[0], types[0]), nil
 		}}
 	if isFloat(from) {
+		delete(spell, DuckDB)
 		f.refuse(DuckDB, "DuckDB spells floats otherwise: 1e+15, 0.0")
 	}
 	return f
@@ -332,7 +334,7 @@ func trimBlanks(s string) string {
 
 // dateToTimestamp: a date that no timestamp can hold is NULL.
 func dateToTimestamp() *Func {
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, RaisingForm: exactCast,
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, RaisingForm: alike(exactCast),
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 			if a[0] == nil {
 				return nil
@@ -340,11 +342,13 @@ func dateToTimestamp() *Func {
 			return a[0].Map(dayMicros.Mul).Meet(allInstant)
 		},
 		Safe: func(a []*num.Interval, _ []sqltype.Type) bool { return a[0].Within(num.Ints(firstDay, lastDay)) },
-		TotalForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			if d == DuckDB {
+		TotalForm: Forms{
+			Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+				return guard("CAST(CASE WHEN {x} < date '294277-01-01' OR {x} = date 'infinity' THEN {x} END AS timestamp)", x)
+			},
+			DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 				return "TRY_CAST(" + x[0] + " AS TIMESTAMP)"
-			}
-			return guard("CAST(CASE WHEN {x} < date '294277-01-01' OR {x} = date 'infinity' THEN {x} END AS timestamp)", x)
+			},
 		},
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			d := v[0].(sqltype.Days)
@@ -356,9 +360,8 @@ func dateToTimestamp() *Func {
 }
 
 func timestampToDate() *Func {
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, RaisingForm: exactCast,
-		TotalForm: exactCast,
-		Range:     func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return floored(a[0]) },
+	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, RaisingForm: alike(exactCast), TotalForm: alike(exactCast),
+		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return floored(a[0]) },
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			at := v[0].(sqltype.Micros)
 			switch at {

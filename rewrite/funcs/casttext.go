@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 var strings3 = []sqltype.OID{text, sqltype.OIDVarchar, sqltype.OIDBPChar}
@@ -41,18 +42,14 @@ func read(from, to sqltype.OID, f forms) *Func {
 	f.own = "CAST({x} AS " + name + ")"
 	r := row(Cast, "cast", oids(from), to, true, f)
 	if from == sqltype.OIDBPChar { // without its blanks
-		spell := r.TotalForm
-		r.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-			return spell(d, []string{unpadded(d, x[0])}, types, t)
-		}
-		if f.duck != "" {
-			exact := r.RaisingForm
-			r.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-				if d == DuckDB {
-					x = []string{unpadded(d, x[0])}
-				}
-				return exact(d, x, types, t)
+		of := func(d dialect.Dialect, form Form) Form {
+			return func(x []string, types []sqltype.Type, t sqltype.Type) string {
+				return form([]string{unpadded[d](x[0])}, types, t)
 			}
+		}
+		r.TotalForm = r.TotalForm.each(of)
+		if f.duck != "" {
+			r.RaisingForm[DuckDB] = of(DuckDB, r.RaisingForm[DuckDB])
 		}
 	}
 	if isInt(to) {
@@ -72,11 +69,9 @@ func read(from, to sqltype.OID, f forms) *Func {
 }
 
 // unpadded is a char(n) as a text without its blanks.
-func unpadded(d Dialect, v string) string {
-	if d == DuckDB {
-		return "rtrim(" + v + ", ' ')"
-	}
-	return "CAST(" + v + " AS text)"
+var unpadded = map[dialect.Dialect]func(v string) string{
+	Postgres: func(v string) string { return "CAST(" + v + " AS text)" },
+	DuckDB:   func(v string) string { return "rtrim(" + v + ", ' ')" },
 }
 
 // shapedAs tests a text against a pattern that both backends read the same, and only then computes.
@@ -109,29 +104,27 @@ func textToFloat(t sqltype.OID) forms {
 // textToNumeric has a scale on DuckDB only by a modifier.
 func textToNumeric(from sqltype.OID) *Func {
 	f := read(from, numeric, shapedAs(space+"("+number+"|[nN][aA][nN])"+space, "CAST({x} AS numeric)", ""))
-	f.Refused = map[Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
-	plain := f.TotalForm
-	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		p, s, ok := t.NumericMod()
-		switch {
-		case d == Postgres && !ok:
-			return plain(d, x, types, t)
-		case d == Postgres:
-			return pgNumberCast(plain(d, x, types, t), numeric, t)
-		case !ok || p > 38 || s < 0 || s > p:
-			return ""
-		}
-		if from == sqltype.OIDBPChar {
-			x = []string{unpadded(d, x[0])}
-		}
-		return fill(d, shapedAs(space+significand+"([eE][+]?0*[0-9]{1,3})?"+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck, x)
+	f.Refused = map[dialect.Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
+	plain := f.TotalForm[Postgres]
+	f.TotalForm = Forms{
+		Postgres: func(x []string, types []sqltype.Type, t sqltype.Type) string {
+			if _, _, ok := t.NumericMod(); ok {
+				return pgNumberCast(plain(x, types, t), numeric, t)
+			}
+			return plain(x, types, t)
+		},
+		DuckDB: func(x []string, _ []sqltype.Type, t sqltype.Type) string {
+			p, s, ok := t.NumericMod()
+			if !ok || p > 38 || s < 0 || s > p {
+				return ""
+			}
+			if from == sqltype.OIDBPChar {
+				x = []string{unpadded[DuckDB](x[0])}
+			}
+			return duckFill(shapedAs(space+significand+"([eE][+]?0*[0-9]{1,3})?"+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck, x)
+		},
 	}
-	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if d == DuckDB {
-			return f.TotalForm(d, x, types, t)
-		}
-		return "CAST(" + x[0] + " AS " + castName(t) + ")"
-	}
+	f.RaisingForm = Forms{DuckDB: f.TotalForm[DuckDB], Postgres: exactCast}
 	return f
 }
 
@@ -149,21 +142,22 @@ func cutTo(to sqltype.OID) *Func {
 	name := "varchar"
 	if to == sqltype.OIDBPChar {
 		name = "bpchar"
-		f.refuse(DuckDB, paddedThere)
 	}
-	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
-		n := strconv.Itoa(int(t.Typmod - 4))
-		switch {
-		case f.Refused[d] != "":
-			return ""
-		case d == Postgres && t.Typmod > 4:
-			return "CAST(" + x[0] + " AS " + name + "(" + n + "))"
-		case d == Postgres:
-			return "CAST(" + x[0] + " AS " + name + ")"
-		case t.Typmod > 4:
-			return "substr(" + x[0] + ", 1, " + n + ")"
+	f.TotalForm = Forms{Postgres: func(x []string, _ []sqltype.Type, t sqltype.Type) string {
+		if t.Typmod > 4 {
+			return "CAST(" + x[0] + " AS " + name + "(" + strconv.Itoa(int(t.Typmod-4)) + "))"
 		}
-		return x[0]
+		return "CAST(" + x[0] + " AS " + name + ")"
+	}}
+	if to == sqltype.OIDBPChar {
+		f.refuse(DuckDB, paddedThere)
+	} else {
+		f.TotalForm[DuckDB] = func(x []string, _ []sqltype.Type, t sqltype.Type) string {
+			if t.Typmod > 4 {
+				return "substr(" + x[0] + ", 1, " + strconv.Itoa(int(t.Typmod-4)) + ")"
+			}
+			return x[0]
+		}
 	}
 	f.RaisingForm = f.TotalForm
 	return f.safe(harmless).eval(func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {

@@ -26,11 +26,12 @@ const (
 	clockOf2 = `([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})([.][0-9]*)?)? ?([aApP])?`
 )
 
-// field is a group of a pattern in a text that has it, as a number; one that is not there is NULL on PostgreSQL.
-func field(d Dialect, x, pattern, group string) string {
-	if d == Postgres {
-		return "CAST((regexp_match(" + x + ", " + quoted(pattern) + "))[" + group + "] AS integer)"
-	}
+// pgTextPart is a group of a pattern in a text that has it, as a number; one that is not there is NULL.
+func pgTextPart(x, pattern, group string) string {
+	return "CAST((regexp_match(" + x + ", " + quoted(pattern) + "))[" + group + "] AS integer)"
+}
+
+func duckTextPart(x, pattern, group string) string {
 	return "TRY_CAST(regexp_extract(" + x + ", '" + pattern + "', " + group + ") AS INTEGER)"
 }
 
@@ -44,7 +45,7 @@ const endless = "('infinity', '-infinity', 'epoch')"
 // textToDate reads dates, and timestamps, whose time zone PostgreSQL passes over.
 func textToDate(t sqltype.OID) forms {
 	name := sqlName(t)
-	y, m, d := field(Postgres, "{x}", ymd, "1"), field(Postgres, "{x}", ymd, "2"), field(Postgres, "{x}", ymd, "3")
+	y, m, d := pgTextPart("{x}", ymd, "1"), pgTextPart("{x}", ymd, "2"), pgTextPart("{x}", ymd, "3")
 	word := `lower(btrim({x}, E' \t\n\r\f\v') COLLATE "C")`
 	pg := "CASE WHEN {x} ~ " + quoted("^"+dateText+"$") + " THEN CASE WHEN " + d + " <= " + lastDayOf(y, m) + " THEN CAST({x} AS " + name + ") END WHEN " + word + " IN " + endless + " THEN CAST({x} AS " + name + ") END"
 	part := func(group string) string { return "regexp_extract({x}, '" + ymd + "', " + group + ")" }
@@ -59,7 +60,7 @@ func textToDate(t sqltype.OID) forms {
 // duckClock are the microseconds of a day of a text's clock, which DuckDB itself would cut to six places; 0 without one.
 var duckClock = func() string {
 	part := func(group string) string { return "regexp_extract({x}, '" + clockOf2 + "', " + group + ")" }
-	number := func(group string) string { return "coalesce(" + field(DuckDB, "{x}", clockOf2, group) + ", 0)" }
+	number := func(group string) string { return "coalesce(" + duckTextPart("{x}", clockOf2, group) + ", 0)" }
 	half := "upper(" + part("5") + ")"
 	hour := "CASE WHEN " + half + " = '' THEN " + number("1") + " ELSE " + number("1") + " % 12 + CASE WHEN " + half + " = 'P' THEN 12 ELSE 0 END END"
 	return "((" + hour + ") * 60 + " + number("2") + ") * CAST(60000000 AS BIGINT) + " + number("3") + " * 1000000 + CAST(round_even(CAST('0' || " + part("4") + " || '0' AS DOUBLE) * 1000000, 0) AS BIGINT)"

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // comparisons has = <> < <= > >= over numbers, text, char(n), boolean, dates and times, intervals, uuid and bytea, with PostgreSQL's overloads. They
@@ -29,26 +30,34 @@ func comparisons() []*Func {
 }
 
 func comparison(op string, a, b sqltype.OID) *Func {
-	exact := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		l, r := x[0], x[1]
-		switch {
-		case d == DuckDB && a == span:
-			return fill(d, spanMicros("{x}")+" "+op+" "+spanMicros("{y}"), x)
-		case d == DuckDB && a == sqltype.OIDBPChar:
-			l, r = "rtrim("+l+", ' ')", "rtrim("+r+", ' ')"
-		case d == Postgres && isText(a) && op != "=" && op != "<>": // equality is of bytes anyway, and may use an index
-			r += ` COLLATE pg_catalog."C"`
-		}
-		return "(" + l + " " + op + " " + r + ")"
+	exact := Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			l, r := x[0], x[1]
+			if isText(a) && op != "=" && op != "<>" { // equality is of bytes anyway, and may use an index
+				r += ` COLLATE pg_catalog."C"`
+			}
+			return "(" + l + " " + op + " " + r + ")"
+		},
+		DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			l, r := x[0], x[1]
+			switch a {
+			case span:
+				return duckFill(spanMicros("{x}")+" "+op+" "+spanMicros("{y}"), x)
+			case sqltype.OIDBPChar:
+				l, r = "rtrim("+l+", ' ')", "rtrim("+r+", ' ')"
+			}
+			return "(" + l + " " + op + " " + r + ")"
+		},
 	}
 	// DuckDB brings decimals to a common scale, and dates to timestamps: what has no room there is NULL.
 	may := a == sqltype.OIDNumeric || a != b && !isInt(a) && !isFloat(a)
-	spell := func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if s := exact(d, x, types, t); d != DuckDB || !may || roomy(types) {
-			return s
+	spell := Forms{Postgres: exact[Postgres], DuckDB: func(x []string, types []sqltype.Type, t sqltype.Type) string {
+		s := exact[DuckDB](x, types, t)
+		if may && !roomy(types) {
+			return "TRY" + s
 		}
-		return "TRY" + exact(d, x, types, t)
-	}
+		return s
+	}}
 	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, MayBeNull: may, TotalForm: spell, RaisingForm: exact,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			c := 0
@@ -88,19 +97,18 @@ func zonedComparison(op string, a, b sqltype.OID) *Func {
 		}
 		plain := comparison(op, zoned, zoned)
 		g := *f
-		g.With = nil
-		if why := cast.Refused[DuckDB]; why != "" {
-			g.Refused = map[Dialect]string{DuckDB: why}
-		}
-		print := func(convert, compare spelling) spelling {
-			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-				if g.Refused[d] != "" {
-					return ""
+		g.With, g.Refused = nil, cast.Refused
+		print := func(convert, compare Forms) Forms {
+			return convert.each(func(d dialect.Dialect, convert Form) Form {
+				return func(x []string, types []sqltype.Type, t sqltype.Type) string {
+					if g.Refused[d] != "" {
+						return ""
+					}
+					x = append([]string{}, x...)
+					x[side] = convert(x[side:side+1], nil, sqltype.Timestamptz)
+					return compare[d](x, types, t)
 				}
-				x = append([]string{}, x...)
-				x[side] = convert(d, x[side:side+1], nil, sqltype.Timestamptz)
-				return compare(d, x, types, t)
-			}
+			})
 		}
 		g.TotalForm, g.RaisingForm = print(cast.TotalForm, plain.TotalForm), print(cast.RaisingForm, plain.RaisingForm)
 		g.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {

@@ -9,12 +9,13 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // TestComparedDecimals: a comparison of two declared decimals never raises and is the numbers' own, at the ends of what each type holds. Only where the two have no room together in DuckDB's 38 digits (roomy) may it be NULL there.
 func TestComparedDecimals(t *testing.T) {
 	pg, duck := connect(t), openDuck(t)
-	for d, declared := range map[Dialect][][2]int{
+	for d, declared := range map[dialect.Dialect][][2]int{
 		DuckDB: {{1, 0}, {1, 1}, {4, 4}, {9, 2}, {18, 0}, {18, 18}, {19, 0}, {37, 0}, {37, 1}, {38, 0}, {38, 1}, {38, 19}, {38, 37}, {38, 38}},
 		// PostgreSQL 13 and 14 refuse a scale below 0 or above the precision.
 		Postgres: {{1, 0}, {38, 19}, {39, 0}, {39, 39}, {1000, 0}, {1000, 500}, {1000, 1000}},
@@ -51,7 +52,7 @@ func TestComparedDecimals(t *testing.T) {
 }
 
 // comparedDecimals has every comparison of every pair of values of two types: one letter each, t, f or N.
-func comparedDecimals(d Dialect, types []sqltype.Type) (query, want string) {
+func comparedDecimals(d dialect.Dialect, types []sqltype.Type) (query, want string) {
 	var rows []string
 	var letters [6]strings.Builder
 	var rowOf []*Func
@@ -72,7 +73,7 @@ func comparedDecimals(d Dialect, types []sqltype.Type) (query, want string) {
 	var lists []string
 	for i, f := range rowOf {
 		for _, long := range []string{"", "/*" + strings.Repeat("x", inlineLimit) + "*/"} {
-			form := f.TotalForm(d, []string{"(x" + long + ")", "(y" + long + ")"}, types, sqltype.Bool)
+			form := f.TotalForm.Print(d, []string{"(x" + long + ")", "(y" + long + ")"}, types, sqltype.Bool)
 			lists = append(lists, "coalesce(string_agg(CASE WHEN "+form+" THEN 't' WHEN NOT "+form+" THEN 'f' ELSE 'N' END, '' ORDER BY k), '')")
 			want += letters[i].String()
 		}

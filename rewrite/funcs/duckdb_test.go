@@ -106,7 +106,7 @@ func TestDuckDB(t *testing.T) {
 			for _, ts := range variants(f) {
 				n++
 				_, modified := numericMod(rt)
-				refused := f.TotalForm(DuckDB, blanks(f), ts, rt) == ""
+				refused := f.TotalForm.Print(DuckDB, blanks(f), ts, rt) == ""
 				if !modified && refused != (f.Refused[DuckDB] != "") {
 					t.Errorf("%s: refused on DuckDB for %q, and its form is empty: %v", signature(f, rt), f.Refused[DuckDB], refused)
 				}
@@ -156,7 +156,7 @@ func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Typ
 	}
 	named := nonEmpty(cols)
 	if _, err := pg.Exec(ctx, fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN %s; EXCEPTION WHEN OTHERS THEN RETURN 'ERROR ' || SQLSTATE; END $f$",
-		name, strings.Join(params, ", "), f.RaisingForm(Postgres, cols, ts, rt))); err != nil {
+		name, strings.Join(params, ", "), f.RaisingForm.Print(Postgres, cols, ts, rt))); err != nil {
 		t.Fatalf("%s: %v", signature(f, rt), err)
 	}
 	var outs []outcome
@@ -206,14 +206,14 @@ func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Typ
 	if err := rows.Err(); err != nil {
 		t.Fatalf("%s: %v", signature(f, rt), err)
 	}
-	total := f.TotalForm(DuckDB, cols, ts, rt)
+	total := f.TotalForm.Print(DuckDB, cols, ts, rt)
 	long := blanks(f)
 	for i, c := range cols {
 		if c != "" {
 			long[i] = "(" + c + "/*" + strings.Repeat("x", inlineLimit) + "*/)"
 		}
 	}
-	again := f.TotalForm(DuckDB, long, ts, rt)
+	again := f.TotalForm.Print(DuckDB, long, ts, rt)
 	drows, err := duck.QueryContext(ctx, "SELECT k, CAST("+total+" AS VARCHAR), CAST("+again+" AS VARCHAR) FROM "+table(duckRows))
 	if err != nil {
 		t.Errorf("%s %v: the total form raised: %v\n%s", signature(f, rt), ts, err, total)
@@ -245,7 +245,7 @@ func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Typ
 	if len(valued) == 0 {
 		return outs
 	}
-	checkExact(t, duck, f, outs, f.RaisingForm(DuckDB, cols, ts, rt), table(valued), signature(f, rt)+fmt.Sprint(ts))
+	checkExact(t, duck, f, outs, f.RaisingForm.Print(DuckDB, cols, ts, rt), table(valued), signature(f, rt)+fmt.Sprint(ts))
 	return outs
 }
 

@@ -32,7 +32,7 @@ func TestDuckDBOnly(t *testing.T) {
 				lists = append(lists, append(slices.Clone(duckOnly[ty.OID]), duckValues(f, i, ty)...))
 				own = own || duckOnly[ty.OID] != nil
 			}
-			form := f.TotalForm(DuckDB, f.placed(), ts, rt)
+			form := f.TotalForm.Print(DuckDB, f.placed(), ts, rt)
 			if !own || form == "" {
 				continue
 			}

@@ -23,7 +23,7 @@ func TestDuckTypes(t *testing.T) {
 						cols = append(cols, "CAST(NULL AS "+duckType(ty)+") AS "+places[i])
 					}
 				}
-				form := f.TotalForm(DuckDB, f.placed(), ts, rt)
+				form := f.TotalForm.Print(DuckDB, f.placed(), ts, rt)
 				if form == "" {
 					continue
 				}
@@ -82,5 +82,5 @@ func (f *Func) withNull(null int, ts []sqltype.Type, result sqltype.Type) (form,
 			args[i] = value
 		}
 	}
-	return f.TotalForm(DuckDB, args, ts, result), cols
+	return f.TotalForm.Print(DuckDB, args, ts, result), cols
 }

@@ -396,7 +396,7 @@ func checkOwn(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name strin
 		}
 	}
 	var oid int64
-	err := conn.QueryRow(ctx, "SELECT pg_typeof("+f.RaisingForm(Postgres, blanks(f), types(f), rt)+")::oid::int8 FROM (SELECT "+strings.Join(cols, ", ")+") AS "+name).Scan(&oid)
+	err := conn.QueryRow(ctx, "SELECT pg_typeof("+f.RaisingForm.Print(Postgres, blanks(f), types(f), rt)+")::oid::int8 FROM (SELECT "+strings.Join(cols, ", ")+") AS "+name).Scan(&oid)
 	if err != nil || sqltype.OID(oid) != f.Result {
 		t.Errorf("%s: %v, type %d", signature(f, rt), err, oid)
 	}

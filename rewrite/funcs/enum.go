@@ -12,14 +12,12 @@ const anyEnum sqltype.OID = 3500
 func enums() []*Func {
 	var out []*Func
 	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
-		spell := func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-			e, ok := types[0].Enum()
-			switch {
-			case d == Postgres:
-				return "(" + x[0] + " " + op + " " + x[1] + ")"
-			case op == "=" || op == "<>":
+		spell := Forms{Postgres: infix(op), DuckDB: func(x []string, types []sqltype.Type, _ sqltype.Type) string {
+			if op == "=" || op == "<>" {
 				return "(CAST(" + x[0] + " AS VARCHAR) " + op + " CAST(" + x[1] + " AS VARCHAR))"
-			case !ok:
+			}
+			e, ok := types[0].Enum()
+			if !ok {
 				return ""
 			}
 			labels := make([]string, len(e.Labels))
@@ -30,7 +28,7 @@ func enums() []*Func {
 				return "list_position([" + strings.Join(labels, ", ") + "], CAST(" + v + " AS VARCHAR))"
 			}
 			return "(" + place(x[0]) + " " + op + " " + place(x[1]) + ")"
-		}
+		}}
 		f := &Func{Name: op, Kind: Operator, Args: oids(anyEnum, anyEnum), Result: yes, TotalForm: spell, RaisingForm: spell}
 		out = append(out, f.eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			c := sqltype.CompareAs(v[0], v[1], types[0])
@@ -42,11 +40,11 @@ func enums() []*Func {
 
 // enumText is an enum's label as text: it cannot fail.
 func enumText() *Func {
-	spell := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return "CAST(" + x[0] + " AS VARCHAR)"
-		}
-		return "CAST(" + x[0] + " AS pg_catalog.text)"
+	spell := Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			return "CAST(" + x[0] + " AS pg_catalog.text)"
+		},
+		DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "CAST(" + x[0] + " AS VARCHAR)" },
 	}
 	f := &Func{Name: "cast", Kind: Cast, Args: oids(anyEnum), Result: text, TotalForm: spell, RaisingForm: spell}
 	return f.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return v[0], nil })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // hostile are texts that some function, pattern, format or reader of another type refuses, or takes long over.
@@ -21,7 +22,7 @@ var hostile = []string{"(", "[", "*", `\`, `a\`, `%\`, "[a-c-e]", "a{9999}", "(?
 
 // existence is a database with tables of the arguments of rows: full ones and empty ones.
 type existence struct {
-	d      Dialect
+	d      dialect.Dialect
 	exec   func(sql string, args []string) error
 	turn   int
 	tables map[string]string
@@ -63,7 +64,7 @@ func TestExistence(t *testing.T) {
 			}
 			for _, rt := range results(f) {
 				for _, ts := range db.variants(f) {
-					form := f.TotalForm(db.d, blanks(f), ts, rt)
+					form := f.TotalForm.Print(db.d, blanks(f), ts, rt)
 					if form == "" {
 						continue
 					}
@@ -231,11 +232,11 @@ func (db *existence) forms(f *Func, ts []sqltype.Type, rt sqltype.Type, inline b
 				argTypes[i].Typmod = -1
 				args[i] = constant(l[(k+i*(k/len(l)+mask))%len(l)], argTypes[i])
 			}
-			if form := f.TotalForm(db.d, args, argTypes, rt); form != "" {
+			if form := f.TotalForm.Print(db.d, args, argTypes, rt); form != "" {
 				list = append(list, form)
 			}
 			if f.Safe != nil && f.Safe(make([]*num.Interval, len(ts)), argTypes) {
-				list = append(list, f.RaisingForm(db.d, args, argTypes, rt))
+				list = append(list, f.RaisingForm.Print(db.d, args, argTypes, rt))
 			}
 		}
 	}
@@ -310,12 +311,12 @@ func TestShort(t *testing.T) {
 			if f.Args[0] == anyArray {
 				args[0] = "array[1]"
 			}
-			for _, d := range []Dialect{Postgres, DuckDB} {
+			for _, d := range []dialect.Dialect{Postgres, DuckDB} {
 				if f.Refused[d] != "" {
 					continue
 				}
 				var got bool
-				sql := "SELECT (" + f.TotalForm(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
+				sql := "SELECT (" + f.TotalForm.Print(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
 				var err error
 				if d == Postgres {
 					err = conn.QueryRow(context.Background(), sql).Scan(&got)

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // fields has extract (numeric) and date_part (double precision) of a constant field.
@@ -65,9 +66,6 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		}
 		x = "timezone(" + zoneText(zone) + ", {y})"
 	}
-	if why := fieldRefused(unit, zonesOfDuckDB(zone, loc)); why != "" {
-		g.Refused = map[Dialect]string{DuckDB: why}
-	}
 	pgForm := "EXTRACT(" + unit + " FROM " + x + ")"
 	if t == zoned && unit != "epoch" { // the zone's offset may lead out of the range
 		pgForm = "EXTRACT(" + unit + " FROM timezone(" + zoneText(zone) + ", " + inner("{y}") + "))"
@@ -86,21 +84,14 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	if !exactly {
 		own = "date_part('" + unit + "', " + x + ")"
 	}
-	duck := ""
-	if g.Refused[DuckDB] == "" {
-		duck = duckField(unit, t, exactly, zone, loc)
-	}
-	g.TotalForm = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return fill(d, duck, a)
-		}
-		return fill(d, pgForm, a)
-	}
-	g.RaisingForm = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return fill(d, duck, a)
-		}
-		return fill(d, own, a)
+	g.TotalForm = Forms{Postgres: func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(pgForm, a) }}
+	g.RaisingForm = Forms{Postgres: func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(own, a) }}
+	if why := fieldRefused(unit, zonesOfDuckDB(zone, loc)); why != "" {
+		g.Refused = map[dialect.Dialect]string{DuckDB: why}
+	} else {
+		duck := duckField(unit, t, exactly, zone, loc)
+		g.TotalForm[DuckDB] = func(a []string, _ []sqltype.Type, _ sqltype.Type) string { return duckFill(duck, a) }
+		g.RaisingForm[DuckDB] = g.TotalForm[DuckDB]
 	}
 	g.Range = fieldRange(unit, t, exactly)
 	if unit != "julian" {

@@ -17,15 +17,15 @@ func floatOperator(op string, a, b sqltype.OID) *Func {
 		result = sqltype.OIDFloat4
 	}
 	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: result, MayBeNull: true, Range: floatRange(op, result), Safe: floatSafe(op, result)}
-	f.RaisingForm = infix(op)
-	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		switch {
-		case d == DuckDB: // IEEE's arithmetic, and NULL for a division by zero
-			return "(" + x[0] + " " + op + " " + x[1] + ")"
-		case result == sqltype.OIDFloat4:
-			return guard(float4Guard(op), x)
-		}
-		return guard(floatGuards[op], asFloat8(x, a, b))
+	f.RaisingForm = alike(infix(op))
+	f.TotalForm = Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			if result == sqltype.OIDFloat4 {
+				return guard(float4Guard(op), x)
+			}
+			return guard(floatGuards[op], asFloat8(x, a, b))
+		},
+		DuckDB: infix(op), // IEEE's arithmetic, and NULL for a division by zero
 	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		return floatArith(op, v[0].(float64), v[1].(float64), t)

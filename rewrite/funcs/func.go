@@ -5,15 +5,15 @@ package funcs
 import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
+	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
 
-// Dialect is a backend's spelling.
-type Dialect string
-
-// The dialects.
-const (
-	Postgres Dialect = "postgres"
-	DuckDB   Dialect = "duckdb"
+// The dialects of the registry.
+var (
+	Postgres = postgres.Dialect
+	DuckDB   = duckdb.Dialect
 )
 
 // Func is one overload of a function, operator or cast.
@@ -37,11 +37,11 @@ type Func struct {
 	// TotalForm prints the total form from printed, parenthesised arguments: it never raises on any stored value and equals
 	// PostgreSQL's own result wherever that one does not raise. result carries the typmod. An empty text is a refusal: the
 	// backend has no such form. Each argument is mentioned so rarely that nested calls do not multiply (see guard).
-	TotalForm func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	TotalForm Forms
 	// RaisingForm prints PostgreSQL's own form (it may raise): for statements over public tables only.
-	RaisingForm func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
-	// Refused says, for each backend without a total form, why it has none: there TotalForm is empty.
-	Refused map[Dialect]string
+	RaisingForm Forms
+	// Refused says, for each dialect without a total form, why it has none: there TotalForm is empty.
+	Refused map[dialect.Dialect]string
 	// Short has the places of texts of at most MaxShort bytes, because the cost of each row grows with them: constants and parameters are checked before
 	// the statement runs, and for a longer one that is made of columns the total form is NULL.
 	Short []int

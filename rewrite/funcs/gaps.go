@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.
@@ -22,10 +23,10 @@ type Known struct {
 
 // Gaps are those of a row on a backend, for arguments of these types, of which so much is known. Without gaps a total form is
 // PostgreSQL's own value wherever that one does not raise (TestTotalForms, TestDuckDB).
-func (f *Func) Gaps(d Dialect, types []sqltype.Type, args []Known) []Gap {
+func (f *Func) Gaps(d dialect.Dialect, types []sqltype.Type, args []Known) []Gap {
 	var out []Gap
 	for _, r := range gapRules {
-		if (r.on == "" || r.on == d) && r.of(f, types) {
+		if (r.on == nil || r.on == d) && r.of(f, types) {
 			out = append(out, r.Gap)
 		}
 	}
@@ -48,18 +49,18 @@ func (f *Func) Gaps(d Dialect, types []sqltype.Type, args []Known) []Gap {
 
 type gapRule struct {
 	Gap
-	on Dialect // empty: both
+	on dialect.Dialect // nil: all
 	of func(f *Func, types []sqltype.Type) bool
 }
 
 var gapRules = []gapRule{
-	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time"}, "", castFromText(day)},
-	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time such as 13:02:03.5 or 1:02 PM"}, "", castFromText(stamp)},
-	{Gap{Words: "texts in other forms than 13:02, 13:02:03.5, 1:02 PM, 1302 or 130203"}, "", castFromText(clock)},
-	{rare("numbers of more than 1000 bytes or in hexadecimal"), "", func(f *Func, types []sqltype.Type) bool {
+	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time"}, nil, castFromText(day)},
+	{Gap{Words: "texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time such as 13:02:03.5 or 1:02 PM"}, nil, castFromText(stamp)},
+	{Gap{Words: "texts in other forms than 13:02, 13:02:03.5, 1:02 PM, 1302 or 130203"}, nil, castFromText(clock)},
+	{rare("numbers of more than 1000 bytes or in hexadecimal"), nil, func(f *Func, types []sqltype.Type) bool {
 		return castFromText(sqltype.OIDFloat4)(f, types) || castFromText(f8)(f, types) || castFromText(numeric)(f, types)
 	}},
-	{Gap{Words: "texts that are not written as the format, or have years of other than four digits"}, "", named("to_date")},
+	{Gap{Words: "texts that are not written as the format, or have years of other than four digits"}, nil, named("to_date")},
 	{Gap{Words: "numbers written with a negative exponent"}, DuckDB, castFromText(numeric)},
 	{Gap{Words: "factorials from 450 on"}, Postgres, named("factorial")},
 	{Gap{Words: "factorials from 34 on"}, DuckDB, named("factorial")},
@@ -72,16 +73,16 @@ var gapRules = []gapRule{
 	}},
 	{rare("NaN divided by zero"), Postgres, both(named("/", "%", "mod"), result(numeric))},
 	{rare("NaN divided by zero"), DuckDB, both(named("/"), func(f *Func, _ []sqltype.Type) bool { return isFloat(f.Result) })},
-	{atEnd("bounds and numbers of buckets near the ends of their types"), "", named("width_bucket")},
-	{rare(fmt.Sprintf("texts of more than %d bytes", MaxText)), "", named("lpad", "rpad", "repeat", "||", "encode", "replace", "overlay", "array_to_string", "string_to_array")},
+	{atEnd("bounds and numbers of buckets near the ends of their types"), nil, named("width_bucket")},
+	{rare(fmt.Sprintf("texts of more than %d bytes", MaxText)), nil, named("lpad", "rpad", "repeat", "||", "encode", "replace", "overlay", "array_to_string", "string_to_array")},
 	{rare("documents with \\u0000"), Postgres, both(named("#>", "#>>", "json_extract_path", "json_extract_path_text"), takes(json))},
 	{atEnd("intervals near the ends of their type"), Postgres, func(f *Func, _ []sqltype.Type) bool {
 		return f.Kind == Cast && f.Args[0] == span && f.Result == span || f.Name == "to_char" && f.Args[0] == span || slices.Contains([]string{"justify_hours", "justify_days", "justify_interval"}, f.Name) ||
 			(f.Name == "*" || f.Name == "/") && f.Result == span
 	}},
-	{rare("parts of intervals that are out of range"), "", named("make_interval")},
+	{rare("parts of intervals that are out of range"), nil, named("make_interval")},
 	{atEnd("timestamps less than 40 days from the ends of their type, 4714-11-24 BC and 294276-12-31"), Postgres, timesAtEnds},
-	{rare("timestamps that are infinite or more than 292,000 years apart"), "", both(named("-", "age"), func(f *Func, _ []sqltype.Type) bool {
+	{rare("timestamps that are infinite or more than 292,000 years apart"), nil, both(named("-", "age"), func(f *Func, _ []sqltype.Type) bool {
 		return f.Result == span && (f.Args[0] == stamp || f.Args[0] == zoned)
 	})},
 	{atEnd("numerics of more than 38 digits"), DuckDB, func(f *Func, _ []sqltype.Type) bool {

@@ -74,18 +74,10 @@ func documentCasts(t sqltype.OID, add func(kind Kind, name string, args []sqltyp
 	for _, n := range append([]sqltype.OID{numeric}, append(intOIDs[:3:3], floatOIDs...)...) {
 		number := "CASE WHEN jsonb_typeof({x}) = 'number' THEN CAST({x} AS numeric) END"
 		f := add(Cast, "cast", oids(t), n, true, number, "CAST({x} AS numeric)")
-		f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, r sqltype.Type) string {
-			if d == DuckDB {
-				return ""
-			}
-			return pgNumberCast(fill(d, number, x), numeric, r)
+		f.TotalForm[Postgres] = func(x []string, _ []sqltype.Type, r sqltype.Type) string {
+			return pgNumberCast(pgFill(number, x), numeric, r)
 		}
-		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
-			if d == DuckDB {
-				return ""
-			}
-			return exactCast(d, x, types, r)
-		}
+		f.RaisingForm[Postgres] = exactCast
 		if isInt(n) {
 			f.Range = func([]*num.Interval, []sqltype.Type) *num.Interval { return plainRange(n) }
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // timeRows are the rows of dates, times and intervals that make, round or compare them.
@@ -105,15 +106,17 @@ func makeZoned(f *Func, zone string) (*Func, error) {
 	stamps := makeTimestamp()
 	g := *f
 	g.With, g.Refused = nil, turn.Refused
-	print := func(of func(*Func) spelling) spelling {
-		return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-			if g.Refused[d] != "" {
-				return ""
+	print := func(turn, stamps Forms) Forms {
+		return turn.each(func(d dialect.Dialect, turn Form) Form {
+			return func(x []string, _ []sqltype.Type, t sqltype.Type) string {
+				if g.Refused[d] != "" {
+					return ""
+				}
+				return turn([]string{"", stamps.Print(d, x[:6], nil, sqltype.Timestamp)}, nil, t)
 			}
-			return of(turn)(d, []string{"", of(stamps)(d, x[:6], nil, sqltype.Timestamp)}, nil, t)
-		}
+		})
 	}
-	g.TotalForm, g.RaisingForm = print(func(f *Func) spelling { return f.TotalForm }), print(func(f *Func) spelling { return f.RaisingForm })
+	g.TotalForm, g.RaisingForm = print(turn.TotalForm, stamps.TotalForm), print(turn.RaisingForm, stamps.RaisingForm)
 	g.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		m, err := stampFrom(v, types, t)
 		if err != nil {

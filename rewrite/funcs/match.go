@@ -38,27 +38,14 @@ func liked(op string, t sqltype.OID) *Func {
 	f := row(Operator, op, oids(t, text), yes, true, fm)
 	f.Short = []int{1}
 	if t != sqltype.OIDBPChar {
-		duck := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		duck := func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			x = []string{x[0], x[1]}
 			if op == "~~*" {
 				x = []string{"lower(" + x[0] + ")", "lower(" + x[1] + ")"}
 			}
-			return "(CASE WHEN " + fill(DuckDB, evenBackslashes("{y}"), x) + " THEN " + duckLike(x) + " END)"
+			return "(CASE WHEN " + duckFill(evenBackslashes("{y}"), x) + " THEN " + duckLike(x) + " END)"
 		}
-		pg, own := f.TotalForm, f.RaisingForm
-		f.Refused = nil
-		f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
-			if d == DuckDB {
-				return duck(d, x, types, r)
-			}
-			return pg(d, x, types, r)
-		}
-		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
-			if d == DuckDB {
-				return duck(d, x, types, r)
-			}
-			return own(d, x, types, r)
-		}
+		f.Refused, f.TotalForm[DuckDB], f.RaisingForm[DuckDB] = nil, duck, duck
 	}
 	f.Slow = slowLike(fold)
 	return f.eval(of2(func(s, p string) (sqltype.Value, error) { return matchLike(never, []rune(fold(s)), []rune(fold(p))) }))

@@ -27,14 +27,8 @@ func integerFunctions() []*Func {
 
 // called is an operator's row as a function of two arguments.
 func called(name string, f *Func) *Func {
-	own, op := f.RaisingForm, f.Name
+	f.RaisingForm[Postgres] = infix(f.Name)
 	f.Name, f.Kind = name, Function
-	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if d == DuckDB {
-			return own(d, x, types, t)
-		}
-		return "(" + x[0] + " " + op + " " + x[1] + ")"
-	}
 	return f
 }
 

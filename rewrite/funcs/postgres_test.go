@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // outcome is one row of a test: the arguments' texts (nil: NULL), PostgreSQL's own result or SQLSTATE, and the total form's.
@@ -39,7 +40,7 @@ func TestTotalForms(t *testing.T) {
 		for _, rt := range results(f) {
 			n++
 			if f.Refused[Postgres] != "" {
-				if f.TotalForm(Postgres, blanks(f), types(f), rt) != "" {
+				if f.TotalForm.Print(Postgres, blanks(f), types(f), rt) != "" {
 					t.Errorf("%s is refused on PostgreSQL and has a form there", signature(f, rt))
 				}
 				checkOwn(t, conn, f, rt, "f"+strconv.Itoa(n))
@@ -108,11 +109,11 @@ func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name st
 			long[i] = "(" + c + "/*" + strings.Repeat("x", inlineLimit) + "*/)"
 		}
 	}
-	total, totalLong := f.TotalForm(Postgres, cols, ts, rt), f.TotalForm(Postgres, long, ts, rt)
+	total, totalLong := f.TotalForm.Print(Postgres, cols, ts, rt), f.TotalForm.Print(Postgres, long, ts, rt)
 	if total == "" {
 		t.Fatalf("%s: no spelling", signature(f, rt))
 	}
-	own := f.RaisingForm(Postgres, cols, ts, rt)
+	own := f.RaisingForm.Print(Postgres, cols, ts, rt)
 	if f.Zoned { // PostgreSQL's own follows the session's zone
 		own = plainCall(f, cols, rt)
 	}
@@ -209,19 +210,19 @@ func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 }
 
 // tolerated: the row says that its total form leaves values out; seenGaps has what was found.
-func tolerated(f *Func, d Dialect, ts []sqltype.Type) bool {
+func tolerated(f *Func, d dialect.Dialect, ts []sqltype.Type) bool {
 	list := f.Gaps(d, ts, slices.Repeat([]Known{{Fixed: true}}, len(f.Args)))
 	for _, g := range list {
-		seenGaps[string(d)+" "+g.Words] = true
+		seenGaps[d.String()+" "+g.Words] = true
 	}
-	seenGaps[string(d)+" "+signature(f, sqltype.Type{OID: f.Result, Typmod: -1})] = true
+	seenGaps[d.String()+" "+signature(f, sqltype.Type{OID: f.Result, Typmod: -1})] = true
 	return len(list) > 0
 }
 
 var seenGaps = map[string]bool{}
 
 // checkGaps: what a row says that it leaves out, it does.
-func checkGaps(t *testing.T, d Dialect) {
+func checkGaps(t *testing.T, d dialect.Dialect) {
 	t.Helper()
 	if *rowFlag != "" {
 		return
@@ -232,8 +233,8 @@ func checkGaps(t *testing.T, d Dialect) {
 		}
 		for _, g := range f.Gaps(d, types(f), slices.Repeat([]Known{{Fixed: true}}, len(f.Args))) {
 			of := signature(f, sqltype.Type{OID: f.Result, Typmod: -1})
-			isSeen := seenGaps[string(d)+" "+g.Words] && seenGaps[string(d)+" "+of]
-			if ofLong := strings.Contains(g.Words, strconv.Itoa(MaxText)); ofLong && f.Name == "||" || ofLong && seenGaps[string(d)+" "+g.Words] { // no text of the test is so long
+			isSeen := seenGaps[d.String()+" "+g.Words] && seenGaps[d.String()+" "+of]
+			if ofLong := strings.Contains(g.Words, strconv.Itoa(MaxText)); ofLong && f.Name == "||" || ofLong && seenGaps[d.String()+" "+g.Words] { // no text of the test is so long
 				isSeen = true
 			}
 			if !isSeen {

@@ -11,26 +11,22 @@ func precisions() []*Func {
 	var out []*Func
 	for _, t := range []sqltype.OID{stamp, zoned, clock, span} {
 		f := &Func{Name: "cast", Kind: Cast, Args: oids(t), Result: t, MayBeNull: t == stamp || t == zoned || t == span}
-		f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, to sqltype.Type) string {
-			switch p, ok := to.Precision(); {
-			case f.Refused[d] != "":
-				return ""
-			case d == Postgres:
-				return fill(d, "CAST("+cutOff(t)+" AS "+to.String()+")", x)
-			case !ok:
-				return x[0]
-			default:
-				return fill(d, duckRounded(t, p), x)
-			}
-		}
-		f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, to sqltype.Type) string {
-			if d == Postgres {
-				return "CAST(" + x[0] + " AS " + to.String() + ")"
-			}
-			return f.TotalForm(d, x, types, to)
-		}
+		f.TotalForm = Forms{Postgres: func(x []string, _ []sqltype.Type, to sqltype.Type) string {
+			return pgFill("CAST("+cutOff(t)+" AS "+to.String()+")", x)
+		}}
+		f.RaisingForm = Forms{Postgres: func(x []string, _ []sqltype.Type, to sqltype.Type) string {
+			return "CAST(" + x[0] + " AS " + to.String() + ")"
+		}}
 		if t == span {
 			f.refuse(DuckDB, "DuckDB's intervals have no modifiers")
+		} else {
+			f.TotalForm[DuckDB] = func(x []string, _ []sqltype.Type, to sqltype.Type) string {
+				if p, ok := to.Precision(); ok {
+					return duckFill(duckRounded(t, p), x)
+				}
+				return x[0]
+			}
+			f.RaisingForm[DuckDB] = f.TotalForm[DuckDB]
 		}
 		out = append(out, f.eval(func(v []sqltype.Value, _ []sqltype.Type, to sqltype.Type) (sqltype.Value, error) {
 			if m, ok := v[0].(sqltype.Micros); ok && infinite(m) {

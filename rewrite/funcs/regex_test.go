@@ -74,7 +74,7 @@ func TestPatterns(t *testing.T) {
 			continue
 		}
 		taken++
-		rows, err := duck.QueryContext(ctx, "SELECT "+f.TotalForm(DuckDB, []string{"x", ""}, types(f), sqltype.Bool)+" FROM texts ORDER BY n")
+		rows, err := duck.QueryContext(ctx, "SELECT "+f.TotalForm.Print(DuckDB, []string{"x", ""}, types(f), sqltype.Bool)+" FROM texts ORDER BY n")
 		if err != nil {
 			t.Fatalf("%q: %v", p, err)
 		}

@@ -73,18 +73,16 @@ func sqlName(t sqltype.OID) string {
 	return "text"
 }
 
-type spelling = func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
-
-// infix spells a op b in both dialects.
-func infix(op string) spelling {
-	return func(_ Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+// infix is a op b.
+func infix(op string) Form {
+	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
 		return "(" + a[0] + " " + op + " " + a[1] + ")"
 	}
 }
 
-// call spells name(args) in both dialects.
-func call(name string) spelling {
-	return func(_ Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+// call is name(args).
+func call(name string) Form {
+	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
 		s := name + "("
 		for i, x := range a {
 			if i > 0 {

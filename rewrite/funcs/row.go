@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // forms are a row's SQL, with {x}, {y}, {z}, {w}, {p}, {q} and {r} for its arguments.
@@ -37,44 +38,40 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 		}
 	}
 	strict := func(form string, x []string) string {
-		if f.lax && form != "" {
+		if f.lax {
 			return "CASE WHEN " + present(x) + " THEN " + form + " END"
 		}
 		return form
 	}
-	out.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return fill(d, strict(f.duck, x), x)
-		}
-		return fill(d, f.pg, x)
-	}
-	out.RaisingForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			form := strict(own, x)
-			if maybe && form != "" {
-				form = raising(form, x)
-			}
-			return fill(d, form, x)
-		}
-		return fill(d, f.own, x)
-	}
+	out.TotalForm, out.RaisingForm = Forms{}, Forms{Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(f.own, x) }}
 	if f.pg == "" {
 		out.refuse(Postgres, f.why)
+	} else {
+		out.TotalForm[Postgres] = func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return pgFill(f.pg, x) }
 	}
 	if f.duck == "" {
 		out.refuse(DuckDB, f.why)
+		return out
+	}
+	out.TotalForm[DuckDB] = func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return duckFill(strict(f.duck, x), x) }
+	out.RaisingForm[DuckDB] = func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		form := strict(own, x)
+		if maybe {
+			form = raising(form, x)
+		}
+		return duckFill(form, x)
 	}
 	return out
 }
 
-// CallsInDuckDB tells whether a form of the row has a call of a function of its own on DuckDB, whatever its arguments call.
-func (f *Func) CallsInDuckDB(name string, form spelling, types []sqltype.Type, result sqltype.Type) bool {
-	return strings.Contains(form(DuckDB, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
+// Calls tells whether a form of the row has a call of a function of its own on a database, whatever its arguments call.
+func (f *Func) Calls(name string, d dialect.Dialect, form Forms, types []sqltype.Type, result sqltype.Type) bool {
+	return strings.Contains(form.Print(d, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
 }
 
-func (f *Func) refuse(d Dialect, why string) {
+func (f *Func) refuse(d dialect.Dialect, why string) {
 	if f.Refused == nil {
-		f.Refused = map[Dialect]string{}
+		f.Refused = map[dialect.Dialect]string{}
 	}
 	f.Refused[d] = why
 }
@@ -118,25 +115,18 @@ func present(args []string) string {
 // duckMacros are functions that DuckDB writes out as expressions in which an argument stands more than once. Nested, they would multiply, and nothing stops DuckDB while it writes them.
 var duckMacros = []string{"round_even(", "array_to_string(", "nullif(", "fmod("}
 
-// fill puts the arguments into a template. Where one that is long is mentioned twice, or given to a macro, all get names first; see guard.
-func fill(d Dialect, form string, args []string) string {
-	if form == "" {
-		return ""
+// pgFill puts the arguments into a template. Where one that is long is mentioned twice, all get names first; see guard.
+func pgFill(form string, args []string) string {
+	if text, ok := fill(form, args, nil); ok {
+		return text
 	}
-	size, once := 0, d != DuckDB || !slices.ContainsFunc(duckMacros, func(m string) bool { return strings.Contains(form, m) })
-	for i, a := range args {
-		size += len(a)
-		once = once && strings.Count(form, "{"+places[i]+"}") <= 1
-	}
-	if once || size <= inlineLimit {
-		var pairs []string
-		for i, a := range args {
-			pairs = append(pairs, "{"+places[i]+"}", a)
-		}
-		return "(" + strings.NewReplacer(pairs...).Replace(form) + ")"
-	}
-	if d == Postgres {
-		return guard(form, args)
+	return guard(form, args)
+}
+
+// duckFill is the same, also where a long argument is given to a macro.
+func duckFill(form string, args []string) string {
+	if text, ok := fill(form, args, duckMacros); ok {
+		return text
 	}
 	var list, pairs []string
 	for i, a := range args {
@@ -148,6 +138,24 @@ func fill(d Dialect, form string, args []string) string {
 	}
 	// Fields without names: in a subquery that reads the outer row, DuckDB loses the name of one that is a macro, as nullif and array_to_string are.
 	return "list_transform([row(" + strings.Join(list, ", ") + ")], lambda _v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
+}
+
+// fill puts the arguments into a template where they stand, unless a long one would be written out more than once.
+func fill(form string, args, macros []string) (string, bool) {
+	if form == "" {
+		return "", true
+	}
+	size, once := 0, !slices.ContainsFunc(macros, func(m string) bool { return strings.Contains(form, m) })
+	var pairs []string
+	for i, a := range args {
+		size += len(a)
+		once = once && strings.Count(form, "{"+places[i]+"}") <= 1
+		pairs = append(pairs, "{"+places[i]+"}", a)
+	}
+	if !once && size > inlineLimit {
+		return "", false
+	}
+	return "(" + strings.NewReplacer(pairs...).Replace(form) + ")", true
 }
 
 // The kinds of Eval and Range that many rows have.

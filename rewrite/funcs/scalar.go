@@ -19,9 +19,7 @@ func mathFunctions() []*Func {
 	var out []*Func
 	for _, t := range append([]sqltype.OID{sqltype.OIDNumeric}, append(intOIDs[:3:3], floatOIDs...)...) {
 		at := absolute(t)
-		at.Name, at.Kind, at.RaisingForm = "@", Operator, func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			return "(@ " + x[0] + ")"
-		}
+		at.Name, at.Kind, at.RaisingForm = "@", Operator, alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(@ " + x[0] + ")" })
 		out = append(out, absolute(t), at)
 	}
 	for _, t := range []sqltype.OID{sqltype.OIDNumeric, sqltype.OIDFloat8} {
@@ -33,16 +31,16 @@ func mathFunctions() []*Func {
 }
 
 func absolute(t sqltype.OID) *Func {
-	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), RaisingForm: call("abs"),
-		TotalForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			switch {
-			case isInt(t) && d == DuckDB:
+	total := alike(call("abs"))
+	if isInt(t) {
+		total = Forms{
+			Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return "abs(" + notLeast(x[0], t) + ")" },
+			DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 				return duckWithin("abs(CAST("+x[0]+" AS HUGEINT))", t)
-			case isInt(t):
-				return "abs(" + notLeast(x[0], t) + ")"
-			}
-			return "abs(" + x[0] + ")"
-		},
+			},
+		}
+	}
+	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), TotalForm: total, RaisingForm: alike(call("abs")),
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 			if isInt(t) {
 				return known(a, oids(t))[0].Abs().Meet(plainRange(t))
@@ -63,22 +61,23 @@ func absolute(t sqltype.OID) *Func {
 
 // rounding is floor, ceil, round or trunc to a whole number: numeric halves away from zero, floats to even.
 func rounding(name string, t sqltype.OID) *Func {
-	return &Func{Name: name, Kind: Function, Args: oids(t), Result: t, MayBeNull: t == sqltype.OIDNumeric,
-		TotalForm: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-			switch {
-			case t == sqltype.OIDFloat8:
-				return floatRounding(d, name, x[0])
-			case d == DuckDB:
-				return "TRY(" + name + "(" + wideDecimal(x[0], types[0]) + "))"
-			}
+	total := Forms{
+		Postgres: func(x []string, types []sqltype.Type, _ sqltype.Type) string {
 			return name + "(" + limited(x[0], types[0]) + ")"
 		},
-		RaisingForm: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			if t == sqltype.OIDFloat8 {
-				return floatRounding(d, name, x[0])
-			}
-			return name + "(" + x[0] + ")"
+		DuckDB: func(x []string, types []sqltype.Type, _ sqltype.Type) string {
+			return "TRY(" + name + "(" + wideDecimal(x[0], types[0]) + "))"
 		},
+	}
+	own := alike(call(name))
+	if t == sqltype.OIDFloat8 {
+		total = Forms{
+			Postgres: call(name),
+			DuckDB:   func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return duckRounding(name, x[0]) },
+		}
+		own = total
+	}
+	return &Func{Name: name, Kind: Function, Args: oids(t), Result: t, MayBeNull: t == sqltype.OIDNumeric, TotalForm: total, RaisingForm: own,
 		// Proof: rounding to whole numbers is monotone.
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 			r := a[0]
@@ -114,9 +113,12 @@ func rounding(name string, t sqltype.OID) *Func {
 		}}
 }
 
-func floatRounding(d Dialect, name, x string) string {
-	if d == DuckDB && name == "round" {
-		return fill(d, "round_even({x}, 0)", []string{x})
+// pgRounding and duckRounding round a float; halves go to even.
+func pgRounding(name, x string) string { return name + "(" + x + ")" }
+
+func duckRounding(name, x string) string {
+	if name == "round" {
+		return duckFill("round_even({x}, 0)", []string{x})
 	}
 	return name + "(" + x + ")"
 }
@@ -136,29 +138,25 @@ func roundTo(name string) *Func {
 
 func roundBy(name string, places *int64) *Func {
 	f := &Func{Name: name, Kind: Function, Args: oids(sqltype.OIDNumeric, sqltype.OIDInt4), Result: sqltype.OIDNumeric, MayBeNull: true}
-	if places == nil || *places < 0 || *places > 38 {
-		f.refuse(DuckDB, "DuckDB rounds to a constant number of places, from 0 to 38")
-	}
 	n := func(x []string) string {
 		if places != nil {
 			return strconv.FormatInt(*places, 10)
 		}
 		return x[1]
 	}
-	f.TotalForm = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-		switch {
-		case f.Refused[d] != "":
-			return ""
-		case d == DuckDB:
+	f.TotalForm = Forms{Postgres: func(x []string, types []sqltype.Type, _ sqltype.Type) string {
+		return name + "(" + limited(x[0], types[0]) + ", " + n(x) + ")"
+	}}
+	f.RaisingForm = Forms{Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		return name + "(" + x[0] + ", " + n(x) + ")"
+	}}
+	if places == nil || *places < 0 || *places > 38 {
+		f.refuse(DuckDB, "DuckDB rounds to a constant number of places, from 0 to 38")
+	} else {
+		f.TotalForm[DuckDB] = func(x []string, types []sqltype.Type, _ sqltype.Type) string {
 			return "TRY(" + name + "(" + wideDecimal(x[0], types[0]) + ", " + n(x) + "))"
 		}
-		return name + "(" + limited(x[0], types[0]) + ", " + n(x) + ")"
-	}
-	f.RaisingForm = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if d == DuckDB {
-			return f.TotalForm(d, x, types, t)
-		}
-		return name + "(" + x[0] + ", " + n(x) + ")"
+		f.RaisingForm[DuckDB] = f.TotalForm[DuckDB]
 	}
 	// Proof: with places >= 0, whole ends lie on the grid, and rounding to it is monotone.
 	f.Range = func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
@@ -193,7 +191,7 @@ func textFunctions() []*Func {
 		name string
 		eval func(string) string
 	}{{"lower", strings.ToLower}, {"upper", strings.ToUpper}} {
-		out = append(out, &Func{Name: f.name, Kind: Function, Args: oids(sqltype.OIDText), Result: sqltype.OIDText, TotalForm: call(f.name), RaisingForm: call(f.name),
+		out = append(out, &Func{Name: f.name, Kind: Function, Args: oids(sqltype.OIDText), Result: sqltype.OIDText, TotalForm: alike(call(f.name)), RaisingForm: alike(call(f.name)),
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return f.eval(v[0].(string)), nil
 			}})
@@ -205,24 +203,19 @@ func textFunctions() []*Func {
 			}})
 	}
 	matches := func(x []string) string { return "(" + x[0] + " LIKE " + x[1] + ` ESCAPE '\')` }
-	like := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		m := matches(x)
-		if d == DuckDB {
-			m = duckLike(x)
+	like := func(matches func(x []string) string) Form {
+		return func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + matches(x) + " END)"
 		}
-		return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + m + " END)"
 	}
-	concat := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB { // where || of a constant NULL has no type
-			return "CAST(" + x[0] + " || " + x[1] + " AS VARCHAR)"
-		}
-		return "(" + x[0] + " || " + x[1] + ")"
-	}
+	concat := Forms{Postgres: infix("||"), DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { // where || of a constant NULL has no type
+		return "CAST(" + x[0] + " || " + x[1] + " AS VARCHAR)"
+	}}
 	return append(out,
 		// The pattern is a constant or a parameter: the binder sees to it. One that ends in a lone backslash, which raises only for
 		// texts that get that far, gives NULL.
-		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, TotalForm: like,
-			RaisingForm: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
+		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, TotalForm: Forms{Postgres: like(matches), DuckDB: like(duckLike)},
+			RaisingForm: alike(func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) }),
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return matchLike(never, []rune(v[0].(string)), []rune(v[1].(string)))
 			}, Slow: slowLike(func(s string) string { return s })},
@@ -232,13 +225,10 @@ func textFunctions() []*Func {
 			}})
 }
 
-// lengthOf is a bigint on DuckDB.
-func lengthOf(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-	if d == DuckDB {
-		return "CAST(length(" + x[0] + ") AS INTEGER)"
-	}
-	return call("length")(d, x, types, t)
-}
+// lengthOf is a bigint on DuckDB by itself.
+var lengthOf = Forms{Postgres: call("length"), DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	return "CAST(length(" + x[0] + ") AS INTEGER)"
+}}
 
 // duckLike is LIKE by DuckDB's regular expressions, which are linear in the text: its own LIKE tries every way to place each %, so
 // that one person's text could keep it busy for hours. Each character of the pattern becomes its code point, % and _ their

@@ -143,11 +143,9 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 		return nil, badScores()
 	}
 	f.Range = func([]*num.Interval, []sqltype.Type) *num.Interval { return &num.Interval{Lo: lo, Hi: hi} }
-	f.TotalForm = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		if d == DuckDB {
-			return s.duck(x[1:])
-		}
-		return s.postgres(x[1:])
+	f.TotalForm = Forms{
+		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return s.postgres(x[1:]) },
+		DuckDB:   func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return s.duck(x[1:]) },
 	}
 	f.RaisingForm = f.TotalForm
 	return f, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // scoreCase is a row of scores over arrays of five elements: of one array type, or of bytes.
@@ -140,8 +141,8 @@ func TestScores(t *testing.T) {
 		}
 		for _, array := range scoreArrays(c.elem) {
 			what := fmt.Sprintf("%s of %s %s, coefficients %v", c.what.Of, typ, array, c.what.Arrays[0].Coefficients)
-			sqlOf := func(d Dialect, x string) string {
-				return "SELECT CAST(" + f.TotalForm(d, append([]string{""}, append(append([]string(nil), printed...), x)...), nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			sqlOf := func(d dialect.Dialect, x string) string {
+				return "SELECT CAST(" + f.TotalForm.Print(d, append([]string{""}, append(append([]string(nil), printed...), x)...), nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			}
 			var pg *float64
 			if err := conn.QueryRow(ctx, sqlOf(Postgres, "(SELECT CAST('"+array+"' AS "+sqlName(typ.OID)+"))")).Scan(&pg); err != nil {
@@ -217,8 +218,8 @@ func TestScoresWithoutArrays(t *testing.T) {
 			if c.what.lost() {
 				printed = append(printed, c.class())
 			}
-			say := func(d Dialect) string {
-				return "SELECT CAST(" + f.TotalForm(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			say := func(d dialect.Dialect) string {
+				return "SELECT CAST(" + f.TotalForm.Print(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			}
 			var pg *float64
 			var dk sql.NullFloat64
@@ -361,12 +362,12 @@ func TestScoresOfMany(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for d, q := range map[Dialect]func(string, *float64) error{
+		for d, q := range map[dialect.Dialect]func(string, *float64) error{
 			Postgres: func(text string, x *float64) error { return conn.QueryRow(ctx, text).Scan(x) },
 			DuckDB:   func(text string, x *float64) error { return duck.QueryRowContext(ctx, text).Scan(x) },
 		} {
 			var got float64
-			text := "SELECT CAST(" + f.TotalForm(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			text := "SELECT CAST(" + f.TotalForm.Print(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 			if len(text) > 400*k {
 				t.Errorf("%s on %v: %d bytes", of, d, len(text))
 			}

@@ -76,25 +76,32 @@ func (l *linear) postgres(x string) string {
 	w, all := strings.Join(names, ", "), strings.Join(arrays, ", ")
 	if l.type_ == blob {
 		return fmt.Sprintf("LATERAL (SELECT %s FROM (SELECT %s AS n, %s FROM (SELECT CASE WHEN octet_length(%s) = %d THEN get_byte(%s, CAST(i - 1 AS int4)) END AS e, %s FROM unnest(%s) WITH ORDINALITY AS u(%s, i)) AS t WHERE e IS NOT NULL OFFSET 0) AS r)",
-			strings.Join(sums, ", "), l.steps(Postgres, "e"), w, x, l.Length, x, w, all, w)
+			strings.Join(sums, ", "), l.pgSteps("e"), w, x, l.Length, x, w, all, w)
 	}
 	return fmt.Sprintf("LATERAL (SELECT %s FROM (SELECT %s AS n, %s FROM unnest(CASE WHEN cardinality(%s) = %d AND array_ndims(%s) = 1 THEN %s END, %s) AS u(e, %s) WHERE e IS NOT NULL OFFSET 0) AS r)",
-		strings.Join(sums, ", "), l.steps(Postgres, "e"), w, x, l.Length, x, x, all, w)
+		strings.Join(sums, ", "), l.pgSteps("e"), w, x, l.Length, x, x, all, w)
 }
 
-// steps is an element that is not NULL as a whole number of steps, of both backends.
-func (l *linear) steps(d Dialect, e string) string {
+// pgSteps is an element that is not NULL as a whole number of steps; a numeric of many digits is no float8, nor is one of many places.
+func (l *linear) pgSteps(e string) string {
+	if l.type_ == numeric && !l.whole {
+		e = fmt.Sprintf("CAST(round(least(greatest(%s, CAST(%s AS numeric)), CAST(%s AS numeric)), %d) AS double precision)", e, quoted(strconv.FormatFloat(l.Lo, 'f', -1, 64)), quoted(strconv.FormatFloat(l.Hi, 'f', -1, 64)), l.digit)
+	}
+	return l.steps(e, pgRounding)
+}
+
+// duckSteps is the same; numerics are doubles there.
+func (l *linear) duckSteps(e string) string { return l.steps(e, duckRounding) }
+
+func (l *linear) steps(e string, rounding func(name, x string) string) string {
 	if l.whole {
 		return fmt.Sprintf("CAST(least(greatest(%s, %d), %d) - %d AS double precision)", e, int64(l.Lo), int64(l.Hi), int64(l.Lo))
 	}
 	lo, hi := double(l.Lo), double(l.Hi)
-	if l.type_ == numeric && d == DuckDB { // which has doubles there
-	} else if l.type_ == numeric { // one of many digits is no float8, nor is one of many places
-		e = fmt.Sprintf("CAST(round(least(greatest(%s, CAST(%s AS numeric)), CAST(%s AS numeric)), %d) AS double precision)", e, quoted(strconv.FormatFloat(l.Lo, 'f', -1, 64)), quoted(strconv.FormatFloat(l.Hi, 'f', -1, 64)), l.digit)
-	} else if l.type_ != f8 {
+	if l.type_ != numeric && l.type_ != f8 {
 		e = "CAST(" + e + " AS double precision)"
 	}
-	return floatRounding(d, "round", fmt.Sprintf("greatest(least(greatest(%s, %s), %s) - %s, %s) / %s", e, lo, hi, lo, double(l.grid/2), double(l.grid)))
+	return rounding("round", fmt.Sprintf("greatest(least(greatest(%s, %s), %s) - %s, %s) / %s", e, lo, hi, lo, double(l.grid/2), double(l.grid)))
 }
 
 // duck is the same, of lists in the place of arrays: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere. Scores are a list too: with each field of a struct that is named DuckDB binds all of them.
@@ -111,10 +118,10 @@ func (s *scores) duck(x []string) string {
 		l := &s.arrays[i]
 		a := x[at+i]
 		if l.type_ != blob { // a list
-			held = append(held, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.steps(DuckDB, "_h")))
+			held = append(held, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.duckSteps("_h")))
 			continue
 		}
-		held = append(held, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
+		held = append(held, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.duckSteps("CAST('0x' || _h AS INTEGER)")))
 	}
 	zs := placed("_n.b[", "]", s.K)
 	for j := range zs {

@@ -33,7 +33,7 @@ func moreText() []*Func {
 				WithHint("Use SET TimeZone TO 'UTC', or to_char.")
 		}
 		wall := "CAST(timezone('UTC', {x}) AS text)"
-		stampText := toText(stamp).TotalForm(DuckDB, []string{"w"}, nil, sqltype.Text)
+		stampText := toText(stamp).TotalForm[DuckDB]([]string{"w"}, nil, sqltype.Text)
 		duck := "list_transform([" + duckTurned("UTC", l, "{x}", zoned) + "], lambda w: CASE WHEN isfinite(w) THEN regexp_replace(" + stampText + ", '( BC)?$', '+00\\1') ELSE CAST(w AS VARCHAR) END)[1]"
 		g := row(Cast, "cast", oids(zoned), text, true, forms{pg: "CASE WHEN isfinite({x}) THEN replace(" + wall + " || '+00', ' BC+00', '+00 BC') ELSE CAST({x} AS text) END", own: "CAST({x} AS text)", duck: duck})
 		g.Zoned = true
@@ -84,12 +84,12 @@ func dateShape(f *Func, format string) (*Func, error) {
 }
 
 func dateRow(f *Func, format, pattern string, group map[string]int) *Func {
-	of := func(d Dialect) (y, m, day string) {
-		part := func(name string) string { return field(d, "{x}", "^"+pattern+"$", strconv.Itoa(group[name])) }
-		return part("YYYY"), "greatest(" + part("MM") + ", 1)", "greatest(" + part("DD") + ", 1)"
+	of := func(part func(x, pattern, group string) string) (y, m, day string) {
+		field := func(name string) string { return part("{x}", "^"+pattern+"$", strconv.Itoa(group[name])) }
+		return field("YYYY"), "greatest(" + field("MM") + ", 1)", "greatest(" + field("DD") + ", 1)"
 	}
-	y, m, d := of(Postgres)
-	dy, dm, dd := of(DuckDB)
+	y, m, d := of(pgTextPart)
+	dy, dm, dd := of(duckTextPart)
 	fm := shapedAs(pattern, "CASE WHEN "+y+" > 0 THEN CASE WHEN "+d+" <= "+lastDayOf(y, m)+" THEN to_date({x}, "+quoted(format)+") END END",
 		"CASE WHEN "+dy+" > 0 THEN TRY(make_date("+dy+", "+dm+", "+dd+")) END")
 	fm.own = "to_date({x}, " + quoted(format) + ")"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // timePieces are parts of dates and times, right ones and wrong ones.
@@ -64,8 +65,8 @@ func TestTimeTexts(t *testing.T) {
 		if _, err := conn.Exec(ctx, "CREATE OR REPLACE FUNCTION own(x text) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN CAST(CAST(x AS "+name+") AS text); EXCEPTION WHEN OTHERS THEN RETURN NULL; END $f$"); err != nil {
 			t.Fatal(err)
 		}
-		want, texts, found := make([]string, n), make([]string, n), map[Dialect]int{}
-		readOf := func(d Dialect, k int, total *string) {
+		want, texts, found := make([]string, n), make([]string, n), map[dialect.Dialect]int{}
+		readOf := func(d dialect.Dialect, k int, total *string) {
 			if total == nil {
 				return
 			}
@@ -74,7 +75,7 @@ func TestTimeTexts(t *testing.T) {
 				t.Errorf("%s: %q as %s is %s, PostgreSQL's %s", d, texts[k], typ, got, want[k])
 			}
 		}
-		pg, err := conn.Query(ctx, "SELECT k, x, own(x), CAST("+f.TotalForm(Postgres, []string{"x"}, types(f), typ)+" AS text) FROM texts")
+		pg, err := conn.Query(ctx, "SELECT k, x, own(x), CAST("+f.TotalForm.Print(Postgres, []string{"x"}, types(f), typ)+" AS text) FROM texts")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestTimeTexts(t *testing.T) {
 		if err := pg.Err(); err != nil {
 			t.Fatalf("%s raised: %v", typ, err)
 		}
-		there, err := duck.QueryContext(ctx, "SELECT k, CAST("+f.TotalForm(DuckDB, []string{"x"}, types(f), typ)+" AS VARCHAR) FROM texts")
+		there, err := duck.QueryContext(ctx, "SELECT k, CAST("+f.TotalForm.Print(DuckDB, []string{"x"}, types(f), typ)+" AS VARCHAR) FROM texts")
 		if err != nil {
 			t.Fatal(err)
 		}

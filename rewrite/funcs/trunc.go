@@ -68,7 +68,7 @@ func duckTruncIn(unit, form, zone string, loc *time.Location) string {
 	return "list_transform([" + wall + "], lambda l: " + back + ")[1]"
 }
 
-func duckIn(form, name string) string { return fill(DuckDB, form, []string{"", name}) }
+func duckIn(form, name string) string { return duckFill(form, []string{"", name}) }
 
 // duckTrunc prints DuckDB's truncation; beyond years it counts otherwise than PostgreSQL.
 func duckTrunc(unit string, least sqltype.Micros) string {

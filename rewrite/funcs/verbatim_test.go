@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // TestVerbatim: a row's print holds its arguments as they were printed, none of them edited (TRY_CAST was once replaced by CAST in them), and outside of its constants' literals:
@@ -16,7 +17,7 @@ func TestVerbatim(t *testing.T) {
 	for _, f := range tested(t) {
 		for _, result := range results(f) {
 			for _, size := range []int{0, inlineLimit} {
-				for _, d := range []Dialect{Postgres, DuckDB} {
+				for _, d := range []dialect.Dialect{Postgres, DuckDB} {
 					args, marks := make([]string, len(f.Args)), make([]string, len(f.Args))
 					for i := range args {
 						marks[i] = fmt.Sprintf("«%d»", i)
@@ -24,14 +25,14 @@ func TestVerbatim(t *testing.T) {
 							args[i] = fmt.Sprintf(`TRY_CAST(CASE WHEN %s THEN t END || {x}{y}{z}{v}{o}{sum} "\1$1%%s" || "s2"%s AS NUMERIC)`, marks[i], strings.Repeat(" ", size))
 						}
 					}
-					for _, form := range []spelling{f.TotalForm, f.RaisingForm} {
+					for _, form := range []Forms{f.TotalForm, f.RaisingForm} {
 						if form == nil {
 							continue
 						}
-						if problem := edited(form(d, args, types(f), result), args, marks); problem != "" {
+						if problem := edited(form.Print(d, args, types(f), result), args, marks); problem != "" {
 							t.Errorf("%s on %s: %s", signature(f, result), d, problem)
 						}
-						text := form(d, marks, types(f), result)
+						text := form.Print(d, marks, types(f), result)
 						if text != "" {
 							printed++
 						}
@@ -96,12 +97,12 @@ func TestVerbatimBites(t *testing.T) {
 			t.Errorf("%s: %v expected", text, bad)
 		}
 	}
-	plain := fill(Postgres, "f('{x}', {x})", marks)
-	if inLiteral(plain) == "" || inLiteral(fill(Postgres, "f("+quoted("{x}")+", {x})", marks)) != "" {
+	plain := pgFill("f('{x}', {x})", marks)
+	if inLiteral(plain) == "" || inLiteral(pgFill("f("+quoted("{x}")+", {x})", marks)) != "" {
 		t.Error("a brace of a constant is taken for a place")
 	}
 	f := numberCast(sqltype.OIDNumeric, sqltype.OIDFloat8)
-	if got := f.RaisingForm(DuckDB, []string{"TRY_CAST(x AS VARCHAR)"}, types(f), sqltype.Float8); got != "CAST(CAST(TRY_CAST(x AS VARCHAR) AS VARCHAR) AS double precision)" {
+	if got := f.RaisingForm.Print(DuckDB, []string{"TRY_CAST(x AS VARCHAR)"}, types(f), sqltype.Float8); got != "CAST(CAST(TRY_CAST(x AS VARCHAR) AS VARCHAR) AS double precision)" {
 		t.Error(got)
 	}
 }

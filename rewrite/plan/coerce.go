@@ -360,8 +360,8 @@ func (b *binder) elementwise(from, to, elem sqltype.Type, pos pgsyntax.Pos) *fun
 	}
 	slices.Reverse(steps)
 	return &funcs.Func{Name: "cast", Kind: funcs.Cast, Args: []sqltype.OID{from.OID}, Result: to.OID,
-		Refused:   map[funcs.Dialect]string{funcs.Postgres: "it raises where an element has no room", funcs.DuckDB: "arrays are not computed with there"},
-		TotalForm: func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string { return "" },
+		Refused:   funcs.NoElementwiseCasts,
+		TotalForm: funcs.Forms{},
 		Eval: func(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			a, ok := args[0].(*sqltype.Array)
 			if !ok {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -67,27 +67,21 @@ func (p *printer) grouped(n *plan.Aggregate, in *from, key func(plan.ColID, sqlt
 	return f, s, put
 }
 
-// publicAggregate prints an aggregate. DuckDB's own are PostgreSQL's for those that are taken here.
+// publicAggregate prints an aggregate that the database computes as PostgreSQL does.
 func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
 	if a.Fn == plan.TopK {
 		return p.fail(sqlerr.New(sqlerr.UnsupportedFunction, "dp_top_k is an aggregate of private rows").At(a.Pos).WithHint("Over public tables: GROUP BY x ORDER BY count(*) DESC LIMIT 5."))
 	}
 	text := p.plainCall(a, in)
-	if p.d != funcs.DuckDB {
-		return text
+	if !p.d.HasAggregate(string(a.Fn)) {
+		return p.fail(dialect.NotHere("the aggregate "+string(a.Fn), a.Pos))
 	}
-	switch a.Fn {
-	case plan.CountRows, plan.Count, plan.Min, plan.Max, plan.Sum:
-		return text
-	case plan.Avg:
-		return p.duckAverage(text, a)
-	}
-	return p.fail(notHere("the aggregate "+string(a.Fn), a.Pos))
+	return p.average(text, a)
 }
 
-// duckAverage refuses the average of integers and numerics: DuckDB's is a double, and the scale of PostgreSQL's quotient depends on its values.
-func (p *printer) duckAverage(text string, a plan.AggItem) string {
-	if a.Type.OID == sqltype.OIDNumeric {
+// average refuses the average of integers and numerics where it is no exact one.
+func (p *printer) average(text string, a plan.AggItem) string {
+	if a.Fn == plan.Avg && a.Type.OID == sqltype.OIDNumeric && !p.d.Facts().ExactAverages {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "avg of %s over public tables cannot be computed exactly by the data set's database here", a.Arg.Type()).At(a.Pos).
 			WithHint("Ask for sum(x) and count(x), or for the average of floats: avg(x::float8)."))
 	}
@@ -133,12 +127,6 @@ func (p *printer) callOf(a plan.AggItem, args []string, in *from) string {
 	return text
 }
 
-// notHere refuses what only PostgreSQL computes.
-func notHere(what string, pos int) error {
-	return sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", what).At(pos).
-		WithHint("Where the data set is in PostgreSQL it can.")
-}
-
 // columns prints columns as stored.
 func (p *printer) columns(f *from, ids []plan.ColID) []string {
 	out := make([]string, len(ids))
@@ -147,10 +135,6 @@ func (p *printer) columns(f *from, ids []plan.ColID) []string {
 	}
 	return out
 }
-
-// windowFuncs are the window functions that DuckDB computes as PostgreSQL does.
-var windowFuncs = []plan.AggFunc{"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value", "nth_value",
-	plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max}
 
 // window prints window functions as columns of a subquery over their input.
 func (p *printer) window(n *plan.Window) *from {
@@ -168,8 +152,8 @@ func (p *printer) window(n *plan.Window) *from {
 }
 
 func (p *printer) windowCall(it plan.WindowItem, in *from) string {
-	if p.d == funcs.DuckDB && !slices.Contains(windowFuncs, it.Fn) {
-		return p.fail(notHere("the window function "+string(it.Fn), it.Pos))
+	if !p.d.HasWindowFunction(string(it.Fn)) {
+		return p.fail(dialect.NotHere("the window function "+string(it.Fn), it.Pos))
 	}
 	a := plan.AggItem{Fn: it.Fn, Filter: it.Filter, Type: it.Type, Pos: it.Pos}
 	if len(it.Args) > 0 {
@@ -194,11 +178,7 @@ func (p *printer) windowCall(it plan.WindowItem, in *from) string {
 			over = append(over, "EXCLUDE "+it.Frame.Exclude)
 		}
 	}
-	call := p.plainCall(a, in) + " OVER (" + strings.Join(over, " ") + ")"
-	if p.d == funcs.DuckDB && it.Fn == plan.Avg {
-		return p.duckAverage(call, a)
-	}
-	return call
+	return p.average(p.plainCall(a, in)+" OVER ("+strings.Join(over, " ")+")", a)
 }
 
 func (p *printer) orderKeys(keys []plan.AggOrder, in *from) string {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// noArrays: DuckDB's lists have no dimensions, no lower bounds, and other rules for NULL.
+// noArrays refuses what is computed with lists: they have no dimensions, no lower bounds, and other rules for NULL.
 func (p *printer) noArrays() bool {
-	if p.d != funcs.DuckDB {
+	if p.d.Lists() == nil {
 		return false
 	}
 	p.fail(sqlerr.New(sqlerr.PrivateFunction, "arrays cannot be computed with by the data set's database here").
@@ -19,9 +19,9 @@ func (p *printer) noArrays() bool {
 	return true
 }
 
-// noList refuses to read a list of DuckDB's but where it is meant (listOf), as the array that the policy declares it to be.
+// noList refuses to read a list but where it is meant (listOf), as the array that the policy declares it to be.
 func (p *printer) noList(f *from, id plan.ColID) {
-	if p.d != funcs.DuckDB || p.asList {
+	if p.d.Lists() == nil || p.asList {
 		return
 	}
 	if t, ok := f.typeOf(id); ok && t.IsArray() {
@@ -30,18 +30,12 @@ func (p *printer) noList(f *from, id plan.ColID) {
 	}
 }
 
-// listOf prints an array for who reads it as a whole: on DuckDB a list of its elements, also where it is stored with a length.
+// listOf prints an array for who reads it as a whole; as a list of its elements where it is one, also where it is stored with a length.
 func (p *printer) listOf(x plan.Scalar, f *from) string {
 	elem, ok := x.Type().Elem()
-	if p.d != funcs.DuckDB || !ok {
+	lists := p.d.Lists()
+	if lists == nil || !ok {
 		return p.scalar(x, f, stored)
-	}
-	name := "DOUBLE"
-	if elem.OID != sqltype.OIDNumeric {
-		var err error
-		if name, err = p.typeName(elem, nil); err != nil {
-			return p.fail(err)
-		}
 	}
 	text := ""
 	switch n := x.(type) {
@@ -57,21 +51,18 @@ func (p *printer) listOf(x plan.Scalar, f *from) string {
 		}
 		list := make([]string, len(a.Values))
 		for i, v := range a.Values {
-			list[i] = "NULL"
-			if v != nil {
-				list[i] = "TRY_CAST(" + literal(sqltype.FormatText(v, elem)) + " AS " + name + ")"
-			}
+			list[i] = p.or(lists.Element(v, elem))
 		}
-		text = "[" + strings.Join(list, ", ") + "]"
+		text = lists.Build(list)
 	case *plan.ArrayExpr:
 		if n.Nested {
-			return p.fail(notHere("an array of arrays", -1))
+			return p.fail(dialect.NotHere("an array of arrays", -1))
 		}
-		text = "[" + strings.Join(p.elements(n, f, stored), ", ") + "]"
+		text = lists.Build(p.elements(n, f, stored))
 	default:
-		return p.fail(notHere("an array that is computed", -1))
+		return p.fail(dialect.NotHere("an array that is computed", -1))
 	}
-	return "CAST(" + text + " AS " + name + "[])"
+	return p.or(lists.Cast(text, elem))
 }
 
 // array prints ARRAY[...]. Arrays inside of one must be alike, which rows may break.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -14,7 +14,7 @@ import (
 // capped prints the rows that a cap keeps as a subquery with their number.
 //
 // Proof: claim: at most Most rows of those that are alike in By come, none with NULL there, and the multiset of these, in all columns that can be read of them, is a function of the multiset of input rows that are alike with them in By. (1) What is NULL in
-// one of By is dropped. (2) Rows are numbered among those that are alike: equal in PostgreSQL's comparison, which is the one of joins; on DuckDB in their canonical form, in which all are equal that its "=" holds equal. (3) By the hash of By, Order and the seed, then by
+// one of By is dropped. (2) Rows are numbered among those that are alike: equal in PostgreSQL's comparison, which is the one of joins; where that is not the database's own, in their canonical form, in which all are equal that its "=" holds equal (JoinKey). (3) By the hash of By, Order and the seed, then by
 // each of Order's and By's columns as they are spelled: a total preorder of rows by nothing but their own values. Rows that stand alike in it agree in all columns that can be read (Cols), so which of them come does not matter.
 //
 // It follows, for databases that differ in one unit's rows: of a cap By the unit nothing changes but that unit's own rows, of which there are at most Most. Of a cap by a key: let r be how many of one key's input rows are the unit's. In the order of the rows of
@@ -43,12 +43,12 @@ func (p *printer) capped(n *plan.Capped) *from {
 			same[id] = p.alike(x, t)                      // (2)
 		}
 		values, types = append(values, x), append(types, t)
-		for _, k := range p.spelled(x, t) {
+		for _, k := range p.d.Spellings(x, t) {
 			order = append(order, direction(k, false, false)) // (3)
 		}
 		f.cols[id] = &column{sub: s}
 	}
-	order = slices.Insert(order, 0, p.hash(values[0], types[0], values[1:], types[1:], p.seed))
+	order = slices.Insert(order, 0, p.d.Hash(values, types, p.seed))
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		for _, id := range k.By {
@@ -79,14 +79,14 @@ func (p *printer) typed(f *from, id plan.ColID) sqltype.Type {
 
 // alike prints what is equal where a join's "=" holds values equal, of one type.
 func (p *printer) alike(x string, t sqltype.Type) string {
-	if p.d == funcs.DuckDB && t.OID != sqltype.OIDTime || !t.IsGroupable() { // or refused
-		return p.canonicalKey(x, t)
+	if !t.IsGroupable() {
+		return p.canonicalKey(x, t) // refused
 	}
-	return p.binary(x, t)
+	return p.or(p.d.JoinKey(x, t))
 }
 
 // ofJoined prepares a statement whose rows are of several units.
-func ofJoined(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
+func ofJoined(a *sensitivity.Analysis, d dialect.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
 	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol != 0 || a.Joined == nil {
 		return nil, internalError("the analysis of a joined statement is not complete")
 	}
@@ -97,7 +97,7 @@ func ofJoined(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fu
 //
 // Proof: claim: what a sensitivity.KeyFrequency says, of the very rows that Private joins: a leaf is the same relation there, and its caps the same function of its rows. Rows with NULL in one of the columns, which no equality holds for, count for nothing.
 // Leaves of a self-join may have one text: of one table, with the same conditions, caps, constants and columns that are read. Each is a function of the snapshot (of a cap see capped), so they have one value, which is computed once.
-func Frequencies(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+func Frequencies(a *sensitivity.Analysis, d dialect.Dialect, seed int64) (*Statement, error) {
 	return ofJoined(a, d, seed, (*private).frequencies)
 }
 

@@ -4,11 +4,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 )
-
-// mostLevels is how deep an expression may be: backends have limits of their own, which a statement would meet after its charge. DuckDB's is 1000 (max_expression_depth); PostgreSQL's parser keeps 10,000 words, of which a level has up to three.
-var mostLevels = map[funcs.Dialect]int{funcs.DuckDB: 900, funcs.Postgres: 2500}
 
 // mostScans is how many tables a statement reads at most: WITH queries that join another one twice double them, and so do the paths to the privacy unit. DuckDB takes 20 s and more to plan joins of 99 tables; TPC-DS needs 57.
 const mostScans = 64
@@ -22,14 +18,14 @@ func (p *printer) fits(st *Statement) error {
 	case p.scans > mostScans:
 		p.err = sqlerr.New(sqlerr.TooComplex, "the statement reads %d tables once its WITH queries and views are written out; at most %d are read", p.scans, mostScans).
 			WithHint("A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
-	case depth(st.SQL) > mostLevels[p.d]:
-		p.err = sqlerr.New(sqlerr.TooComplex, "the statement has expressions of more than %d levels once it is written out", mostLevels[p.d]).
+	case depth(st.SQL) > p.d.Facts().Levels:
+		p.err = sqlerr.New(sqlerr.TooComplex, "the statement has expressions of more than %d levels once it is written out", p.d.Facts().Levels).
 			WithHint("Use fewer operators in each other: a product in place of a long sum, parts of a long text apart.")
 	}
 	return p.err
 }
 
-// depth is how many operators, calls and CASEs of a printed statement are in each other, at most. A chain a + b + c is as deep as it has operators; those of AND and OR are flat.
+// depth is how many operators, calls and CASEs of a printed statement are in each other, at most. Databases have limits of their own (dialect.Facts.Levels), which a statement would meet after its charge. A chain a + b + c is as deep as it has operators; those of AND and OR are flat.
 func depth(sql string) int {
 	type level struct{ chain, longest, below int }
 	stack := []level{{}}

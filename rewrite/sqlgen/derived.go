@@ -1,13 +1,12 @@
 package sqlgen
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -40,22 +39,24 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	return f
 }
 
-// unitAggregates are those that do not depend on the order of rows, by dialect.
-var unitAggregates = map[funcs.Dialect][]plan.AggFunc{
-	funcs.Postgres: {plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max, "bool_and", "bool_or", "every"},
-	funcs.DuckDB:   {plan.CountRows, plan.Count, plan.Sum, plan.Min, plan.Max, "bool_and", "bool_or"},
-}
+// unitAggregates are PostgreSQL's that do not depend on the order of rows.
+var unitAggregates = []plan.AggFunc{plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max, "bool_and", "bool_or", "every"}
 
 // unitAggregate prints one of them, of a group's rows or, with over, of a window's.
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
-	there := unitAggregates[p.d]
+	var there []plan.AggFunc
+	for _, fn := range unitAggregates {
+		if slices.Contains(p.d.Facts().UnitAggregates, string(fn)) {
+			there = append(there, fn)
+		}
+	}
 	switch {
 	case a.Fn == plan.Avg && !slices.Contains(there, a.Fn):
 		return p.fail(noUnitAverage(a))
 	case a.Fn == "every" && !slices.Contains(there, a.Fn):
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate every within a person's rows cannot be computed by the data set's database here").At(a.Pos).WithHint("Use bool_and, which is the same."))
-	case !slices.Contains(there, a.Fn) && slices.Contains(unitAggregates[funcs.Postgres], a.Fn):
-		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
+	case !slices.Contains(there, a.Fn) && slices.Contains(unitAggregates, a.Fn):
+		return p.fail(dialect.NotHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
 	case !slices.Contains(there, a.Fn) || len(a.More) > 0 || a.Within:
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
 			WithHint("Within a person's rows there are %s.", aggregateNames(there)))
@@ -67,10 +68,7 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	t := a.Arg.Type()
 	args := p.arguments([]plan.Scalar{a.Arg}, in)
 	if _, _, fixed := t.NumericMod(); t.OID == sqltype.OIDNumeric && !fixed && (a.Fn == plan.Sum || a.Fn == plan.Avg) {
-		args[0] = fmt.Sprintf("CASE WHEN pg_catalog.abs(%s) > CAST('1e100000' AS pg_catalog.numeric) AND %s <> CAST('NaN' AS pg_catalog.numeric) THEN NULL ELSE %s END", args[0], args[0], args[0])
-		if a.Distinct { // else the first of equal ones would say how many digits the result has
-			args[0] = "pg_catalog.trim_scale(" + args[0] + ")"
-		}
+		args[0] = p.d.UnitSummand(args[0], a.Distinct)
 	}
 	text := p.callOf(a, args, in) + over
 	switch a.Fn {
@@ -80,16 +78,20 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows depends on their order", a.Fn, t).At(a.Pos).WithHint("Cast the values to whole numbers, as in round(100 * x)::bigint."))
 		case !t.IsNumber():
 			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows is not supported", a.Fn, t).At(a.Pos).WithHint("Take it of a number, such as extract(day from x)::int."))
-		case p.d == funcs.DuckDB:
-			return p.duckSum(text, t, a)
 		}
+		text, ok := p.d.UnitSum(text, t)
+		if !ok {
+			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the sum of %s within a person's rows cannot be computed by the data set's database here", t).At(a.Pos).
+				WithHint("Cast the values to whole numbers: sum(round(100 * x)::bigint)::float8 is 100 times the sum."))
+		}
+		return text
 	case plan.Min, plan.Max:
 		return p.canonicalKey(text, t)
 	}
 	return text
 }
 
-// noUnitAverage refuses an average within a unit's rows on DuckDB: its own is a double, and the scale of PostgreSQL's quotient depends on its values. The hint's quotient is a double for PostgreSQL, too.
+// noUnitAverage refuses an average within a unit's rows where the database's own is a double: the scale of PostgreSQL's quotient depends on its values. The hint's quotient is a double for PostgreSQL, too.
 func noUnitAverage(a plan.AggItem) error {
 	err := sqlerr.New(sqlerr.PrivateFunction, "avg within a person's rows cannot be computed exactly by the data set's database here").At(a.Pos)
 	t := a.Arg.Type()
@@ -109,18 +111,4 @@ func aggregateNames(list []plan.AggFunc) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// duckSum gives DuckDB's sum its type. A sum of decimals is one of 38 digits, which raises where it has no room.
-func (p *printer) duckSum(text string, t sqltype.Type, a plan.AggItem) string {
-	switch prec, _, ok := t.NumericMod(); {
-	case ok && prec <= 18:
-		return text
-	case t.OID == sqltype.OIDInt8:
-		return "CAST(" + text + " AS DECIMAL(38,0))"
-	case t.IsInteger():
-		return "CAST(" + text + " AS BIGINT)"
-	}
-	return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the sum of %s within a person's rows cannot be computed by the data set's database here", t).At(a.Pos).
-		WithHint("Cast the values to whole numbers: sum(round(100 * x)::bigint)::float8 is 100 times the sum."))
 }

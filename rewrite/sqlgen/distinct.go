@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -21,7 +21,7 @@ import (
 // (5) are values that the relations have as Held says. Whether one does is decided by its own rows, so one unit still changes it for its m values at most.
 // Of a sum (sensitivity.distinctPair) values are those that rows have as they are read through the range, and beside each stands "n", the integer 2s - (RowLo + RowHi) of its step s in [RowLo, RowHi], which no row is outside of. s is a
 // function of the value, so each value that is kept adds its n once, and their sum is exact. Even where a value had several n, what (4) keeps would be m pairs of value and n of the unit's own, and the claim hold of them.
-func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
+func Distinct(a *sensitivity.Analysis, d dialect.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || a.Measures[i].IsTree() || !a.Measures[i].NeedsOwnScan() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {
 		return nil, internalError("the bounds of distinct values are not known")
 	}

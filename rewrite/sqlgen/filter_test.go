@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -69,7 +70,7 @@ func TestFilterNarrowSingle(t *testing.T) {
 	if !a.Measures[0].Single || !a.Measures[0].Narrow {
 		t.Fatalf("%+v", a.Measures[0])
 	}
-	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		st, err := sqlgen.Private(a, d, 42)
 		if err != nil {
 			t.Fatal(err)

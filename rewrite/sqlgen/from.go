@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -207,8 +206,8 @@ func (p *printer) scan(n *plan.Scan) *from {
 	if n.Table.Schema != "" {
 		name = quote(n.Table.Schema) + "." + name
 	}
-	if own := slices.ContainsFunc(n.Table.Columns, func(c plan.TableColumn) bool { return c.Collate }); own && p.d == funcs.Postgres {
-		name = collated(n.Table, name)
+	if own := slices.ContainsFunc(n.Table.Columns, func(c plan.TableColumn) bool { return c.Collate }); own && p.d.Collation() != "" {
+		name = collated(n.Table, name, p.d.Collation())
 	}
 	f := &from{text: func() string { return name + " AS " + alias }, one: true, cols: map[plan.ColID]*column{}}
 	for i, id := range n.Columns {
@@ -217,12 +216,12 @@ func (p *printer) scan(n *plan.Scan) *from {
 	return f
 }
 
-// collated prints a table whose texts with a collation of their own have the database's. PostgreSQL cannot compare two texts whose collations differ, and says so once it has rows to compare: with the database's and "C" alone, which prints add, all can be compared. Bytes are what dpsql compares in any case.
-func collated(t *plan.Table, name string) string {
+// collated prints a table whose texts with a collation of their own have the database's (dialect.Names.Collation). PostgreSQL cannot compare two texts whose collations differ, and says so once it has rows to compare: with the database's and "C" alone, which prints add, all can be compared. Bytes are what dpsql compares in any case.
+func collated(t *plan.Table, name, collation string) string {
 	list := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		if list[i] = quote(c.Name); c.Collate {
-			list[i] += ` COLLATE pg_catalog."default" AS ` + list[i]
+			list[i] += collation + " AS " + list[i]
 		}
 	}
 	return "(SELECT " + strings.Join(list, ", ") + " FROM " + name + ")"

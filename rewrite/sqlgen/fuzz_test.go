@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -46,7 +47,7 @@ func FuzzPrint(f *testing.F) {
 			if user(err); err != nil {
 				continue
 			}
-			for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+			for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 				if a.Class == sensitivity.Private {
 					_, err = sqlgen.Private(a, d, 42)
 					user(err)

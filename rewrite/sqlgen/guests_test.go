@@ -22,6 +22,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -111,10 +112,10 @@ func analyzeGuests(sql string, cat *neighbour.Catalog, t testing.TB, opts sensit
 }
 
 // guestDBs are both databases of a type of keys.
-func guestDBs(t testing.TB, key string) map[funcs.Dialect]neighbour.DB {
+func guestDBs(t testing.TB, key string) map[dialect.Dialect]neighbour.DB {
 	cat := neighbour.GuestCatalog(key)
 	name := "guests_" + regexp.MustCompile(`\W`).ReplaceAllString(key, "_")
-	return map[funcs.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("%s_%d", name, time.Now().UnixNano()), cat, neighbour.GuestRows(key)), funcs.DuckDB: openDuck(t, cat, neighbour.GuestRows(key))}
+	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("%s_%d", name, time.Now().UnixNano()), cat, neighbour.GuestRows(key)), funcs.DuckDB: openDuck(t, cat, neighbour.GuestRows(key))}
 }
 
 // TestNeighboursOfRowsWithoutAPerson: without a person, or without one row that leads to none and what hangs on it, totals change by what is claimed; dropped rows change nothing.
@@ -160,7 +161,7 @@ func TestGuestTotals(t *testing.T) {
 }
 
 // holdTotals holds what is printed against the statements' plain texts.
-func holdTotals(t *testing.T, cat *neighbour.Catalog, dbs map[funcs.Dialect]neighbour.DB, statements []neighbour.GuestStatement) {
+func holdTotals(t *testing.T, cat *neighbour.Catalog, dbs map[dialect.Dialect]neighbour.DB, statements []neighbour.GuestStatement) {
 	ctx := context.Background()
 	pg := dbs[funcs.Postgres].(*neighbour.Postgres)
 	for _, s := range statements {
@@ -292,7 +293,7 @@ func TestGeneratedGuests(t *testing.T) {
 	generated(t, neighbour.GuestCatalog("int4"), neighbour.GuestUnits("int4"), neighbour.GuestOwnerless(), guestDBs(t, "int4"))
 }
 
-func generated(t *testing.T, cat *neighbour.Catalog, units []neighbour.Removal, ownerless []string, dbs map[funcs.Dialect]neighbour.DB) {
+func generated(t *testing.T, cat *neighbour.Catalog, units []neighbour.Removal, ownerless []string, dbs map[dialect.Dialect]neighbour.DB) {
 	ctx := context.Background()
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
@@ -313,7 +314,7 @@ func generated(t *testing.T, cat *neighbour.Catalog, units []neighbour.Removal, 
 		if err != nil {
 			continue
 		}
-		for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB}[:1+i%2] {
+		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB}[:1+i%2] {
 			a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
 			var e *sqlerr.Error
 			if errors.As(err, &e) && e.ID == sqlerr.Internal.ID && !strings.Contains(text, "stages") && !strings.Contains(e.Message, "stages") {

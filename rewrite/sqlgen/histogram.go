@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -147,7 +146,7 @@ func (w *private) parts() []part {
 	var out []part
 	rank := ""
 	if a.Limit.Cap != nil {
-		rank = w.edgesBelow(`"h"."rn"`, numbers(a.Limit.Cap.Edges), sqltype.Int8)
+		rank = w.d.EdgesBelow(`"h"."rn"`, numbers(a.Limit.Cap.Edges), sqltype.Int8)
 	}
 	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil })
 	if !a.Groups.Public || fixed {
@@ -162,7 +161,7 @@ func (w *private) parts() []part {
 			clips[e] = m.Clip(edge) // sensitivity.choose: at most 2^53
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		p := part{number: PartOf(i), rank: rank, bucket: w.edgesBelow(w.magnitude(i), numbers(clips), sqltype.Int8), sign: "1", value: x, where: x + " > 0"}
+		p := part{number: PartOf(i), rank: rank, bucket: w.d.EdgesBelow(w.magnitude(i), numbers(clips), sqltype.Int8), sign: "1", value: x, where: x + " > 0"}
 		if m.Lo < 0 {
 			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}
@@ -176,7 +175,7 @@ func (w *private) parts() []part {
 		if !w.perUnit() {
 			y, first = w.magnitude(c.Measure), ""
 		}
-		out = append(out, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(y, numbers(c.Edges), sqltype.Int8), where: fmt.Sprintf(`%s%s > 0`, first, y)})
+		out = append(out, part{number: PartOfChoice(c.Index), bucket: w.d.EdgesBelow(y, numbers(c.Edges), sqltype.Int8), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
 }
@@ -226,33 +225,4 @@ func numbers(edges []uint64) []string {
 		out[i] = fmt.Sprint(e)
 	}
 	return out
-}
-
-// edgesBelow prints the number of edges below x, a positive integer: on PostgreSQL by its binary search, for the edges that are at most x - 1;
-// DuckDB has none.
-func (p *printer) edgesBelow(x string, edges []string, t sqltype.Type) string {
-	if p.d == funcs.DuckDB {
-		return tree(x, edges)
-	}
-	return fmt.Sprintf("pg_catalog.width_bucket(%s - 1, CAST('{%s}' AS pg_catalog.%s[]))", x, strings.Join(edges, ","), pgTypes[t.OID])
-}
-
-// tree prints the number of edges below x as a balanced tree of comparisons.
-func tree(x string, edges []string) string {
-	var b strings.Builder
-	var write func(lo, hi int) // the answer is in [lo, hi]
-	write = func(lo, hi int) {
-		if lo == hi {
-			fmt.Fprint(&b, lo)
-			return
-		}
-		mid := (lo + hi) / 2
-		fmt.Fprintf(&b, "CASE WHEN %s > %s THEN ", x, edges[mid])
-		write(mid+1, hi)
-		b.WriteString(" ELSE ")
-		write(lo, mid)
-		b.WriteString(" END")
-	}
-	write(0, len(edges))
-	return b.String()
 }

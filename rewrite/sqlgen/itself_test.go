@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -22,12 +23,12 @@ const nestedDeep, nestedDeepest = 4, 12
 
 // itself is a database with extreme values in columns of all types.
 type itself struct {
-	d   funcs.Dialect
+	d   dialect.Dialect
 	cat *neighbour.Catalog
 	db  neighbour.DB
 }
 
-func openItself(t *testing.T, d funcs.Dialect) itself {
+func openItself(t *testing.T, d dialect.Dialect) itself {
 	t.Helper()
 	cat, err := nested.Catalog(d)
 	if err != nil {
@@ -73,8 +74,8 @@ func TestNestedInItself(t *testing.T) {
 	if os.Getenv("DPSQL_LONG") != "" {
 		turns, seed = 20, time.Now().UnixNano()
 	}
-	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
-		t.Run(string(d), func(t *testing.T) {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
+		t.Run(d.String(), func(t *testing.T) {
 			w, ran, all := openItself(t, d), 0, 0
 			for turn := range int64(turns) {
 				for _, n := range nested.New(w.cat, d, rand.New(rand.NewSource(seed+turn)).Intn).Itself(nestedDeepest) {
@@ -108,10 +109,8 @@ func TestNestedInItself(t *testing.T) {
 func (w itself) planted(form func(string) string) error {
 	i := slices.IndexFunc(funcs.All(), func(f *funcs.Func) bool { return f.Name == "abs" && f.Args[0] == sqltype.OIDInt4 })
 	f := funcs.All()[i]
-	defer func(total, raising func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) {
-		f.TotalForm, f.RaisingForm = total, raising
-	}(f.TotalForm, f.RaisingForm)
-	f.TotalForm = func(_ funcs.Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return form(x[0]) }
+	defer func(total, raising funcs.Forms) { f.TotalForm, f.RaisingForm = total, raising }(f.TotalForm, f.RaisingForm)
+	f.TotalForm = funcs.Forms{w.d: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return form(x[0]) }}
 	f.RaisingForm = f.TotalForm
 	for _, n := range nested.New(w.cat, w.d, rand.New(rand.NewSource(1)).Intn).Itself(nestedDeepest) {
 		if strings.HasPrefix(n.Name, "abs[23]") {

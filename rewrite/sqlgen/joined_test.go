@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -47,7 +48,7 @@ func TestWeightedSides(t *testing.T) {
 	} {
 		*w = whole
 		bug()
-		for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 			if _, err := sqlgen.Private(a, d, 1); (err == nil) != (name == "") {
 				t.Errorf("%s: %q: %v", d, name, err)
 			}

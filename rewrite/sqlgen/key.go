@@ -6,48 +6,19 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // canonicalKey prints a key so that equal keys are spelled alike: otherwise the spelling would show which row came first. Numerics
 // lose trailing zeros unless their type fixes the scale, and what is no finite number is NULL; -0 is 0, there is one NaN, text
-// compares by bytes, char without a length loses its trailing blanks (char(n) always has them). On DuckDB a time of 24:00 is NULL. Types
+// compares by bytes, char without a length loses its trailing blanks (char(n) always has them). A value without a canonical form is NULL. Types
 // whose equal values can be spelled differently otherwise are refused.
 func (p *printer) canonicalKey(x string, t sqltype.Type) string {
-	_, _, scaled := t.NumericMod()
-	pg := p.d == funcs.Postgres
-	switch {
-	case !t.IsGroupable():
+	if !t.IsGroupable() {
 		return p.fail(sqlerr.New(sqlerr.Unsupported, "private rows cannot be grouped or told apart by values of type %s", t).
 			WithHint("Use what is computed from the value, such as a field of it."))
-	case t.OID == sqltype.OIDTime && !pg: // its driver reads 24:00 as 00:00
-		return fmt.Sprintf("(CASE WHEN %s < CAST('24:00:00' AS TIME) THEN %s END)", x, x)
-	case t.OID == sqltype.OIDNumeric && pg:
-		y := x
-		if !scaled {
-			y = "pg_catalog.trim_scale(" + x + ")"
-		}
-		return fmt.Sprintf("(CASE WHEN %s - %s = 0 THEN %s END)", x, x, y) // NaN and infinities differ from themselves so
-	case t.OID == sqltype.OIDFloat4 && pg:
-		return "(" + x + " + CAST(0 AS pg_catalog.float4))"
-	case t.OID == sqltype.OIDFloat8 && pg:
-		return "(" + x + " + CAST(0 AS pg_catalog.float8))"
-	case t.IsFloat():
-		n, err := p.typeName(t, nil)
-		if err != nil {
-			return p.fail(err)
-		}
-		return fmt.Sprintf("(CASE WHEN isnan(%s) THEN CAST('NaN' AS %s) ELSE %s + CAST(0 AS %s) END)", x, n, x, n)
-	case t.OID == sqltype.OIDBPChar && t.Typmod <= 4:
-		if pg {
-			return "CAST(" + x + ` AS pg_catalog.text) COLLATE pg_catalog."C"`
-		}
-		return "rtrim(" + x + ", ' ')"
-	case t.OID == sqltype.OIDUnknown && pg:
-		return "CAST(" + x + ` AS pg_catalog.text) COLLATE pg_catalog."C"`
 	}
-	return p.binary(x, t)
+	return p.or(p.d.CanonicalKey(x, t))
 }
 
 // keyType is the type of canonicalKey's result.
@@ -61,27 +32,7 @@ func keyType(t sqltype.Type) sqltype.Type {
 // hash prints a 64-bit hash of unit, keys and seed: the order in which a unit's groups are kept. It cannot raise, and it depends
 // on nothing but its arguments. Ties are the caller's to break.
 func (p *printer) hash(unit string, ut sqltype.Type, keys []string, types []sqltype.Type, seed int64) string {
-	if p.d == funcs.DuckDB {
-		return fmt.Sprintf("hash(%s)", strings.Join(append(append([]string{unit}, keys...), fmt.Sprint(seed)), ", "))
-	}
-	h := pgHash(unit, ut, fmt.Sprintf("(%d)", seed))
-	for i, k := range keys {
-		h = pgHash(k, types[i], h)
-	}
-	return h
-}
-
-// pgHash is the type's own extended hash; values of other types are hashed by their text. NULL hashes as 0 or ” does.
-func pgHash(x string, t sqltype.Type, seed string) string {
-	switch {
-	case t.IsInteger():
-		return fmt.Sprintf("pg_catalog.hashint8extended(COALESCE(CAST(%s AS pg_catalog.int8), 0), %s)", x, seed)
-	case t.IsFloat():
-		return fmt.Sprintf("pg_catalog.hashfloat8extended(COALESCE(CAST(%s AS pg_catalog.float8), 0), %s)", x, seed)
-	case t.OID == sqltype.OIDNumeric:
-		return fmt.Sprintf("pg_catalog.hash_numeric_extended(COALESCE(%s, 0), %s)", x, seed)
-	}
-	return fmt.Sprintf(`pg_catalog.hashtextextended(COALESCE(CAST(%s AS pg_catalog.text), '') COLLATE pg_catalog."C", %s)`, x, seed)
+	return p.d.Hash(append([]string{unit}, keys...), append([]sqltype.Type{ut}, types...), seed)
 }
 
 // domainFilters keeps the rows whose keys are in their public domains. It must where the groups of a unit are counted by the

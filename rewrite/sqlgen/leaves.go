@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -26,7 +26,7 @@ type Kept struct{ Rows, Groups uint64 }
 // floor(N/2N) = m. Of candidates, the most frequent one of the unit first, those that begin the m parts: ceil(U m/N) - ceil((U-n) m/N), of which there are ceil(N m/N) = m too. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
 // 2^63 rows and m <= 2^53. (6) Where a unit's own extreme counts (Tree.Own), "g" has one row for each (unit, group), with the least or the greatest leaf of its rows that count, so the unit is in one leaf of a group at most.
 // A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL. (7) Where leaves widen with the value (Tree.Digits), which only trees of one value a unit and group do, "b" is the value in steps, and openLeaf numbers its leaf.
-func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
+func TreeLeaves(a *sensitivity.Analysis, d dialect.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || !a.Measures[i].IsTree() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {
 		return nil, internalError("a tree's bounds are not known")
 	}
@@ -125,9 +125,9 @@ func (w *private) ranked(m sensitivity.Measure, list, keys []string, kept Kept) 
 func (w *private) keptOf(m sensitivity.Measure, rows uint64) string {
 	at := func(upto string) string {
 		if m.Pick != nil {
-			return w.quotient(fmt.Sprintf(`%s * %d + "g"."all" - 1`, upto, rows), `"g"."all"`)
+			return w.d.Quotient(fmt.Sprintf(`%s * %d + "g"."all" - 1`, upto, rows), `"g"."all"`)
 		}
-		return w.quotient(fmt.Sprintf(`2 * %s * %d + "g"."all"`, upto, rows), `2 * "g"."all"`)
+		return w.d.Quotient(fmt.Sprintf(`2 * %s * %d + "g"."all"`, upto, rows), `2 * "g"."all"`)
 	}
 	return fmt.Sprintf(`CASE WHEN "g"."all" <= %d THEN "g"."n" ELSE %s - %s END`, rows, at(`"g"."upto"`), at(`("g"."upto" - "g"."n")`))
 }
@@ -142,14 +142,6 @@ func (w *private) candidate(m sensitivity.Measure) string {
 	return fmt.Sprintf("CASE WHEN %s THEN %s END", inList(x, vals), x)
 }
 
-// quotient is x/y of positive whole numbers, rounded down.
-func (p *printer) quotient(x, y string) string {
-	if p.d == funcs.Postgres {
-		return fmt.Sprintf("pg_catalog.div(%s, %s)", x, y)
-	}
-	return fmt.Sprintf("(%s) // (%s)", x, y)
-}
-
 // leaf prints the leaf that a row's value is in: a whole number in [0, Count), or NULL for NULL.
 //
 // Proof: steps gives NULL or an integer in [Lo, Hi], whatever the value: a column that is read through its range is, and so is what is clamped here; a quotient that is rounded is clamped behind
@@ -160,13 +152,10 @@ func (w *private) leaf(m sensitivity.Measure) string {
 		return w.steps(m) // openLeaf makes a leaf's number of one value a unit
 	}
 	b := fmt.Sprintf("(%s) - (%d)", w.steps(m), t.Lo)
-	switch {
-	case t.Width == 1:
+	if t.Width == 1 {
 		return b
-	case w.d == funcs.Postgres:
-		return fmt.Sprintf("(%s) / %d", b, t.Width)
 	}
-	return fmt.Sprintf("(%s) // %d", b, t.Width)
+	return w.d.Divided("("+b+")", t.Width)
 }
 
 // openLeaf prints the number of the leaf of "g"."b", which is in [Lo, Hi] of the tree: sensitivity.bucket of its magnitude, from the middle on.
@@ -178,7 +167,7 @@ func (w *private) openLeaf(t *sensitivity.Tree) string {
 	for edge := int64(1)<<t.Digits - 1; edge < max(t.Hi, -t.Lo); edge = 2*edge + 1 {
 		beyond = append(beyond, fmt.Sprint(edge))
 	}
-	e := w.edgesBelow(x, beyond, sqltype.Int8)
+	e := w.d.EdgesBelow(x, beyond, sqltype.Int8)
 	middle, half := (t.Count-1)/2, int64(1)<<(t.Digits-1)
 	return w.big(fmt.Sprintf(`%d + CASE WHEN "g"."b" < 0 THEN -1 ELSE 1 END * (%d * %s + (%s >> %s))`, middle, half, e, x, e))
 }
@@ -192,11 +181,11 @@ func (w *private) steps(m sensitivity.Measure) string {
 		return w.rounded(row, text, w.f, !tree.Narrow && w.bounded(m.Arg, w.f))
 	}
 	narrow := tree.Narrow || !w.bounded(m.Arg, w.f)
-	if w.d == funcs.DuckDB && x.IsNumber() && !x.IsInteger() {
+	if decimals := w.d.Decimals(); decimals != nil && x.IsNumber() && !x.IsInteger() {
 		s := w.placesOf(m.Arg, w.f)
-		value := "CAST(" + w.inSteps(text, -tree.Grid.Exponent(), max(-tree.Lo, tree.Hi), s) + " AS BIGINT)"
+		value := w.big(w.or(decimals.InSteps(text, -tree.Grid.Exponent(), max(-tree.Lo, tree.Hi), s)))
 		if narrow {
-			value = w.clampSteps(text, value, tree.Grid, tree.Lo, tree.Hi, s)
+			value = w.or(decimals.ClampSteps(text, value, tree.Grid, tree.Lo, tree.Hi, s))
 		}
 		return value
 	}
@@ -212,16 +201,6 @@ func (w *private) steps(m sensitivity.Measure) string {
 		return w.big(text)
 	case x.IsNumber():
 		return w.big(fmt.Sprintf("%s * %s", text, decimal.New(1, -tree.Grid.Exponent())))
-	case w.d == funcs.DuckDB && x.OID == sqltype.OIDDate:
-		return fmt.Sprintf("date_diff('day', DATE '2000-01-01', %s)", text)
-	case w.d == funcs.DuckDB:
-		return fmt.Sprintf("epoch_us(%s) - 946684800000000", text)
-	case x.OID == sqltype.OIDDate:
-		return w.big(fmt.Sprintf("%s - DATE '2000-01-01'", text))
 	}
-	zero := "TIMESTAMP '2000-01-01'"
-	if x.OID == sqltype.OIDTimestamptz {
-		zero = "TIMESTAMPTZ '2000-01-01 00:00:00+00'"
-	}
-	return w.big(fmt.Sprintf("EXTRACT(epoch FROM %s - %s) * 1000000", text, zero))
+	return w.d.TimeSteps(text, x)
 }

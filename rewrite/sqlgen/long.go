@@ -85,27 +85,12 @@ func (p *printer) chain(n *plan.Call, f *from, m mode) string {
 		parts = append(parts, p.scalar(x, f, m))
 	}
 	visit(n)
-	length := "CAST(octet_length(%s) AS int8)"
-	switch {
-	case p.d == funcs.DuckDB && n.T.OID == sqltype.OIDBytea:
-		length = "octet_length(%s)"
-	case p.d == funcs.DuckDB:
-		length = "strlen(%s)"
-	}
-	lengths := make([]string, len(parts))
-	for i, t := range parts {
-		lengths[i] = fmt.Sprintf(length, t)
-	}
-	joined := strings.Join(parts, " || ")
-	if p.d == funcs.DuckDB { // its || of a constant NULL has no type, by which the functions around it are chosen
-		joined = "CAST(" + joined + " AS " + duckTypes[n.T.OID] + ")"
-	}
-	return fmt.Sprintf("(CASE WHEN %s <= %d THEN %s END)", strings.Join(lengths, " + "), funcs.MaxText, joined)
+	return p.d.Joined(parts, n.T, funcs.MaxText)
 }
 
 // computed tells whether a text is more than a column of a table or of a subquery, or a constant.
 func (p *printer) computed(x plan.Scalar, f *from) bool {
-	if p.exact || p.d != funcs.Postgres || !x.Type().IsString() {
+	if p.exact || p.d.Facts().HoldsLongTexts || !x.Type().IsString() {
 		return false
 	}
 	switch n := x.(type) {
@@ -128,7 +113,7 @@ func (p *printer) computedColumn(id plan.ColID, f *from) bool {
 
 // short is a text, NULL where it is too long.
 func (p *printer) short(text string) string {
-	return fmt.Sprintf("(CASE WHEN pg_catalog.octet_length(%s) <= %d THEN %s END)", text, funcs.MaxText, text)
+	return fmt.Sprintf("(CASE WHEN %s <= %d THEN %s END)", p.d.ByteLength(text), funcs.MaxText, text)
 }
 
 // named is a column that gets a name in a subquery.
@@ -175,7 +160,7 @@ func isLong(v sqltype.Value) bool {
 
 // checkLength refuses a call whose text the statement alone could make too long.
 func (p *printer) checkLength(n *plan.Call, text string) {
-	if p.exact || p.d != funcs.Postgres {
+	if p.exact || p.d.Facts().HoldsLongTexts {
 		return
 	}
 	switch {

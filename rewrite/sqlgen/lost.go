@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -21,7 +21,7 @@ type LostBounds struct {
 // kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Of what
 // a unit loses, l, the first number counts f(0) - f(1), the next ones f(1) - f(2) and so on, the last f alone: f(0) = min(l, C), f(k) = min(max(l - From C, 0) / (To - From), C) of step k, rounded down. So they add up to f(0), and f(k) <= f(k-1), since f(k) > 0 needs l > From C, where f(k-1) is C.
 // Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, From C at most 2^62, sums are numeric or HUGEINT.
-func Lost(a *sensitivity.Analysis, d funcs.Dialect, b LostBounds, seed int64) (*Statement, error) {
+func Lost(a *sensitivity.Analysis, d dialect.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
 }
 
@@ -80,7 +80,7 @@ func (w *private) lost(b LostBounds) *Statement {
 			l := fmt.Sprintf(`"w".%s * %d`, name, fine)
 			f := fmt.Sprintf("least(%s, %d)", l, c)
 			for _, step := range sensitivity.LostSteps { // (4)
-				next := fmt.Sprintf("least(%s, %d)", w.quotient(fmt.Sprintf("greatest(%s - %d, 0)", l, step.From*c), fmt.Sprint(step.To-step.From)), c)
+				next := fmt.Sprintf("least(%s, %d)", w.d.Quotient(fmt.Sprintf("greatest(%s - %d, 0)", l, step.From*c), fmt.Sprint(step.To-step.From)), c)
 				put(fmt.Sprintf("%s(%s - %s)", w.fn("sum"), f, next))
 				f = next
 			}

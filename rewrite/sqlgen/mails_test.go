@@ -12,14 +12,15 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-func mailDBs(t testing.TB) map[funcs.Dialect]neighbour.DB {
+func mailDBs(t testing.TB) map[dialect.Dialect]neighbour.DB {
 	cat := neighbour.MailCatalog()
-	return map[funcs.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("mails_%d", time.Now().UnixNano()), cat, neighbour.MailRows()), funcs.DuckDB: openDuck(t, cat, neighbour.MailRows())}
+	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("mails_%d", time.Now().UnixNano()), cat, neighbour.MailRows()), funcs.DuckDB: openDuck(t, cat, neighbour.MailRows())}
 }
 
 // TestNeighboursOfUnitsByColumns: without a person, without all rows of an email or phone that lead to no person, or without an order that has neither, totals change by what is claimed; dropped rows change nothing.

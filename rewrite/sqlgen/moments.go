@@ -5,7 +5,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -22,7 +21,7 @@ func (p *printer) product(m *sensitivity.Product, f *from) string {
 		text = fmt.Sprintf("%s + %d", text, add)
 	}
 	if m.Cut > 0 {
-		text = p.whole("("+text+")", int64(1)<<m.Cut)
+		text = p.d.Divided("("+text+")", int64(1)<<m.Cut)
 	}
 	return "(" + text + ")"
 }
@@ -36,15 +35,7 @@ func (p *printer) distance(m sensitivity.Measure, cut uint, f *from) string {
 	}
 	text = fmt.Sprintf("(2 * %s - (%d))", p.big(text), m.DoubledCentre())
 	if cut > 0 {
-		text = "(" + p.whole(text, int64(1)<<cut) + ")"
+		text = "(" + p.d.Divided(text, int64(1)<<cut) + ")"
 	}
 	return text
-}
-
-// whole is the quotient of bigints toward zero.
-func (p *printer) whole(x string, n int64) string {
-	if p.d == funcs.DuckDB {
-		return fmt.Sprintf("%s // %d", x, n)
-	}
-	return fmt.Sprintf("%s / %d", x, n)
 }

@@ -18,7 +18,7 @@ type fixed struct {
 	lo, hi decimal.Decimal
 }
 
-// most is what the steps of a fixed are below, and DuckDB's DECIMAL(18,s) holds.
+// most is what the steps of a fixed are below, and a decimal of 18 digits holds.
 var most = decimal.New(1, 18)
 
 // fits: so many steps are a BIGINT, and so they are while they are made of a DECIMAL with scale digits (inSteps multiplies it).
@@ -26,13 +26,13 @@ func (x fixed) fits(scale int32) bool {
 	return decimal.Max(x.lo.Abs(), x.hi.Abs()).Shift(x.scale + scale).LessThan(most)
 }
 
-// narrowRow prints a measure's row value in grid steps, computed in BIGINTs, on DuckDB, whose decimals of more than 18 digits are many times slower; false where they do not hold it.
+// narrowRow prints a measure's row value in grid steps, computed in BIGINTs, where decimals of more than 18 digits are many times slower; false where they do not hold it.
 //
 // Proof: claim: it is what row would print, in [RowLo, RowHi] or NULL, and nothing raises. (1) Columns are read through their clamps; a column's, and a constant's, steps are its value times 10^scale, exactly, and neither the product nor the
 // steps leave 18 digits (fits). (2) fit bounds each + - * by interval arithmetic over (1), with both sides of + - and all branches of CASE brought to one scale, and takes it only where every intermediate number of steps is below
 // 10^18. So the BIGINTs do not overflow and are exact. (3) It is taken only where [lo, hi] lies within the measure's own range, so no clamp is missing, and where the measure's grid is no coarser.
 func (p *printer) narrowRow(m sensitivity.Measure, f *from) (string, bool) {
-	if p.d != funcs.DuckDB || m.Product != nil || m.Rounded || m.Arg.Type().OID != sqltype.OIDNumeric {
+	if p.d.Decimals() == nil || m.Product != nil || m.Rounded || m.Arg.Type().OID != sqltype.OIDNumeric {
 		return "", false
 	}
 	if one := m.Grid.Coefficient(); !one.IsInt64() || one.Int64() != 1 || p.bounded(m.Arg, f) {
@@ -173,13 +173,14 @@ func (p *printer) narrow(x plan.Scalar, f *from, scale int32) string {
 		}
 		return raised(fmt.Sprintf("(%s %s %s)", p.narrow(n.Args[0], f, own.scale), n.Fn.Name, p.narrow(n.Args[1], f, own.scale)))
 	}
-	return raised("CAST(" + p.inSteps(p.scalar(x, f, inRange), own.scale, 0, places{own.scale, true}) + " AS BIGINT)") // fit has seen that the product has room
+	steps := p.or(p.d.Decimals().InSteps(p.scalar(x, f, inRange), own.scale, 0, places{N: own.scale, Known: true}))
+	return raised(p.big(steps)) // fit has seen that the product has room
 }
 
 // branch is a result of CASE.
 func (p *printer) branch(x plan.Scalar, f *from, scale int32) string {
 	if isNull(x) {
-		return "CAST(NULL AS BIGINT)"
+		return p.big("NULL")
 	}
 	return p.narrow(x, f, scale)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -115,7 +116,7 @@ func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensiti
 	return admittedOn(ctx, sql, cat, funcs.Postgres)
 }
 
-func admittedOn(ctx context.Context, sql string, cat *neighbour.Catalog, d funcs.Dialect) (*sensitivity.Analysis, *sqlgen.Statement, bool) {
+func admittedOn(ctx context.Context, sql string, cat *neighbour.Catalog, d dialect.Dialect) (*sensitivity.Analysis, *sqlgen.Statement, bool) {
 	text, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, nil, false

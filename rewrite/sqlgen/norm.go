@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -19,7 +19,7 @@ import (
 // 2^17 groups: within HUGEINT), n = sqrt(q). PostgreSQL's numeric root is off by less than 1; DuckDB's double is off by a part of 2^-51, which the factor
 // 1 + 2^-40 covers, and 1 more for the cast. L1: q is the sum of their magnitudes, and r = n = q. (3) Where q is above the same power of Factor C, a partial x becomes x Factor C/r, truncated toward zero; div and // truncate, and x Factor C
 // is below 2^108. So every magnitude is at most |x| Factor C/n, and the norm at most Factor C; elsewhere the norm is at most that already.
-func Scaled(a *sensitivity.Analysis, d funcs.Dialect, clips []uint64) (*Statement, error) {
+func Scaled(a *sensitivity.Analysis, d dialect.Dialect, clips []uint64) (*Statement, error) {
 	return printed(a, d, 0, func(w *private) *Statement { return w.cutTotals(clips) })
 }
 
@@ -63,10 +63,7 @@ func (w *private) rootAbove(q string) string {
 	if w.a.Limit.Norm == sensitivity.L1 {
 		return q
 	}
-	if w.d == funcs.DuckDB {
-		return fmt.Sprintf("CAST(ceil(sqrt(CAST(%s AS DOUBLE)) * (1 + pow(2.0, -40))) AS HUGEINT) + 1", q)
-	}
-	return fmt.Sprintf("pg_catalog.ceil(pg_catalog.sqrt(%s)) + 1", q)
+	return w.d.RootAbove(q)
 }
 
 // norms is the first scan: for each choice the numbers of units by their norm, as histogram's parts of units.
@@ -80,7 +77,7 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 		for i, e := range c.Edges {
 			powers[i] = w.powerOf(e).String()
 		}
-		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(q, powers, sqltype.Numeric), where: q + " > 0"})
+		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: w.d.EdgesBelow(q, powers, sqltype.Numeric), where: q + " > 0"})
 	}
 	times, number := eachPart(parts)
 	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"%s`, strings.Join(list, ", "), w.vectors(ut), times)
@@ -127,9 +124,6 @@ func (w *private) normOver(i int) string {
 // scaledTo prints a partial scaled to a norm: Scaled's (3).
 func (w *private) scaledTo(i int, clip uint64) string {
 	x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)
-	cut := fmt.Sprintf(`(%s * %d) // (%s)`, x, clip, w.rootAbove(q))
-	if w.d == funcs.Postgres {
-		cut = fmt.Sprintf(`pg_catalog.div(%s * %d, %s)`, x, clip, w.rootAbove(q))
-	}
+	cut := w.d.Quotient(fmt.Sprintf(`%s * %d`, x, clip), w.rootAbove(q))
 	return fmt.Sprintf(`CASE WHEN %s > %s THEN %s ELSE %s END`, q, w.powerOf(clip), cut, x)
 }

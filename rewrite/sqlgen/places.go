@@ -61,7 +61,7 @@ func isIdentity(n *plan.Case, of *plan.Call, at []sqltype.Value) bool {
 	return iv.Lo.IsZero() && iv.Hi.Equal(decimal.NewFromInt(int64(len(at)-1)))
 }
 
-// casePlaces prints it: PostgreSQL computes a CASE's operand once, DuckDB a lambda's argument.
+// casePlaces prints it.
 func (p *printer) casePlaces(n *plan.Case, of *plan.Call, at []sqltype.Value, f *from, m mode) string {
 	x, results := p.scalar(of, f, m), make([]plan.Scalar, len(n.Whens))
 	if isIdentity(n, of, at) {
@@ -70,18 +70,9 @@ func (p *printer) casePlaces(n *plan.Case, of *plan.Call, at []sqltype.Value, f 
 	for i, w := range n.Whens {
 		results[i] = w.Result
 	}
-	name := x
-	if p.d == funcs.DuckDB {
-		name = "_c"
-	}
 	var b strings.Builder
-	b.WriteString("(CASE " + name)
 	for i, r := range p.sideBySide(results, f, m) {
 		fmt.Fprintf(&b, " WHEN %d THEN %s", at[i], r)
 	}
-	b.WriteString(" END)")
-	if p.d == funcs.DuckDB {
-		return "(list_transform([" + x + "], lambda _c: " + b.String() + ")[1])"
-	}
-	return b.String()
+	return p.d.SimpleCase(x, b.String())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -26,7 +27,7 @@ func TestPrint(t *testing.T) {
 				d.ScanArgs(t, "groups", &groups)
 			}
 			var b strings.Builder
-			for _, dialect := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+			for _, dialect := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 				var st *sqlgen.Statement
 				var err error
 				switch d.Cmd {
@@ -230,7 +231,7 @@ func unexport(sql string, unit map[string]string) string {
 // TestNoUnnoisedPrint: nothing that the package exports prints a private table without its bounds.
 func TestNoUnnoisedPrint(t *testing.T) {
 	for _, sql := range append([]string{"select * from encounters", "select k.label from kinds k left join encounters e on true"}, neighbour.Statements...) {
-		for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 			if st, err := sqlgen.PublicQuery(bind(t, sql, neighbour.ClinicCatalog()), d); err == nil {
 				t.Errorf("%s is printed: %s", sql, st.SQL)
 			}
@@ -284,7 +285,7 @@ func TestLargePrints(t *testing.T) {
 			t.Errorf("%d levels over private rows: %s", levels, got)
 		}
 	}
-	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		for levels, isLarge := range map[int]bool{3: false, 4: true} {
 			_, err := sqlgen.PublicQuery(bind(t, joined("cities", "id", levels), cat), d)
 			if got := err != nil && strings.Contains(err.Error(), most); got != isLarge || !isLarge && err != nil {

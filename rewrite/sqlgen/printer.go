@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -14,7 +15,7 @@ import (
 
 // printer writes one statement. Its first error stays.
 type printer struct {
-	d       funcs.Dialect
+	d       dialect.Dialect
 	exact   bool                // PostgreSQL's own forms, which may raise: over public tables only
 	noisy   map[plan.ColID]bool // columns that an exact form may not raise for
 	clamped map[plan.ColID]sensitivity.Clamp
@@ -45,9 +46,9 @@ type argKey struct {
 	text  string
 }
 
-func newPrinter(d funcs.Dialect) (*printer, error) {
-	if d != funcs.Postgres && d != funcs.DuckDB {
-		return nil, internalError("there is no dialect %q", d)
+func newPrinter(d dialect.Dialect) (*printer, error) {
+	if d == nil {
+		return nil, internalError("there is no dialect")
 	}
 	return &printer{d: d, known: map[argKey]string{}}, nil
 }
@@ -90,7 +91,7 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		return f.column(p, n.ID, m)
 	case *plan.Const:
 		if !p.exact && !p.comparing && p.noDecimal(n) {
-			return p.fail(tooManyDigits())
+			return p.fail(p.tooManyDigits())
 		}
 		return p.constant(n.Value, n.T)
 	case *plan.Param:
@@ -159,12 +160,13 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 	return b.String() + " END)"
 }
 
-// sideBySide prints what CASE, COALESCE or IN brings to one type. Beside each other, DuckDB rounds decimals of 38 digits to the scale
+// sideBySide prints what CASE, COALESCE or IN brings to one type. Beside each other, decimals of all digits are rounded to the scale
 // that the widest leaves, and in IN raises for a value without room: so each is brought to the scale that holds all of them, and a
 // value without room there is NULL. Where a scale is not known beside anything but NULL and 0, it is refused.
 func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	out := p.list(xs, f, m)
-	if p.d != funcs.DuckDB || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
+	decimals := p.d.Decimals()
+	if decimals == nil || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
 		return out
 	}
 	most, known, differ, alike := int32(0), true, 0, true
@@ -175,17 +177,17 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 		if c, isConst := x.(*plan.Const); !isConst || !hasRoom(c) {
 			differ++
 		}
-		most, known = max(most, s.n), known && s.known
+		most, known = max(most, s.N), known && s.Known
 	}
 	switch {
 	case !p.exact && slices.ContainsFunc(xs, p.noDecimal):
-		p.fail(tooManyDigits())
+		p.fail(p.tooManyDigits())
 	case alike:
 	case !known && differ > 1 && !p.exact:
-		p.fail(differentScales())
-	case known && most <= duckDigits:
+		p.fail(dialect.DifferentScales())
+	case known && most <= decimals.Digits():
 		for i := range out {
-			out[i] = fmt.Sprintf("TRY_CAST(%s AS DECIMAL(%d,%d))", out[i], duckDigits, most)
+			out[i] = decimals.ToScale(out[i], most)
 		}
 	}
 	return out
@@ -194,7 +196,7 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 // isSafe: neither raises nor gives NULL of itself on this backend (sensitivity.Body.Safe).
 func (p *printer) isSafe(n *plan.Call) bool {
 	holds := sensitivity.FewDigits
-	if p.d == funcs.Postgres {
+	if p.d.Decimals() == nil {
 		holds = sensitivity.ManyDigits
 	}
 	digits, ok := p.safe[n]
@@ -208,14 +210,14 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	}
 	p.multiplies(n, f)
 	if n.T.OID == sqltype.OIDNumeric && !p.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
-		return p.fail(tooManyDigits())
+		return p.fail(p.tooManyDigits())
 	}
 	if was := p.comparing; n.T.OID == sqltype.OIDBool {
 		p.comparing = true
 		defer func() { p.comparing = was }()
 	}
 	spell := n.Fn.TotalForm
-	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none
+	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (!p.d.Facts().HasTry || !n.Fn.Calls("error", p.d, n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none
 		spell = n.Fn.RaisingForm
 	} else {
 		p.leavesOut(n, types)
@@ -234,9 +236,9 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 				args[i] = p.scalar(a, f, m)
 			}
 		}
-		text = spell(p.d, args, types, n.T)
-		if p.d == funcs.DuckDB && slices.ContainsFunc(args, hasSubquery) && n.Fn.CallsInDuckDB("TRY", spell, types, n.T) {
-			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
+		text = spell.Print(p.d, args, types, n.T)
+		if p.d.Facts().HasTry && slices.ContainsFunc(args, dialect.HasSubquery) && n.Fn.Calls("TRY", p.d, spell, types, n.T) {
+			return p.fail(dialect.NotHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}
 	}
 	p.checkLength(n, text)
@@ -256,11 +258,8 @@ func (p *printer) forgives(n *plan.Call) bool {
 	return n.Fn.TotalForm != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.noisy) })
 }
 
-// hasSubquery tells whether a printed expression has a subquery. A text in it that looks like one counts, too: it is refused then, where none need be.
-func hasSubquery(text string) bool { return strings.Contains(text, "(SELECT ") }
-
 // noForm tells which function has no form on the backend, of which types, and why.
-func noForm(n *plan.Call, types []sqltype.Type, d funcs.Dialect) error {
+func noForm(n *plan.Call, types []sqltype.Type, d dialect.Dialect) error {
 	e := sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", callName(n, types)).At(n.Pos)
 	if why := n.Fn.Refused[d]; why != "" {
 		return e.WithHint("The reason: %s.", why)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -23,7 +23,7 @@ import (
 // hash of unit, keys and seed, then the keys themselves; so which are kept depends on that unit's rows alone. (4) Keys are
 // canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
 // integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
-func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+func Private(a *sensitivity.Analysis, d dialect.Dialect, seed int64) (*Statement, error) {
 	if a.Joined != nil && a.Joined.Weighted != nil {
 		return ofJoined(a, d, seed, (*private).weightedTotal)
 	}
@@ -40,7 +40,7 @@ func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, 
 }
 
 // printed is a statement over rows of one unit each.
-func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
+func printed(a *sensitivity.Analysis, d dialect.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
 	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil || a.Pairs != nil {
 		return nil, internalError("the analysis of a private statement is not complete")
 	}
@@ -48,7 +48,7 @@ func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fun
 }
 
 // prepared makes ready what every statement has: the rows, the unit where they have one, and the keys.
-func prepared(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
+func prepared(a *sensitivity.Analysis, d dialect.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err

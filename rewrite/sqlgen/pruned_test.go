@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -59,12 +60,12 @@ var pruned = []struct {
 }
 
 // prunedDBs are the clinic in both databases.
-func prunedDBs(t *testing.T, d neighbour.Data, pg *neighbour.Postgres) map[funcs.Dialect]neighbour.DB {
-	return map[funcs.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, neighbour.ClinicCatalog(), neighbour.ClinicRows(d))}
+func prunedDBs(t *testing.T, d neighbour.Data, pg *neighbour.Postgres) map[dialect.Dialect]neighbour.DB {
+	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, neighbour.ClinicCatalog(), neighbour.ClinicRows(d))}
 }
 
 // sameGroups holds the public groups, and the totals of a printed statement, against the rows of the statement's text.
-func sameGroups(t *testing.T, a *sensitivity.Analysis, d funcs.Dialect, db neighbour.DB, plain [][]sqltype.Value) error {
+func sameGroups(t *testing.T, a *sensitivity.Analysis, d dialect.Dialect, db neighbour.DB, plain [][]sqltype.Value) error {
 	t.Helper()
 	st, err := sqlgen.Private(a, d, 7)
 	if err != nil {
@@ -188,7 +189,7 @@ func TestNullBesideValuesOfATable(t *testing.T) {
 	rows := append(neighbour.ClinicRows(neighbour.Inside), "UPDATE public.encounters SET kind_id = NULL WHERE encounter_id % 7 = 0",
 		"UPDATE public.patients SET gender = NULL WHERE patient_id % 5 = 0")
 	pg := openWith(t, "nullbeside", cat, rows)
-	for d, db := range map[funcs.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, cat, rows)} {
+	for d, db := range map[dialect.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, cat, rows)} {
 		for _, c := range []struct {
 			sql    string
 			groups uint64

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // PublicQuery prints a statement over public tables as it is. A plan with a private table is refused.
-func PublicQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
+func PublicQuery(q *plan.Query, d dialect.Dialect) (*Statement, error) {
 	if !onlyPublic(q.Root) {
 		return nil, internalError("a plan with a private table is not printed without its bounds")
 	}
@@ -33,7 +33,7 @@ func onlyPublic(r plan.Rel) bool {
 }
 
 // plainQuery is the un-noised print: PublicQuery's, Finishing's, and that of this package's own tests.
-func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]bool, d funcs.Dialect) (*Statement, error) {
+func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]bool, d dialect.Dialect) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]b
 	st := &Statement{}
 	var list []string
 	for i, o := range q.Outputs {
-		list = append(list, fmt.Sprintf("%s AS %s", p.output(f.column(p, o.Col, stored), o.Type), quote(fmt.Sprintf("o%d", i+1))))
+		list = append(list, fmt.Sprintf("%s AS %s", p.or(p.d.Output(f.column(p, o.Col, stored), o.Type)), quote(fmt.Sprintf("o%d", i+1))))
 		st.Columns = append(st.Columns, Column{Role: RoleOutput, Index: i, Type: o.Type})
 	}
 	if len(list) == 0 {
@@ -53,18 +53,6 @@ func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]b
 	st.SQL = "SELECT " + strings.Join(list, ", ") + f.clause() + tail
 	st.Args = p.args
 	return st, p.fits(st)
-}
-
-// output brings a result to the type that the plan says, where the backend's own would differ.
-func (p *printer) output(text string, t sqltype.Type) string {
-	if p.d == funcs.DuckDB && t.IsInteger() {
-		name, err := p.typeName(t, nil)
-		if err != nil {
-			return p.fail(err)
-		}
-		return "CAST(" + text + " AS " + name + ")"
-	}
-	return text
 }
 
 // top takes LIMIT, ORDER BY and projections off the top of a plan; suffix prints the first two once the columns are known.
@@ -116,8 +104,8 @@ func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
 	if limit.Offset != nil {
 		out += " OFFSET " + p.rowCount(limit.Offset, f)
 	}
-	if limit.Ties && p.d != funcs.Postgres {
-		return p.fail(notHere("WITH TIES", 0))
+	if limit.Ties && !p.d.Facts().HasTies {
+		return p.fail(dialect.NotHere("WITH TIES", 0))
 	}
 	if limit.Ties {
 		out += " FETCH FIRST (" + p.scalar(limit.Count, f, stored) + ") ROWS WITH TIES"
@@ -125,9 +113,9 @@ func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
 	return out
 }
 
-// rowCount prints a number of rows. DuckDB takes no parameter for it in a subquery that reads the row around it.
+// rowCount prints a number of rows, in place where the database takes no parameter for it in a subquery that reads the row around it.
 func (p *printer) rowCount(x plan.Scalar, f *from) string {
-	if c, ok := x.(*plan.Const); ok && p.d == funcs.DuckDB && f.outer != nil {
+	if c, ok := x.(*plan.Const); ok && !p.d.Facts().LimitParameters && f.outer != nil {
 		if n, ok := c.Value.(int64); ok {
 			return strconv.FormatInt(n, 10)
 		}
@@ -201,7 +189,7 @@ func (p *printer) distinct(n *plan.Distinct) *from {
 }
 
 // DistinctTuples prints the distinct values of columns of a public table, at most limit+1 of them.
-func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Statement, error) {
+func DistinctTuples(t *plan.Table, cols []int, limit int, d dialect.Dialect) (*Statement, error) {
 	if t == nil || !t.Public {
 		return nil, internalError("values of a private table are not read")
 	}
@@ -224,7 +212,7 @@ func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Sta
 }
 
 // publicScan builds a scan of a public table, with these columns.
-func publicScan(t *plan.Table, d funcs.Dialect, cols []int) (*printer, *plan.Scan, *from, error) {
+func publicScan(t *plan.Table, d dialect.Dialect, cols []int) (*printer, *plan.Scan, *from, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, nil, nil, err
@@ -242,7 +230,7 @@ func publicScan(t *plan.Table, d funcs.Dialect, cols []int) (*printer, *plan.Sca
 }
 
 // MostOften prints how many rows of a public relation are alike in some columns, at most: as a cap counts them (capped). Of no column it is the number of rows.
-func MostOften(r plan.Rel, by []plan.ColID, d funcs.Dialect) (*Statement, error) {
+func MostOften(r plan.Rel, by []plan.ColID, d dialect.Dialect) (*Statement, error) {
 	if !onlyPublic(r) {
 		return nil, internalError("rows of a private table are not counted")
 	}

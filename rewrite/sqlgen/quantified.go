@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -92,7 +91,7 @@ func (p *printer) quantified(x *plan.Subquery) string {
 // pair is what = compares: of the row around a subquery, and of one of its rows.
 type pair struct{ outside, inside plan.Scalar }
 
-// only are the pairs of an = ANY that the backend's own IN compares as = is printed; nil where it does not. DuckDB takes rows with NULLs for equal, so it has one pair.
+// only are the pairs of an = ANY that the backend's own IN compares as = is printed; nil where it does not. Where a database takes rows with NULLs for equal, there is one pair.
 func (p *printer) only(x *plan.Subquery) []pair {
 	if x.Kind != plan.AnyQuery {
 		return nil
@@ -115,23 +114,23 @@ func (p *printer) only(x *plan.Subquery) []pair {
 		}
 		out = append(out, pair{left[l.ID], eq.Args[1]})
 	}
-	if p.d == funcs.DuckDB && len(out) > 1 {
+	if !p.d.Facts().ComparesRows && len(out) > 1 {
 		return nil
 	}
 	return out
 }
 
-// plainEqual: the backend's own = of two values, without more. DuckDB's IN rounds decimals to a common scale, where = does not: they are as plain as in a private statement.
+// plainEqual: the backend's own = of two values, without more. Where decimals have few digits, IN rounds them to a common scale, and = does not: they are as plain as in a private statement.
 func (p *printer) plainEqual(eq *plan.Call) bool {
 	spell := eq.Fn.TotalForm
-	if p.exact && p.d == funcs.Postgres {
+	if p.exact && p.d.Decimals() == nil {
 		spell = eq.Fn.RaisingForm
 	}
 	types := make([]sqltype.Type, len(eq.Args))
 	for i, a := range eq.Args {
 		types[i] = a.Type()
 	}
-	return spell != nil && spell(p.d, []string{"a", "b"}, types, eq.T) == "(a = b)"
+	return spell != nil && spell.Print(p.d, []string{"a", "b"}, types, eq.T) == "(a = b)"
 }
 
 // in prints pairs as IN, which both backends look up in a hash table where the rows are those of any row around.

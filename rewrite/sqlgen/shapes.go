@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -103,19 +102,14 @@ func (p *printer) oneSpelling(text string, f *from, cols []plan.ColID) string {
 	return fmt.Sprintf("SELECT %s FROM (%s) AS %s", strings.Join(items, ", "), text, alias)
 }
 
-// oneScale refuses what DuckDB's set operations over private rows would round to a common scale: numerics that are not declared alike.
+// oneScale refuses what a database's set operations over private rows would round to a common scale: numerics that are not declared alike.
 func (p *printer) oneScale(lf, rf *from, left, right plan.ColID) {
 	l, _ := lf.typeOf(left)
 	r, _ := rf.typeOf(right)
 	_, _, declared := l.NumericMod()
-	if p.d == funcs.DuckDB && !p.exact && l.OID == sqltype.OIDNumeric && (!declared || l != r) {
-		p.fail(differentScales())
+	if p.d.Decimals() != nil && !p.exact && l.OID == sqltype.OIDNumeric && (!declared || l != r) {
+		p.fail(dialect.DifferentScales())
 	}
-}
-
-func differentScales() error {
-	return sqlerr.New(sqlerr.PrivateFunction, "numerics of different scales cannot stand side by side in the data set's database here").
-		WithHint("Cast each to one type, such as numeric(18,4).")
 }
 
 // values prints VALUES as a subquery.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -177,7 +178,7 @@ func fate(t *testing.T, text string, cat plan.Catalog) string {
 	} else if len(stages) > 1 {
 		how = fmt.Sprintf("private, %d releases, ", len(stages))
 	}
-	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		if p.Class == sensitivity.Public {
 			_, err = sqlgen.PublicQuery(q, d)
 		}

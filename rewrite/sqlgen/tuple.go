@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -18,13 +17,8 @@ func (w *private) tuple(t *plan.Tuple) string {
 	parts := make([]string, len(t.Items))
 	for i, x := range t.Items {
 		text := w.asText(w.canonicalKey(w.scalar(x, w.f, stored), x.Type()), x)
-		length := "octet_length(" + text + ")"
-		if w.d == funcs.DuckDB {
-			length = "strlen(" + text + ")"
-		} else {
-			length = "pg_catalog." + length
-		}
-		parts[i] = fmt.Sprintf("CASE WHEN %s IS NULL THEN 'N' WHEN %s > %d THEN 'H' || %s(%s) ELSE %s || ':' || %s END", text, length, mostPart, w.fn("md5"), text, w.cast(length), text)
+		length := w.d.ByteLength(text)
+		parts[i] = fmt.Sprintf("CASE WHEN %s IS NULL THEN 'N' WHEN %s > %d THEN 'H' || %s(%s) ELSE %s || ':' || %s END", text, length, mostPart, w.fn("md5"), text, w.d.AsText(length), text)
 	}
 	return w.binary("("+strings.Join(parts, " || ")+")", sqltype.Text)
 }
@@ -37,14 +31,7 @@ func (w *private) asText(x string, of plan.Scalar) string {
 	case sqltype.OIDText, sqltype.OIDVarchar:
 		return x
 	}
-	return w.cast(x)
-}
-
-func (w *private) cast(x string) string {
-	if w.d == funcs.DuckDB {
-		return "CAST(" + x + " AS VARCHAR)"
-	}
-	return "CAST(" + x + " AS pg_catalog.text)"
+	return w.d.AsText(x)
 }
 
 // held keeps the values that relations have as a condition on them says.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -23,7 +23,7 @@ type Feature struct {
 // by the hash of unit, values and seed, then by the values: rows that are equal in all of these are alike, so which of them are kept does not matter. (4') Where keys say that a unit has one row it is that one; its values are read as they are stored and bounded in the proxy, where they can be (Reading.Steps, which is
 // (2) and (3) there), and rows with NULL are dropped there. (6) Of an array the elements are bounded in the proxy (Reading.Steps), and a row whose array has another length or NULL in it is dropped there, after its number was given: by its own values, so what is left are still at most most rows of the unit, which depend on its rows alone. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
 // units, and leave the proxy's memory nowhere.
-func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
+func UnitRows(a *sensitivity.Analysis, d dialect.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
 	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.Norm > 0 {
 		return nil, internalError("the rows of a training are not known")
 	}

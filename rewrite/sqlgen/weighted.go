@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -20,22 +19,14 @@ func (w *private) weightedTotal() *Statement {
 		}
 	}
 	weight := func(x, y string) string {
-		if w.d == funcs.DuckDB {
-			return fmt.Sprintf(`(%d * CAST(%s AS HUGEINT) * %s) // (%s + %s)`, sensitivity.WeightParts, x, y, x, y) // (3)
-		}
-		return fmt.Sprintf(`pg_catalog.div(%d * CAST(%s AS pg_catalog.numeric) * %s, %s + %s)`, sensitivity.WeightParts, x, y, x, y)
+		return w.d.Quotient(fmt.Sprintf(`%d * %s * %s`, sensitivity.WeightParts, w.wide(x), y), x+" + "+y) // (3)
 	}
 	return w.paired(j, sensitivity.WeightedRows, weight)
 }
 
 // countedTotal prints how many joined rows there are, which is what rowTotals counts, without making them: as many as the sum over pairs of equal keys of the product of both sides' numbers, since each joined row is a row of each side, of one key (J3), and nothing else is asked of it (sensitivity.Pairing).
 func (w *private) countedTotal() *Statement {
-	rows := func(x, y string) string {
-		if w.d == funcs.DuckDB {
-			return fmt.Sprintf(`CAST(%s AS HUGEINT) * %s`, x, y) // (3)
-		}
-		return fmt.Sprintf(`CAST(%s AS pg_catalog.numeric) * %s`, x, y)
-	}
+	rows := func(x, y string) string { return w.wide(x) + " * " + y } // (3)
 	return w.paired(w.a.Joined.Counted, sensitivity.CountRows, rows)
 }
 
@@ -69,8 +60,8 @@ func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, a
 	var on []string
 	for n := range j.Keys[0] {
 		equal := fmt.Sprintf(`"s1"."k%d" = "s2"."k%d"`, n+1, n+1)
-		if w.d == funcs.DuckDB && types[0][n] != types[1][n] && types[0][n].OID == sqltype.OIDNumeric { // (4)
-			equal = "TRY(" + equal + ")"
+		if decimals := w.d.Decimals(); decimals != nil && types[0][n] != types[1][n] && types[0][n].OID == sqltype.OIDNumeric {
+			equal = w.or(decimals.Try(equal)) // (4)
 		}
 		on = append(on, equal)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -16,7 +15,7 @@ import (
 //
 // Proof: claim: the multiset of the subquery's rows, in the columns that are read of it, is a function of the multiset of its input's rows, and each row depends on
 // rows of its partition alone, which are one unit's (sensitivity.windowRows). (a) Where which row is first or next matters, the written order is completed by all that is read
-// of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (spelled). Rows that still are
+// of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (Spellings). Rows that still are
 // equal agree in all of these, so an exchange of them changes no row that is read. PostgreSQL may give the same answer: it leaves
 // the order of ties open. (b) Where rows that are equal in the written order count together (ranks, frames of RANGE and GROUPS) it stays as written, and what is made of
 // the frame does not depend on its order: the aggregates of ofUnit. (c) Nothing raises: offsets and numbers of buckets are constants, those of RANGE
@@ -53,7 +52,7 @@ func (p *printer) unitWindow(n *plan.Window) *from {
 func (p *printer) ties(n *plan.Window, s *subquery) []string {
 	var out []string
 	add := func(text string, t sqltype.Type) {
-		for _, k := range p.spelled(text, t) {
+		for _, k := range p.d.Spellings(text, t) {
 			if k = direction(k, false, false); !slices.Contains(out, k) {
 				out = append(out, k)
 			}
@@ -70,34 +69,6 @@ func (p *printer) ties(n *plan.Window, s *subquery) []string {
 		}
 	}
 	return out
-}
-
-// spelled are keys that order values of a type and tell all of them apart whose texts or lengths differ.
-func (p *printer) spelled(x string, t sqltype.Type) []string {
-	text := "CAST(" + x + " AS VARCHAR)"
-	if p.d == funcs.Postgres {
-		text = "CAST(" + x + ` AS pg_catalog.text) COLLATE pg_catalog."C"`
-	}
-	_, _, scaled := t.NumericMod()
-	switch {
-	case t.OID == sqltype.OIDNumeric && (scaled || p.d == funcs.DuckDB):
-		return []string{x}
-	case t.OID == sqltype.OIDNumeric:
-		return []string{x, "pg_catalog.scale(" + x + ")"}
-	case t.IsFloat():
-		return []string{x, text}
-	case t.OID == sqltype.OIDBPChar && t.Typmod <= 4 && p.d == funcs.Postgres:
-		return []string{text, "pg_catalog.octet_length(" + x + ")"}
-	case t.IsString():
-		return []string{p.binary(x, t)}
-	case t.IsInteger(), t.IsEnum():
-		return []string{x}
-	}
-	switch t.OID {
-	case sqltype.OIDBool, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDUUID, sqltype.OIDBytea:
-		return []string{x}
-	}
-	return []string{text}
 }
 
 // over is what stands in the parentheses of OVER.
@@ -159,7 +130,7 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 				return p.fail(notConstant(string(it.Fn), it.Pos))
 			}
 		}
-		if len(it.Args) > 2 && p.d == funcs.DuckDB && it.Args[0].Type().OID == sqltype.OIDNumeric {
+		if len(it.Args) > 2 && p.d.Decimals() != nil && it.Args[0].Type().OID == sqltype.OIDNumeric {
 			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of numerics with a default cannot be computed by the data set's database here", it.Fn).At(it.Pos).
 				WithHint("Leave the default out: %s is NULL there.", it.Fn)) // its cast to the first argument's decimal raises where a row needs it
 		}
@@ -229,8 +200,8 @@ func (p *printer) frame(it plan.WindowItem) string {
 			p.fail(sqlerr.New(sqlerr.PrivateShape, "a frame with this offset over private rows is not supported").At(it.Pos).
 				WithHint("Use whole numbers, or RANGE with whole days over dates: RANGE BETWEEN INTERVAL '30 days' PRECEDING AND CURRENT ROW."))
 		}
-		if it.Frame.Mode == "RANGE" && p.d == funcs.DuckDB {
-			return fmt.Sprintf("CAST(%d AS HUGEINT) %s", n, e.Kind)
+		if it.Frame.Mode == "RANGE" {
+			return p.d.RangeOffset(n) + " " + e.Kind
 		}
 		return strconv.FormatInt(n, 10) + " " + e.Kind
 	}
@@ -289,28 +260,14 @@ func (p *printer) reach(it plan.WindowItem, x plan.Scalar) (int64, bool) {
 	return int64(by.Days), ok && by.Months == 0 && by.Micros == 0
 }
 
-// endless is in days beyond all dates, and further from them than any offset reaches.
-const endless = "1000000000000"
-
 // reachKey is the order of a frame of RANGE with offsets, as whole numbers.
 //
-// Proof: PostgreSQL compares integers with a sum that it knows to overflow (in_range_int8_int8), and DuckDB's are HUGEINT, where no sum of a bigint and an offset of one overflows. Dates are the days since one of them,
-// which is at most 2^31 each way, as a date plus whole days is; an infinite one is as far from all others as it is by any number of days (interval offsets are less than 2^31 days).
+// Proof: no sum of an integer and an offset raises (RangeKey). Dates are the days since one of them,
+// which is at most 2^31 each way, as a date plus whole days is; an infinite one is as far from all others as it is by any number of days (dialect.DaysOf).
 func (p *printer) reachKey(it plan.WindowItem, in *from) string {
 	if len(it.Order) != 1 {
 		return p.fail(sqlerr.New(sqlerr.Windowing, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").At(it.Pos))
 	}
 	k := it.Order[0]
-	key := p.scalar(k.Expr, in, stored)
-	switch {
-	case k.Expr.Type().OID == sqltype.OIDDate:
-		days := "CAST(" + key + " - DATE '2000-01-01' AS bigint)"
-		if p.d == funcs.DuckDB {
-			days = "CAST(" + key + " - DATE '2000-01-01' AS HUGEINT)"
-		}
-		key = fmt.Sprintf("(CASE %[1]s WHEN DATE 'infinity' THEN %[2]s WHEN DATE '-infinity' THEN -%[2]s ELSE %[3]s END)", key, endless, days)
-	case k.Expr.Type().IsInteger() && p.d == funcs.DuckDB:
-		key = "CAST(" + key + " AS HUGEINT)"
-	}
-	return direction(key, k.Desc, k.NullsFirst)
+	return direction(p.d.RangeKey(p.scalar(k.Expr, in, stored), k.Expr.Type()), k.Desc, k.NullsFirst)
 }

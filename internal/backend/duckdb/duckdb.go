@@ -20,6 +20,8 @@ import (
 	driver "github.com/duckdb/duckdb-go/v2"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
 )
 
 // Options are the owner's settings of the embedded database.
@@ -142,7 +144,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func (d *DB) Opened() string { return d.opened }
 
 // Dialect is DuckDB's.
-func (d *DB) Dialect() backend.Dialect { return backend.DuckDB }
+func (d *DB) Dialect() dialect.Dialect { return duckdb.Dialect }
 
 // Close closes the database; open transactions fail.
 func (d *DB) Close() error { return d.db.Close() }

@@ -22,6 +22,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
 
 const (
@@ -169,7 +171,7 @@ func checkVersion(text string) error {
 }
 
 // Dialect is PostgreSQL's.
-func (d *DB) Dialect() backend.Dialect { return backend.Postgres }
+func (d *DB) Dialect() dialect.Dialect { return postgres.Dialect }
 
 // Close waits for open transactions and closes the pool.
 func (d *DB) Close() error {

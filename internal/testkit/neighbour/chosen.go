@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -51,7 +52,7 @@ const (
 var ChosenUnits = []int{Heavy, Plain, Nulls, Signs, OnEdges, AboveEdge, Empty, Extreme, Manifold}
 
 // ChosenRows makes charges and its rows; those that only PostgreSQL's types hold come too if d is it.
-func ChosenRows(d funcs.Dialect) []string {
+func ChosenRows(d dialect.Dialect) []string {
 	cat := ChosenCatalog()
 	ddl := cat.DDL()
 	var rows []string
@@ -126,12 +127,12 @@ var ChosenStatements = []string{
 
 // CheckChosen holds an analysis with automatic bounds against a database: for each unit removed the claims of CompareHistograms; without
 // ownerless rows and in another physical order the same histogram, to the letter. It returns the largest share of a claim that was used.
-func CheckChosen(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, units []int, bug Bug) (share float64, err error) {
+func CheckChosen(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d dialect.Dialect, units []int, bug Bug) (share float64, err error) {
 	return CheckChosenWithout(ctx, db, cat, a, d, cat.removals(units), cat.DeleteOwnerless(), bug)
 }
 
 // CheckChosenWithout is CheckChosen of units that statements remove.
-func CheckChosenWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, without []Removal, ownerless []string, bug Bug) (share float64, err error) {
+func CheckChosenWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d dialect.Dialect, without []Removal, ownerless []string, bug Bug) (share float64, err error) {
 	before, err := bug.Ask(ctx, db, a, d)
 	if err != nil {
 		return 0, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -308,7 +308,7 @@ type Bug struct {
 }
 
 // Ask prints an analysis with automatic bounds and reads what comes back.
-func (b Bug) Ask(ctx context.Context, db DB, a *sensitivity.Analysis, d funcs.Dialect) (*Histogram, error) {
+func (b Bug) Ask(ctx context.Context, db DB, a *sensitivity.Analysis, d dialect.Dialect) (*Histogram, error) {
 	st, err := sqlgen.Private(a, d, 42)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -353,7 +354,7 @@ func at(a *sensitivity.Analysis, i int, byRoot, huge bool) sqlgen.LostBounds {
 
 type spoils func(string) string
 
-func lostAt(a *sensitivity.Analysis, d funcs.Dialect, ask asks, b sqlgen.LostBounds, without int, bug spoils) (*neighbour.Lost, error) {
+func lostAt(a *sensitivity.Analysis, d dialect.Dialect, ask asks, b sqlgen.LostBounds, without int, bug spoils) (*neighbour.Lost, error) {
 	st, err := sqlgen.Lost(a, d, b, 42)
 	if err != nil {
 		return nil, err
@@ -373,7 +374,7 @@ func lostAt(a *sensitivity.Analysis, d funcs.Dialect, ask asks, b sqlgen.LostBou
 }
 
 // neighbours drops each person, at several edges, and both ways of C.
-func neighbours(a *sensitivity.Analysis, d funcs.Dialect, ask asks, edges []int, bug spoils) (share float64, err error) {
+func neighbours(a *sensitivity.Analysis, d dialect.Dialect, ask asks, edges []int, bug spoils) (share float64, err error) {
 	for _, i := range edges {
 		for _, byRoot := range []bool{false, true} {
 			b := at(a, i, byRoot, false)
@@ -398,7 +399,7 @@ func neighbours(a *sensitivity.Analysis, d funcs.Dialect, ask asks, edges []int,
 }
 
 // exact compares the statement with what is lost by brute force: where there is no cap each number at C, else all that is lost, which is what the un-noised answer at these bounds lacks.
-func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int, bug spoils) error {
+func exact(c lostCase, a *sensitivity.Analysis, d dialect.Dialect, ask asks, i int, bug spoils) error {
 	parts := map[int]map[string][]move{}
 	for _, m := range rows() {
 		if m.person == 0 {
@@ -489,7 +490,7 @@ func counted(l, unit int64) []int64 {
 }
 
 // kept is the sum over groups of what the statement of the answer itself counts of measure k at these bounds.
-func kept(a *sensitivity.Analysis, d funcs.Dialect, ask asks, b sqlgen.LostBounds, k, i int) (*big.Int, error) {
+func kept(a *sensitivity.Analysis, d dialect.Dialect, ask asks, b sqlgen.LostBounds, k, i int) (*big.Int, error) {
 	var st *sqlgen.Statement
 	var err error
 	if a.Limit.Norm > 0 {
@@ -546,14 +547,14 @@ func (r reads) Query(_ context.Context, st *sqlgen.Statement) ([][]sqltype.Value
 	return r.query(st)
 }
 
-func backends(t *testing.T, do func(*testing.T, funcs.Dialect, asks)) {
+func backends(t *testing.T, do func(*testing.T, dialect.Dialect, asks)) {
 	t.Run("postgres", func(t *testing.T) { do(t, funcs.Postgres, onPostgres(t)) })
 	t.Run("duckdb", func(t *testing.T) { do(t, funcs.DuckDB, onDuckDB(t)) })
 }
 
 // TestLostNeighbours: one person adds to what is told of lost mass nothing below 0 and C in all classes of a sign together, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
 func TestLostNeighbours(t *testing.T) {
-	backends(t, func(t *testing.T, d funcs.Dialect, ask asks) {
+	backends(t, func(t *testing.T, d dialect.Dialect, ask asks) {
 		whole := 0
 		for _, c := range lostCases {
 			a := analyse(t, c)
@@ -587,7 +588,7 @@ func TestLostPlantedBugs(t *testing.T) {
 	}
 	single, public, capped, centredSum := lostCases[0], lostCases[3], lostCases[6], lostCases[1]
 	scaled := lostCases[12]
-	backends(t, func(t *testing.T, d funcs.Dialect, ask asks) {
+	backends(t, func(t *testing.T, d dialect.Dialect, ask asks) {
 		for _, k := range []struct {
 			name string
 			of   lostCase

@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -166,7 +166,7 @@ func Change(ctx context.Context, db DB, statements []string, do func() error) (e
 // Check prints an analysis and holds it against the database: for each unit removed the claims of Compare, without ownerless rows
 // no change at all, and none when rows lie in another physical order. mangle, if not nil, changes the print: a planted bug. It
 // returns the largest share of a claim that was used.
-func Check(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, units []int, mangle func(string) string) (share float64, err error) {
+func Check(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d dialect.Dialect, units []int, mangle func(string) string) (share float64, err error) {
 	return CheckWithout(ctx, db, cat, a, d, cat.removals(units), cat.DeleteOwnerless(), mangle)
 }
 
@@ -184,7 +184,7 @@ type Removal struct {
 }
 
 // CheckWithout is Check of units that statements remove.
-func CheckWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, without []Removal, ownerless []string, mangle func(string) string) (share float64, err error) {
+func CheckWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d dialect.Dialect, without []Removal, ownerless []string, mangle func(string) string) (share float64, err error) {
 	st, err := sqlgen.Private(a, d, 42)
 	if err != nil {
 		return 0, err

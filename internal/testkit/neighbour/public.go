@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -15,7 +15,7 @@ import (
 // Reader is a plan.PublicReader on a test's database.
 type Reader struct {
 	DB      DB
-	Dialect funcs.Dialect
+	Dialect dialect.Dialect
 }
 
 // Distinct reads the values of a public table, in an order that does not depend on the database.

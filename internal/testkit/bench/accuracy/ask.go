@@ -23,7 +23,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/baseline"
 	"github.com/dpsql/dpsql/noise"
-	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -130,7 +130,7 @@ func (b *bench) session(ctx context.Context, p *policy.Policy, over backend.Back
 
 func (w *world) close() error { return w.stop() }
 
-func (w *world) dialect() funcs.Dialect { return funcs.Dialect(w.backend.Dialect()) }
+func (w *world) dialect() dialect.Dialect { return w.backend.Dialect() }
 
 // read runs a print without parameters of its own and keeps its rows.
 func (w *world) read(ctx context.Context, st *sqlgen.Statement) (out [][]secret.Value, err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -58,7 +59,7 @@ const columns = `
 `
 
 // Catalog has the two tables as a backend can hold them: DuckDB's decimals have 38 digits.
-func Catalog(d funcs.Dialect) (*neighbour.Catalog, error) {
+func Catalog(d dialect.Dialect) (*neighbour.Catalog, error) {
 	all := strings.NewReplacer("NUMERIC", "numeric", "LONG", "numeric(1000,500)").Replace(columns)
 	if d == funcs.DuckDB {
 		all = strings.NewReplacer("NUMERIC", "numeric(38,9)", "LONG", "numeric(38,0)").Replace(columns)
@@ -92,7 +93,7 @@ var edges = map[sqltype.OID][]string{
 var modifier = regexp.MustCompile(`^numeric\((\d+),(\d+)\)$`)
 
 // values are a column's values, written for a backend.
-func values(t sqltype.Type, d funcs.Dialect) []string {
+func values(t sqltype.Type, d dialect.Dialect) []string {
 	list := edges[t.OID]
 	if m := modifier.FindStringSubmatch(t.String()); m != nil {
 		p, _ := strconv.Atoi(m[1])
@@ -153,7 +154,7 @@ func Nulls() []string {
 }
 
 // Rows fills both tables.
-func Rows(c *neighbour.Catalog, d funcs.Dialect, draw Source) []string {
+func Rows(c *neighbour.Catalog, d dialect.Dialect, draw Source) []string {
 	row := func(t *plan.Table, unit int) string {
 		list := []string{strconv.Itoa(unit)}
 		for _, col := range t.Columns[1:] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -26,7 +27,7 @@ type Generator struct {
 }
 
 // New makes a generator over a catalog's columns and the rows that a backend computes.
-func New(c *neighbour.Catalog, d funcs.Dialect, draw Source) *Generator {
+func New(c *neighbour.Catalog, d dialect.Dialect, draw Source) *Generator {
 	g := &Generator{draw: draw, columns: map[sqltype.OID][]string{}, rows: map[sqltype.OID][][]*funcs.Func{}}
 	for _, col := range c.Tables[0].Columns {
 		g.columns[col.Type.OID] = append(g.columns[col.Type.OID], col.Name)

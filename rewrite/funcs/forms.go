@@ -1,0 +1,58 @@
+package funcs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+)
+
+// Form prints SQL from printed arguments, their types and the result's.
+type Form func(args []string, types []sqltype.Type, result sqltype.Type) string
+
+// Forms are a row's by dialect. A dialect that is not among them has none, and so needs a reason in Func.Refused.
+type Forms map[dialect.Dialect]Form
+
+// Print is a dialect's form; empty where it has none.
+func (f Forms) Print(d dialect.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
+	if form := f[d]; form != nil {
+		return form(args, types, result)
+	}
+	return ""
+}
+
+// alike is a form that all dialects read.
+func alike(form Form) Forms { return Forms{Postgres: form, DuckDB: form} }
+
+// each makes forms of forms.
+func (f Forms) each(of func(d dialect.Dialect, form Form) Form) Forms {
+	out := Forms{}
+	for d, form := range f {
+		out[d] = of(d, form)
+	}
+	return out
+}
+
+// dialects are those that the registry's rows have forms for.
+var dialects = []dialect.Dialect{Postgres, DuckDB}
+
+// HasDecimals tells whether a database whose numerics have few digits computes the row.
+func (f *Func) HasDecimals() bool {
+	return slices.ContainsFunc(dialects, func(d dialect.Dialect) bool { return d.Decimals() != nil && f.Refused[d] == "" })
+}
+
+// CheckDialect refuses a dialect for which a row of the registry has neither a form nor a refusal. A row that is made for constants (With) is one of those that have none before.
+func CheckDialect(d dialect.Dialect) error {
+	var lacking []string
+	for _, f := range slices.Concat(All(), []*Func{PersonUnit, ColumnUnit, RowUnit, UnitText, InSplit, OutsideSplit, UnitEquality}) {
+		if f.TotalForm != nil && f.TotalForm[d] == nil && f.Refused[d] == "" {
+			lacking = append(lacking, f.Name)
+		}
+	}
+	if lacking == nil {
+		return nil
+	}
+	return fmt.Errorf("%d functions, operators and casts have neither a form nor a refusal for the dialect %s: %s", len(lacking), d, strings.Join(lacking[:min(len(lacking), 10)], ", "))
+}
