@@ -36,14 +36,12 @@ func queryCommand() *cobra.Command {
 		"Ask one statement as an analyst and print the answer. It is charged like any other."+askLong, "")
 }
 
-func explainCommand() *cobra.Command {
-	return askCommand("explain SQL --config policy.yaml", "Tell how a statement is bounded, what it costs and how exact it would be",
-		"Print a statement's plan, bounds, mechanism, charge and expected error. It touches no private row and spends nothing."+askLong, "EXPLAIN ")
-}
-
 func askCommand(use, short, long, prefix string) *cobra.Command {
 	a := &oneQuestion{prefix: prefix}
 	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		if isFile := a.prefix != "" && isScript(args[0]); isFile {
+			return a.explainFile(cmd, args[0])
+		}
 		return a.run(cmd, args[0])
 	}}
 	configFlag(c, &a.config)
@@ -78,6 +76,7 @@ func (q *oneQuestion) run(cmd *cobra.Command, sql string) (err error) {
 // connection asks one statement after the other.
 type connection struct {
 	ask   func(ctx context.Context, sql string) (*table, error)
+	set   func(ctx context.Context, sql string, n *pgsyntax.Set) error // a SET statement
 	close func() error
 }
 
@@ -141,7 +140,11 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 		return nil, err
 	}
 	return &connection{
-		ask:   func(ctx context.Context, sql string) (*table, error) { return askWire(ctx, conn, sql) },
+		ask: func(ctx context.Context, sql string) (*table, error) { return askWire(ctx, conn, sql) },
+		set: func(ctx context.Context, sql string, _ *pgsyntax.Set) error {
+			_, err := askWire(ctx, conn, sql)
+			return err
+		},
 		close: func() error { _ = conn.Close(context.WithoutCancel(ctx)); return nil },
 	}, nil
 }
@@ -171,6 +174,11 @@ func askWire(ctx context.Context, conn *pgx.Conn, sql string) (*table, error) {
 // cancelWait is how long a cancelled statement's end is waited for.
 const cancelWait = 10 * time.Second
 
+// refusal is a server's error with its hint.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // shown gives a server's error with its hint.
 func shown(err error) error {
 	var pe *pgconn.PgError
@@ -187,7 +195,7 @@ func shown(err error) error {
 			text += "\n    " + more
 		}
 	}
-	return errors.New(text)
+	return refusal(text)
 }
 
 func cell(s string, null bool) string {
@@ -237,7 +245,11 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 	}
 	opened = append(opened, func() error { s.Close(); return nil })
 	s.UseProgress(notice)
-	return &connection{ask: func(ctx context.Context, sql string) (*table, error) { return askHere(ctx, s, notice, sql) }, close: closeAll}, nil
+	return &connection{
+		ask:   func(ctx context.Context, sql string) (*table, error) { return askHere(ctx, s, notice, sql) },
+		set:   func(_ context.Context, _ string, n *pgsyntax.Set) error { return s.Apply(n) },
+		close: closeAll,
+	}, nil
 }
 
 func askHere(ctx context.Context, s *engine.Session, notice func(string), sql string) (*table, error) {

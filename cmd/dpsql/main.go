@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -16,14 +15,11 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// version is set by release builds: -ldflags "-X main.version=v1.2.3".
-var version = ""
-
 // Exit codes.
 const (
 	exitFailed = 1
 	exitUsage  = 2
-	exitFound  = 3 // the command did its work and found something to mend (check, rehearse)
+	exitFound  = 3 // the command did its work and found something to mend (check, rehearse, explain of a file)
 )
 
 func main() {
@@ -92,33 +88,13 @@ Before your database:   dpsql init --backend postgres://user@host/database > pol
                         dpsql check --config policy.yaml
                         dpsql serve --config policy.yaml
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (check, rehearse).`,
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (check, rehearse, explain FILE).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       versionLine(),
 	}
+	c.SetVersionTemplate("{{.Version}}\n")
 	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
-		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), versionCommand())
+		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), versionCommand())
 	return strict(c)
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "dpsql", versionText())
-			return err
-		},
-	}
-}
-
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -96,12 +96,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 	case *pgsyntax.Select:
 	case *pgsyntax.Set:
 		f.Class = "session"
-		if strings.HasPrefix(n.Name, "dpsql.") && !n.Default {
-			return s.Set(n.Name, n.Values)
-		} else if strings.HasPrefix(n.Name, "dpsql.") {
-			return s.Reset(n.Name)
-		}
-		return nil
+		return s.Apply(n)
 	case *pgsyntax.Explain:
 		f.Class = "public"
 		_, err := s.Prepare(ctx, parsed[0], nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -270,6 +271,17 @@ func (s *Session) Reset(name string) error {
 		return unknownSetting(name)
 	}
 	return row.set(s, &s.now, row.get(&s.start))
+}
+
+// Apply runs a SET statement of dpsql's settings. It passes over PostgreSQL's, which change how a client is answered.
+func (s *Session) Apply(n *pgsyntax.Set) error {
+	switch {
+	case !strings.HasPrefix(n.Name, "dpsql."):
+		return nil
+	case n.Default:
+		return s.Reset(n.Name)
+	}
+	return s.Set(n.Name, n.Values)
 }
 
 // ResetAll gives all settings their values of the session's start.

@@ -26,9 +26,9 @@ const (
 // inOneRoom are rooms whose parts the picture shows as one.
 var inOneRoom = []string{"internal/engine", "internal/backend", "mlext", "rewrite/dialect", "sensitivity"}
 
-// roomShown is the node of the picture that a package belongs to; "" for leaves and helpers of tests, which it leaves out.
+// roomShown is the node of the picture that a package belongs to; "" for leaves, embedded pages and helpers of tests, which it leaves out.
 func roomShown(dir string) string {
-	if contains(leaves, dir) || strings.HasPrefix(dir, "testdata/") {
+	if contains(leaves, dir) || dir == "docs" || strings.HasPrefix(dir, "testdata/") {
 		return ""
 	}
 	for _, x := range testOnly {

@@ -53,6 +53,7 @@ internal/base/secret:
 internal/base/sqltype:
 internal/base/sqlerr:
 internal/base/num:
+docs:
 testdata/demo:
 testdata/sakila:
 internal/testkit/pgtest: testdata/demo testdata/sakila
