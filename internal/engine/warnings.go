@@ -161,12 +161,12 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 // warnings say where an answer may be taken for more than it is. Every client gets them.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
-// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen.
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
 func (r *run) warnings() []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(a)) { // (2), (3), (5), (6)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(a), r.fewLines(a)) { // (2), (3), (5), (6), (7)
 			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
@@ -372,6 +372,26 @@ func (r *run) wideLines(a *stageRun) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// mostHidden is the part of all people from which on it is warned that so many may be beyond a bound unseen.
+const mostHidden = 0.005
+
+// fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
+func (r *run) fewLines(a *stageRun) []string {
+	hidden, all := a.release.Plan.HiddenOutliers(), float64(a.request.People(a.an))
+	if people := a.an.People; people >= 0 && !a.release.IsOnDisk() && len(a.release.Groups) > 0 {
+		sum := new(big.Int) // a person may be in several groups
+		for _, g := range a.release.Groups {
+			sum.Add(sum, g.Values[people])
+		}
+		n, _ := new(big.Float).SetInt(sum).Float64()
+		all = min(all, n)
+	}
+	if hidden == 0 || float64(hidden) < mostHidden*all {
+		return nil
+	}
+	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.epsilon helps, or a range or max_rows_per_unit in the policy", hidden)}
 }
 
 // peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.

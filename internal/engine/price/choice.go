@@ -56,7 +56,7 @@ func weigh(a *sensitivity.Analysis, ask Request) weights {
 	case a.Joined != nil:
 		w.take = whole * scaleShare
 	case a.Pairs != nil:
-		w.take = uint64(math.Round(whole * flowShare(ask.Epsilon/float64(max(1, parts)), ask.population(a), groups(a))))
+		w.take = uint64(math.Round(whole * flowShare(ask.Epsilon/float64(max(1, parts)), ask.People(a), groups(a))))
 	default:
 		w.take = whole * choiceShare
 	}
@@ -218,7 +218,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quot
 	if err != nil {
 		return dp.AboveThreshold{}, tooMuch(err)
 	}
-	noise := math.Min(math.Sqrt(groups(a))*perStep, mostOfPeople*float64(max(0, ask.population(a))))
+	noise := math.Min(math.Sqrt(groups(a))*perStep, mostOfPeople*float64(max(0, ask.People(a))))
 	ev := dp.AboveThreshold{Edges: uint64(usable), Threshold: uint64(math.Ceil(math.Max(stopping*scale.Float(), noise))), Scale: scale} //nolint:gosec // positive
 	ev.Margin = uint64(math.Ceil(margin(a, c) * scale.Float()))
 	if err := ev.Validate(); err != nil {
@@ -263,7 +263,7 @@ func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *
 		return 0, 0, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
 	}
 	if c == a.Limit.Cap {
-		usable = min(usable, visible(p, ask.population(a)))
+		usable = min(usable, visible(p, ask.People(a)))
 	}
 	return usable, perStep, nil
 }
@@ -289,7 +289,7 @@ func flowChoice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *
 		return dp.Choice{}, tooMuch(err)
 	}
 	// A score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit.
-	most := flowUnit * float64(max(1, ask.population(a))) / flowFolds // what an e-fold may cost if all of them cost everyone
+	most := flowUnit * float64(max(1, ask.People(a))) / flowFolds // what an e-fold may cost if all of them cost everyone
 	more := math.Min(flowUnit*slopeOfGroups*(groups(a)-1)*perStep/float64(a.Limit.PerUnit), most/5)
 	slope := math.Max(leastOfNoise*scale.Float(), math.Min(slopeOfFlow*scale.Float()+more, most/2))
 	slope = math.Min(slope, dp.MaxChoiceScale/2)
@@ -305,7 +305,7 @@ const flowUnit = float64(flow.Down) / noise.ChoiceSteps
 
 // LargestLikelyCap is about the largest cap of a flow that is likely to be found: beyond it the price of its e-folds is more than the score of the first cap, were it to leave next to nothing of all people. +Inf: all are. It follows from public facts.
 func LargestLikelyCap(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Request) float64 {
-	score := float64(ask.population(a)) * float64(flow.Up) / noise.ChoiceSteps
+	score := float64(ask.People(a)) * float64(flow.Up) / noise.ChoiceSteps
 	if reach := float64(c.Edges[0]) * math.Exp(score/ev.Slope.Float()); reach < float64(c.Edges[ev.Edges-1]) {
 		return reach
 	}

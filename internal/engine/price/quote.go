@@ -35,8 +35,8 @@ type Request struct {
 	Kinds      map[dp.Unit]uint64 // the same of each kind of units, where the policy says it of each
 }
 
-// population is about how many units a statement's rows belong to: of two kinds the lesser number. A flow between them is at most a cap times either kind's number, so that no score of a cap (flow.Scores) is much larger than the lesser one.
-func (ask Request) population(a *sensitivity.Analysis) int64 {
+// People is about how many units a statement's rows belong to: of two kinds the lesser number. A flow between them is at most a cap times either kind's number, so that no score of a cap (flow.Scores) is much larger than the lesser one.
+func (ask Request) People(a *sensitivity.Analysis) int64 {
 	least := uint64(0)
 	for _, u := range a.Units() {
 		if n := ask.Kinds[u]; n > 0 && (least == 0 || n < least) {

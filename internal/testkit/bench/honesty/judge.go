@@ -46,7 +46,7 @@ type column struct {
 // facts are what the raw data says of a statement.
 type facts struct {
 	st      *statement
-	warned  int             // draws with a warning
+	warned  int             // draws with a warning, or with the notice that few people may have far more than all others
 	said    string          // the last answer's notice and warnings
 	columns map[int]*column // by the item's place
 }
@@ -226,10 +226,10 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 	if err != nil {
 		return err
 	}
-	if len(answer.Warnings) > 0 {
+	f.said = strings.Join(append([]string{answer.Notice}, answer.Warnings...), "\n")
+	if len(answer.Warnings) > 0 || strings.Contains(f.said, "far more than all others") {
 		f.warned++
 	}
-	f.said = strings.Join(append([]string{answer.Notice}, answer.Warnings...), "\n")
 	for _, row := range rows {
 		key := keyOf(f.st, func(i int) string { return text(row[i], a.columns[i].Type) })
 		for i, c := range f.columns {

@@ -147,7 +147,7 @@ func apartTable(list []*result) string {
 	}
 	slices.SortStableFunc(rows, func(a, b *result) int { return compare(a.coveredApart, b.coveredApart) })
 	var t strings.Builder
-	t.WriteString("| schema | statement | column | price | cells | coverage of those shown | hidden or NULL | answers with a warning |\n|---|---|---|---|---|---|---|---|\n")
+	t.WriteString("| schema | statement | column | price | cells | coverage of those shown | hidden or NULL | answers with a warning or notice of it |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows[:min(len(rows), worstRows)] {
 		fmt.Fprintf(&t, "| %s | %s | `%s` | %g | %d | %s | %s | %s |\n", r.schema, r.statement, escape(r.column), r.price, r.apart, percent(r.coveredApart), percent(r.nullApart), percent(r.warned))
 	}

@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFewUnseen: where the people whom a choice of bounds does not see are much of all, a warning says that no interval holds what they may have. With a range, and among so many that they are hardly any, nothing warns.
+func TestFewUnseen(t *testing.T) {
+	const words = "people may have far more than all others"
+	for _, c := range []struct {
+		sql   string
+		edits []string
+		warns bool
+	}{
+		{"select sum(balance) from accounts", nil, true},
+		{"select segment, count(*), avg(balance) from accounts group by 1", nil, true},
+		{"select sum(balance) from accounts", []string{"balance:     {}", "balance:     {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, false},
+		{"select sum(balance) from accounts", []string{"population: 2000", "population: 200000"}, false},
+		{"select count(distinct person_id) from accounts", nil, false},
+	} {
+		s := scalesSession(t, c.edits...)
+		if _, a := ask(t, s, c.sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != c.warns {
+			t.Errorf("%s, %q: %q", c.sql, c.edits, a.Warnings)
+		}
+	}
+}
