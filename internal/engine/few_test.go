@@ -15,8 +15,8 @@ func TestFewUnseen(t *testing.T) {
 	}{
 		{"select sum(balance) from accounts", nil, true},
 		{"select segment, count(*), avg(balance) from accounts group by 1", nil, true},
-		{"select sum(balance) from accounts", []string{"balance:     {}", "balance:     {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, false},
-		{"select sum(balance) from accounts", []string{"population: 2000", "population: 200000"}, false},
+		{"select sum(balance) from accounts", []string{"balance:    {}", "balance:    {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, false},
+		{"select sum(balance) from accounts", []string{"population: 2000", "population: 200000", "delta: 1e-6", "delta: 1e-7"}, false},
 		{"select count(distinct person_id) from accounts", nil, false},
 	} {
 		s := scalesSession(t, c.edits...)
