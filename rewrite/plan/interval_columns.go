@@ -23,6 +23,7 @@ type IntervalColumns struct {
 	passed  []ColID     // the columns that a Project passes on
 	rows    map[Rel]int // a number for each released relation
 	known   map[columnAt]knownEnds
+	forms   map[columnAt]knownForm
 
 	divided map[ColID]bool // lower ends in which something is divided
 }
@@ -64,9 +65,15 @@ type knownEnds struct {
 	ok   bool
 }
 
+// knownForm is what terms gave for a column; it reads nothing.
+type knownForm struct {
+	terms []term
+	ok    bool
+}
+
 // NewIntervalColumns is for a plan in which released says which aggregates are released, and noisy are the columns that follow from them.
 func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, noisy map[ColID]bool) *IntervalColumns {
-	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, aggs: map[*Aggregate][]AggItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, divided: map[ColID]bool{}}
+	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, aggs: map[*Aggregate][]AggItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, forms: map[columnAt]knownForm{}, divided: map[ColID]bool{}}
 }
 
 // OtherError is why a released aggregate is shown as it is.
@@ -297,7 +304,13 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 		}}}, true
 	case *Project:
 		if at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col }); at >= 0 {
-			return w.Over(n.Input, joint, read).linear(n.Items[at].Expr)
+			key := columnAt{r, col, joint}
+			form, done := w.forms[key]
+			if !done {
+				form.terms, form.ok = w.Over(n.Input, joint, read).linear(n.Items[at].Expr)
+				w.forms[key] = form
+			}
+			return slices.Clone(form.terms), form.ok
 		}
 	case *Window:
 		at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col })
