@@ -83,7 +83,7 @@ func isEmpty(r plan.Rel) bool {
 	return false
 }
 
-// isNeverTrue: a condition of constants is false or NULL.
+// isNeverTrue: a condition of constants is false or NULL, or one has limits that no value meets.
 func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
@@ -96,6 +96,9 @@ func isNeverTrue(x plan.Scalar) bool {
 		for _, a := range n.Args {
 			never := isNeverTrue(a)
 			some, all = some || never, all && never
+		}
+		if n.Op == plan.And && !some {
+			_, _, some = reversed(plan.Conjuncts(n))
 		}
 		return n.Op == plan.And && some || n.Op == plan.Or && all
 	}

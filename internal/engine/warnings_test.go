@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -186,4 +188,34 @@ func TestFewPeopleHasNumber(t *testing.T) {
 func after(text, words string) string {
 	_, rest, _ := strings.Cut(text, words)
 	return rest
+}
+
+// TestReversedIsFree: limits of which the lower one is above the upper one keep no row, so the answer is PostgreSQL's over no rows and free, with a warning; also where they are parameters.
+func TestReversedIsFree(t *testing.T) {
+	const words = "BETWEEN has the smaller end first"
+	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
+		s := clinicSession(t, tame, d, autoEdits...)
+		for sql, want := range map[string]string{
+			"select count(*), sum(days) from encounters where days between 10 and 5":                          "[[0 <nil>]]",
+			"select readmitted, count(*) from encounters where days between 10 and 5 group by 1":              "[]",
+			"select diag, avg(free) from encounters where cost between 10.5 and 5 and diag <> 'a' group by 1": "[]",
+		} {
+			_, a := ask(t, s, sql)
+			if rows, err := a.All(t.Context()); err != nil || fmt.Sprint(rows) != want || a.Notice != "" || !strings.Contains(strings.Join(a.Warnings, " "), words) {
+				t.Errorf("%s: %s: %v %v %q %q", d, sql, rows, err, a.Notice, a.Warnings)
+			}
+			if told := explained(t, s, sql); !strings.Contains(told, "Public statement: exact and free") || !strings.Contains(told, "Warning: no value meets") {
+				t.Errorf("%s: %s: %s", d, sql, told)
+			}
+		}
+		const given = "select count(*) from encounters where days between $1 and $2"
+		p, err := prepare(s, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := p.Run(t.Context(), []sqltype.Value{int64(10), int64(5)})
+		if err != nil || fmt.Sprint(a.Rows) != "[[0]]" || a.Notice != "" || !strings.Contains(strings.Join(a.Warnings, " "), words) {
+			t.Errorf("%s: %v %v", d, a, err)
+		}
+	}
 }
