@@ -173,6 +173,9 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
 			return err
 		}
+		if none, words := withoutStages(program, stages); none != nil {
+			return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
+		}
 		if public, by, err = s.finishable(program, shown); err != nil {
 			return err
 		}
@@ -183,6 +186,22 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 	p.at = time.Now()
 	p.query, p.program, p.stages, p.public, p.inBackend, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
 	return nil
+}
+
+// withoutStages is a statement that would be charged although its answer needs nothing of what is released, and why; nil where it needs some.
+func withoutStages(program *sensitivity.Program, stages []*stage) (*plan.Query, []string) {
+	if !slices.ContainsFunc(stages, (*stage).isCharged) {
+		return nil, nil
+	}
+	list := make([]*sensitivity.Analysis, len(stages))
+	for i, st := range stages {
+		list[i] = st.an
+	}
+	none := program.WithoutStages(list)
+	if none == nil || eval.Check(none.Root, hasNoLeaf, none) != nil {
+		return nil, nil
+	}
+	return none, unread(list)
 }
 
 // Params are the types of $1 ...

@@ -108,12 +108,13 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups, none, empty, noGroups, suggestions []string
+	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
 	for _, a := range list {
 		if a == nil {
 			continue
 		}
 		lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+		unlisted = append(unlisted, a.UnlistedGroups...)
 		noGroups, suggestions = append(noGroups, a.NoGroups...), append(suggestions, a.Suggestions...)
 		if a.HasNoGroups() {
 			empty = append(empty, a.NoValues...)
@@ -122,19 +123,52 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 		}
 	}
 	say := func(columns []string, words string) {
-		if slices.Sort(columns); len(columns) > 0 {
-			lines = append(lines, fmt.Sprintf(words, strings.Join(slices.Compact(columns), " or ")))
+		if len(columns) > 0 {
+			lines = append(lines, fmt.Sprintf(words, either(columns)))
 		}
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
-	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
+	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
 	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
 	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
-	say(suggestions, "a condition asks for a value that is not public; write %s")
-	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+	say(suggestions, notPublic)
+	const other = "a value that the policy does not list"
+	switch null, values := either(groups), either(unlisted); {
+	case null != "" && null == values:
+		say(groups, "rows in which %s is NULL or "+other+" are in no group")
+	case null != "" && values != "":
+		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, are in no group", null, values, other))
+	default:
+		say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+		say(unlisted, "rows in which %s is "+other+" are in no group")
+	}
 	return lines
+}
+
+// unread says why a statement needs nothing of its stages, by the statement, the policy and public tables alone.
+func unread(list []*sensitivity.Analysis) (lines []string) {
+	var none, near []string
+	for _, a := range list {
+		none, near = append(none, a.NoValues...), append(near, a.Suggestions...)
+	}
+	why := "the conditions keep no public group"
+	if len(none) > 0 {
+		why = "the conditions keep none of the public values of " + either(none)
+	}
+	if lines = append(lines, why+": nothing is read or charged, and no number is given"); len(near) > 0 {
+		lines = append(lines, fmt.Sprintf(notPublic, either(near)))
+	}
+	return lines
+}
+
+const notPublic = "a condition asks for a value that is not public; write %s"
+
+// either names columns or values.
+func either(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " or ")
 }
 
 // omitted is of all releases.
