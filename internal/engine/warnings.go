@@ -196,11 +196,11 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen.
-func (r *run) warnings() []string {
+func (r *run) warnings(ctx context.Context) []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(a)) { // (2), (3), (5), (6)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a)) { // (2), (3), (5), (6)
 			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
@@ -354,47 +354,27 @@ func (r *run) lowerThreshold(a *stageRun) (epsilon float64, threshold int64) {
 const worthNaming = 2
 
 // wideLines say of sums that many groups' intervals are wider than their values: where the largest group's is narrow a bound of their own makes them narrow, and other noise may.
-func (r *run) wideLines(a *stageRun) (lines []string) {
+func (r *run) wideLines(ctx context.Context, a *stageRun) (lines []string) {
 	groups := a.release.Groups
 	if len(a.an.Keys) == 0 || a.release.Run == nil || a.release.IsOnDisk() || len(groups) < 3 {
 		return nil
 	}
-	e, err := finish.Of(context.Background(), a.an, a.release)
+	e, err := finish.Of(ctx, a.an, a.release)
 	if err != nil {
 		return nil
 	}
 	e = e.Simultaneous(r.simultaneousRows())
-	noise := ""
-	if gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen); gain >= worthNaming && len(a.release.Tops) == 0 && a.release.Of == nil {
-		noise = fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
-	}
+	noise := r.narrowerNoise(a)
 	for i, f := range a.an.Formulas {
 		if f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
 			continue
 		}
-		m, fn := a.an.Measures[f.Sum], a.an.Agg.Aggs[i].Fn
-		people := peopleOf(a.an, f)
-		wide, most, narrow := 0, -1.0, false
-		for g := range groups {
-			of, v := e.For(a.release, &groups[g]), groups[g].Values
-			x, width := of.Value(i, v)
-			few := false
-			if people >= 0 && v[people] != nil {
-				n, _ := new(big.Float).SetInt(v[people]).Float64()
-				few = n < 2*of.Measure(people) // hardly anybody is in it, which no bound mends
-			}
-			if !few && !(width <= math.Abs(x)) {
-				wide++
-			}
-			if math.Abs(x) > most {
-				most, narrow = math.Abs(x), 2*width < math.Abs(x)
-			}
-		}
-		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, len(groups)), []string(nil)
+		wide, narrow := wideGroups(a, e, i)
 		if wide < 2 || 3*wide < len(groups) {
 			continue
 		}
-		if narrow && m.Bound != nil && m.IsSumBounded() {
+		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.an.Agg.Aggs[i].Fn, wide, len(groups)), []string(nil)
+		if m := a.an.Measures[f.Sum]; narrow && m.Bound != nil && m.IsSumBounded() {
 			line += ", while the largest group's is narrow, as one bound serves all groups"
 			cures = append(cures, "a statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
 		}
@@ -406,6 +386,36 @@ func (r *run) wideLines(a *stageRun) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.
+func (r *run) narrowerNoise(a *stageRun) string {
+	gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen)
+	if gain < worthNaming || len(a.release.Tops) > 0 || a.release.Of != nil {
+		return ""
+	}
+	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
+}
+
+// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count.
+func wideGroups(a *stageRun, e *finish.Errors, aggregate int) (wide int, narrow bool) {
+	people, most := peopleOf(a.an, a.an.Formulas[aggregate]), -1.0
+	for g := range a.release.Groups {
+		of, v := e.For(a.release, &a.release.Groups[g]), a.release.Groups[g].Values
+		x, width := of.Value(aggregate, v)
+		few := false
+		if people >= 0 && v[people] != nil {
+			n, _ := new(big.Float).SetInt(v[people]).Float64()
+			few = n < 2*of.Measure(people)
+		}
+		if !few && !(width <= math.Abs(x)) {
+			wide++
+		}
+		if math.Abs(x) > most {
+			most, narrow = math.Abs(x), 2*width < math.Abs(x)
+		}
+	}
+	return wide, narrow
 }
 
 // peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.
