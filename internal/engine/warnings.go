@@ -248,11 +248,26 @@ func (r *run) noInterval(name string, m displayColumn) {
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
-		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"
+		why = totalsHide
 	case m.isExact:
 		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
+}
+
+const totalsHide = "a total leaves out groups that are not shown; the total as a query of its own has them all, (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...), and so have groups whose values the policy lists"
+
+// totalsLines say, before a charge, which columns are totals over groups that may not be shown.
+func (p *Prepared) totalsLines() (lines []string) {
+	if p.shown == nil || !slices.ContainsFunc(p.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }) {
+		return nil
+	}
+	for _, m := range p.shown.marks {
+		if m.totals {
+			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.query.Outputs[m.out].Name, totalsHide))
+		}
+	}
+	return lines
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.

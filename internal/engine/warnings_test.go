@@ -262,3 +262,31 @@ func TestReversedIsFree(t *testing.T) {
 		}
 	}
 }
+
+// TestTotalsOfHiddenGroups: EXPLAIN says before the charge that a total over groups that may be hidden may be NULL, and names a total that has them all, which is not warned of.
+func TestTotalsOfHiddenGroups(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	for sql, want := range map[string]bool{
+		"select diag, sum(count(*)) over () total from encounters group by 1":                         true,
+		"select diag, sum(sum(free)) over () total from encounters group by 1":                        true,
+		"select diag, count(*), (select count(*) from encounters) total from encounters group by 1":   false,
+		"select diag, sum(free), (select sum(free) from encounters) total from encounters group by 1": false,
+		"select readmitted, sum(count(*)) over () total from encounters group by 1":                   false,
+	} {
+		if told := explained(t, s, sql); strings.Contains(told, "Warning: total may be NULL, as a total leaves out groups that are not shown") != want {
+			t.Errorf("%s: %s", sql, told)
+		}
+	}
+}
+
+// TestLastHasNoErrorOfNull: where a value is NULL for want of people, dpsql.last has no error of it.
+func TestLastHasNoErrorOfNull(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	for sql, null := range map[string]bool{"select count(*) from encounters where days = 1000": true, "select readmitted, count(*) from encounters group by 1": false} {
+		ask(t, s, sql)
+		rows, err := try(s, "select bool_and(error_95 is null) from dpsql.last")
+		if err != nil || rows[0][0] != null {
+			t.Errorf("%s: %v %v", sql, rows, err)
+		}
+	}
+}
