@@ -42,6 +42,58 @@ func withoutRows(q *plan.Query) *plan.Query {
 	return &out
 }
 
+// WithoutStages is the statement where nothing of its stages, as they were analysed, is needed for the answer; nil where something is. An aggregate without groups has no rows, and one over no rows NULL for each number.
+//
+// Proof: what is left reads no private table, so it is a function of the statement and public tables. What is left out are relations of which the analysis says, by the statement, the policy and public tables, that nothing of them is released (HasNoGroups, HasNoRows), or rows that are joined with none.
+func (p *Program) WithoutStages(list []*Analysis) *plan.Query {
+	given := map[plan.Rel]plan.Rel{}
+	for _, l := range p.Answer.Leaves {
+		if l.Parts == nil {
+			continue
+		}
+		var shown []Part // with one row each
+		all := true
+		for _, part := range l.Parts {
+			a := list[part.Stage]
+			all = all && (a.HasNoGroups() || a.HasNoRows)
+			if len(a.Keys) == 0 {
+				shown = append(shown, part)
+			}
+		}
+		switch {
+		case !all || len(shown) > 1:
+		case len(shown) == 0:
+			given[l.At] = nothing(p.Query, l.Cols)
+		default:
+			row := &plan.Project{Input: &plan.OneRow{}}
+			for i, id := range l.Cols {
+				row.Items = append(row.Items, plan.Item{ID: id, Expr: &plan.Const{Value: shown[0].Values[i].Const, T: p.Query.Columns[id].Type}})
+			}
+			given[l.At] = row
+		}
+	}
+	var rel func(r plan.Rel) (plan.Rel, error)
+	rel = func(r plan.Rel) (plan.Rel, error) {
+		if known := given[r]; known != nil {
+			return known, nil
+		}
+		return plan.MapParts(r, rel, plan.InQueries(rel))
+	}
+	root, err := rel(p.Answer.Root)
+	if err != nil || len(given) == 0 {
+		return nil
+	}
+	if isEmpty(root) {
+		root = nothing(p.Query, root.Cols())
+	}
+	if hasPrivateTable(root) {
+		return nil
+	}
+	out := *p.Query
+	out.Root = root
+	return &out
+}
+
 // isOverEmptyInput: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
 func isOverEmptyInput(a *plan.Aggregate) bool {
 	return len(a.Errors) == 0 && !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
@@ -83,7 +135,7 @@ func isEmpty(r plan.Rel) bool {
 	return false
 }
 
-// isNeverTrue: a condition of constants is false or NULL.
+// isNeverTrue: a condition of constants is false or NULL, or one has limits that no value meets.
 func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
@@ -96,6 +148,9 @@ func isNeverTrue(x plan.Scalar) bool {
 		for _, a := range n.Args {
 			never := isNeverTrue(a)
 			some, all = some || never, all && never
+		}
+		if n.Op == plan.And && !some {
+			_, _, some = reversed(plan.Conjuncts(n))
 		}
 		return n.Op == plan.And && some || n.Op == plan.Or && all
 	}

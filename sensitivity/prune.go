@@ -36,9 +36,12 @@ func (z *analyzer) warnNoValues() {
 			}
 		}
 	}
+	inAll := z.onGroups(z.blocks[0].conds)
 	for _, b := range z.blocks {
 		for _, x := range b.conds {
-			z.noteUnlisted(x)
+			if z.noteUnlisted(x) && a.Pairs == nil && slices.Contains(inAll, x) {
+				a.HasNoRows = true
+			}
 		}
 	}
 	for _, s := range a.Groups.Sources {
@@ -86,19 +89,21 @@ func (z *analyzer) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Con
 	return z.base(c.ID), consts
 }
 
-// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column.
-func (z *analyzer) noteUnlisted(x plan.Scalar) {
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column. It reports that the policy lists none of the constants.
+func (z *analyzer) noteUnlisted(x plan.Scalar) (none bool) {
 	id, consts := z.askedConsts(x)
 	s := z.owner[id]
 	if consts == nil || s == nil {
-		return
+		return false
 	}
 	listed, domain := z.listedValues[id], s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain
 	if domain != nil && domain.Values != nil {
 		listed = domain.Values
 	}
 	isKey := slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id })
+	none = s.private() && domain != nil && domain.Values != nil
 	for _, c := range consts {
+		none = none && isUnlisted(c.Value, domain.Values)
 		text, isText := c.Value.(string)
 		if isText {
 			z.suggest(text, listed)
@@ -114,13 +119,19 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) {
 			}
 		}
 	}
+	return none
 }
 
 // isUnlisted reports that a constant is none of some values: texts and whole numbers, which have one spelling.
 func isUnlisted(c sqltype.Value, listed []sqltype.Value) bool {
-	switch c.(type) {
-	case string, int64:
-		return len(listed) <= mostCompared && !slices.Contains(listed, c)
+	switch c := c.(type) {
+	case string: // blanks at the end mean nothing in char(n)
+		return len(listed) <= mostCompared && !slices.ContainsFunc(listed, func(v sqltype.Value) bool {
+			text, ok := v.(string)
+			return ok && strings.TrimRight(text, " ") == strings.TrimRight(c, " ")
+		})
+	case int64:
+		return len(listed) <= mostCompared && !slices.Contains(listed, sqltype.Value(c))
 	}
 	return false
 }
@@ -138,10 +149,7 @@ func (z *analyzer) suggest(text string, values []sqltype.Value) {
 	if len(listed) == 0 || len(z.out.Suggestions) == mostSuggestions || len(text) > longestText || slices.Contains(listed, text) {
 		return
 	}
-	near := sqlerr.Nearest(text, listed)
-	if i := slices.IndexFunc(listed, func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(text)) }); i >= 0 {
-		near = listed[i]
-	}
+	near := sqlerr.NearestValue(strings.TrimSpace(text), listed)
 	if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.out.Suggestions, note) {
 		z.out.Suggestions = append(z.out.Suggestions, note)
 	}

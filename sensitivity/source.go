@@ -108,6 +108,26 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	id := s.scan.Columns[attr]
 	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !z.canBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
 	z.append(src, s.nullable())
+	if len(src.Tuples) > 0 && !z.isListed(s, attr) {
+		z.out.UnlistedGroups = append(z.out.UnlistedGroups, z.out.visibleName(id))
+	}
+}
+
+// isListed: rows that the conditions keep have none but listed values of a column, by its type or by the conditions.
+func (z *analyzer) isListed(s *scanInfo, attr int) bool {
+	c, id := s.scan.Table.Columns[attr], s.scan.Columns[attr]
+	isThere := func(v sqltype.Value) bool { return slices.Contains(c.Domain.Values, v) }
+	switch {
+	case c.Type.OID == sqltype.OIDBool:
+		return isThere(false) && isThere(true)
+	case c.Type.IsEnum():
+		e, _ := c.Type.Enum()
+		return !slices.ContainsFunc(e.Labels, func(label string) bool { return !isThere(label) })
+	}
+	return slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool {
+		of, consts := z.askedConsts(x)
+		return of == id && consts != nil
+	})
 }
 
 func isSameTuple(a, b []sqltype.Value) bool {

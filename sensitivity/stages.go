@@ -15,6 +15,8 @@ type Program struct {
 	Query  *plan.Query // the statement; without its tables where it has no rows whatever they hold
 	Stages []*Stage    // what is released, each after those that it reads; none of a public statement
 	Answer Computed
+	// Warnings are what follows from the statement alone.
+	Warnings []string
 }
 
 // Stage is one aggregate over private rows that is released.
@@ -77,6 +79,7 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	if !hasPrivateTable(q.Root) {
 		return p, nil
 	}
+	p.Warnings = reversedLines(q)
 	if none := withoutRows(q); none != nil {
 		p.Query, p.Answer.Root = none, none.Root
 		return p, nil

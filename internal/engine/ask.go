@@ -146,7 +146,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 		return nil, err
 	}
 	ans.Notice, ans.Mark = notice, mark
-	ans.Warnings = r.warnings()
+	ans.Warnings = r.warnings(ctx)
 	return ans, nil
 }
 

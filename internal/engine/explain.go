@@ -74,6 +74,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
+		rep.All = append(rep.All, linesOfWarnings(p.outer)...)
 	default:
 		var err error
 		if rep, err = p.explainPrivate(ctx, args); err != nil {
@@ -181,8 +182,12 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 }
 
 // warningLines say what the statement's functions leave out.
-func (p *Prepared) warningLines() (lines []explainLine) {
-	for _, w := range slices.Concat(p.innerWarnings(), p.omitted(), warningsOf(p.gaps())) {
+func (p *Prepared) warningLines() []explainLine {
+	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), p.omitted(), warningsOf(p.gaps())))
+}
+
+func linesOfWarnings(list []string) (lines []explainLine) {
+	for _, w := range list {
 		lines = append(lines, explainLine{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
 	}
 	return lines

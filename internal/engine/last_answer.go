@@ -102,8 +102,12 @@ func (l *stageRun) facts(ctx context.Context, number int64, together int) ([][]s
 				law += fmt.Sprintf(", sum of %d", cells)
 			}
 		}
+		var width sqltype.Value // NULL where the value is
+		if !e.IsUnknown(i) {
+			width = inUnits(e.Widest(i), step)
+		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
-			inUnits(e.Widest(i), step), l.release.LastQuote().Price, l.free})
+			width, l.release.LastQuote().Price, l.free})
 	}
 	return rows, nil
 }

@@ -141,7 +141,7 @@ func position(err error) int {
 // analyzeFree keeps a statement that reads no table of the data: there is nothing to bound.
 func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
 	s := p.session
-	p.query, p.program, p.stages, p.public, p.inBackend = q, nil, nil, nil, nil
+	p.query, p.program, p.stages, p.public, p.inBackend, p.outer = q, nil, nil, nil, nil, nil
 	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
 	p.shown = nil
 	p.preview, p.under, p.filter, p.values, p.world = preview, s.now, s.filter, s.values, s.world

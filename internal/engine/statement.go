@@ -76,7 +76,7 @@ type Prepared struct {
 	empties         *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
 	refused         error                          // what else is refused then, once they are there
 	at              time.Time                      // when it was analysed
-	outer           []string                       // warnings of conditions outside of the groups that they are on
+	outer           []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
 	preview         string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
@@ -173,16 +173,35 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
 			return err
 		}
+		if none, words := withoutStages(program, stages); none != nil {
+			return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
+		}
 		if public, by, err = s.finishable(program, shown); err != nil {
 			return err
 		}
 		first = stages[0].an
 	}
-	p.outer = s.outerConditions(ctx, program, stages)
+	p.outer = append(slices.Clone(program.Warnings), s.outerConditions(ctx, program, stages)...)
 	p.preview, p.shown = "", shown
 	p.at = time.Now()
 	p.query, p.program, p.stages, p.public, p.inBackend, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
 	return nil
+}
+
+// withoutStages is a statement that would be charged although its answer needs nothing of what is released, and why; nil where it needs some.
+func withoutStages(program *sensitivity.Program, stages []*stage) (*plan.Query, []string) {
+	if !slices.ContainsFunc(stages, (*stage).isCharged) {
+		return nil, nil
+	}
+	list := make([]*sensitivity.Analysis, len(stages))
+	for i, st := range stages {
+		list[i] = st.an
+	}
+	none := program.WithoutStages(list)
+	if none == nil || eval.Check(none.Root, hasNoLeaf, none) != nil {
+		return nil, nil
+	}
+	return none, unread(list)
 }
 
 // Params are the types of $1 ...
@@ -281,7 +300,7 @@ func (p *Prepared) answer(ctx context.Context, args []sqltype.Value) (*Answer, e
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT"}, nil
+	return &Answer{Rows: rows, Tag: "SELECT", Warnings: p.outer}, nil
 }
 
 // short refuses parameters that make a text too long for its place.

@@ -108,12 +108,13 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, noPerson, groups, none, empty, noGroups, suggestions []string
+	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
 	for _, a := range list {
 		if a == nil {
 			continue
 		}
 		lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+		unlisted = append(unlisted, a.UnlistedGroups...)
 		noGroups, suggestions = append(noGroups, a.NoGroups...), append(suggestions, a.Suggestions...)
 		if a.HasNoGroups() {
 			empty = append(empty, a.NoValues...)
@@ -122,19 +123,52 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 		}
 	}
 	say := func(columns []string, words string) {
-		if slices.Sort(columns); len(columns) > 0 {
-			lines = append(lines, fmt.Sprintf(words, strings.Join(slices.Compact(columns), " or ")))
+		if len(columns) > 0 {
+			lines = append(lines, fmt.Sprintf(words, either(columns)))
 		}
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
-	say(none, "the conditions keep none of the public values of %s: other values are in no public group, and hardly anybody may have them")
+	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
 	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
 	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
-	say(suggestions, "a condition asks for a value that is not public; write %s")
-	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+	say(suggestions, notPublic)
+	const other = "a value that the policy does not list"
+	switch null, values := either(groups), either(unlisted); {
+	case null != "" && null == values:
+		say(groups, "rows in which %s is NULL or "+other+" are in no group")
+	case null != "" && values != "":
+		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, are in no group", null, values, other))
+	default:
+		say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+		say(unlisted, "rows in which %s is "+other+" are in no group")
+	}
 	return lines
+}
+
+// unread says why a statement needs nothing of its stages, by the statement, the policy and public tables alone.
+func unread(list []*sensitivity.Analysis) (lines []string) {
+	var none, near []string
+	for _, a := range list {
+		none, near = append(none, a.NoValues...), append(near, a.Suggestions...)
+	}
+	why := "the conditions keep no public group"
+	if len(none) > 0 {
+		why = "the conditions keep none of the public values of " + either(none)
+	}
+	if lines = append(lines, why+": nothing is read or charged, and no number is given"); len(near) > 0 {
+		lines = append(lines, fmt.Sprintf(notPublic, either(near)))
+	}
+	return lines
+}
+
+const notPublic = "a condition asks for a value that is not public; write %s"
+
+// either names columns or values.
+func either(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " or ")
 }
 
 // omitted is of all releases.
@@ -162,11 +196,11 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
-func (r *run) warnings() []string {
+func (r *run) warnings(ctx context.Context) []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(a), r.fewLines(a)) { // (2), (3), (5), (6), (7)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a), r.fewLines(a)) { // (2), (3), (5), (6), (7)
 			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
@@ -214,11 +248,26 @@ func (r *run) noInterval(name string, m displayColumn) {
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
-		why = "a total leaves out groups that are not shown; the total as a query of its own, (SELECT count(*) FROM ...), has them all"
+		why = totalsHide
 	case m.isExact:
 		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
+}
+
+const totalsHide = "a total leaves out groups that are not shown; the total as a query of its own has them all, (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...), and so have groups whose values the policy lists"
+
+// totalsLines say, before a charge, which columns are totals over groups that may not be shown.
+func (p *Prepared) totalsLines() (lines []string) {
+	if p.shown == nil || !slices.ContainsFunc(p.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }) {
+		return nil
+	}
+	for _, m := range p.shown.marks {
+		if m.totals {
+			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.query.Outputs[m.out].Name, totalsHide))
+		}
+	}
+	return lines
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
@@ -320,47 +369,27 @@ func (r *run) lowerThreshold(a *stageRun) (epsilon float64, threshold int64) {
 const worthNaming = 2
 
 // wideLines say of sums that many groups' intervals are wider than their values: where the largest group's is narrow a bound of their own makes them narrow, and other noise may.
-func (r *run) wideLines(a *stageRun) (lines []string) {
+func (r *run) wideLines(ctx context.Context, a *stageRun) (lines []string) {
 	groups := a.release.Groups
 	if len(a.an.Keys) == 0 || a.release.Run == nil || a.release.IsOnDisk() || len(groups) < 3 {
 		return nil
 	}
-	e, err := finish.Of(context.Background(), a.an, a.release)
+	e, err := finish.Of(ctx, a.an, a.release)
 	if err != nil {
 		return nil
 	}
 	e = e.Simultaneous(r.simultaneousRows())
-	noise := ""
-	if gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen); gain >= worthNaming && len(a.release.Tops) == 0 && a.release.Of == nil {
-		noise = fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
-	}
+	noise := r.narrowerNoise(a)
 	for i, f := range a.an.Formulas {
 		if f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
 			continue
 		}
-		m, fn := a.an.Measures[f.Sum], a.an.Agg.Aggs[i].Fn
-		people := peopleOf(a.an, f)
-		wide, most, narrow := 0, -1.0, false
-		for g := range groups {
-			of, v := e.For(a.release, &groups[g]), groups[g].Values
-			x, width := of.Value(i, v)
-			few := false
-			if people >= 0 && v[people] != nil {
-				n, _ := new(big.Float).SetInt(v[people]).Float64()
-				few = n < 2*of.Measure(people) // hardly anybody is in it, which no bound mends
-			}
-			if !few && !(width <= math.Abs(x)) {
-				wide++
-			}
-			if math.Abs(x) > most {
-				most, narrow = math.Abs(x), 2*width < math.Abs(x)
-			}
-		}
-		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, len(groups)), []string(nil)
+		wide, narrow := wideGroups(a, e, i)
 		if wide < 2 || 3*wide < len(groups) {
 			continue
 		}
-		if narrow && m.Bound != nil && m.IsSumBounded() {
+		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.an.Agg.Aggs[i].Fn, wide, len(groups)), []string(nil)
+		if m := a.an.Measures[f.Sum]; narrow && m.Bound != nil && m.IsSumBounded() {
 			line += ", while the largest group's is narrow, as one bound serves all groups"
 			cures = append(cures, "a statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
 		}
@@ -392,6 +421,36 @@ func (r *run) fewLines(a *stageRun) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.epsilon helps, or a range or max_rows_per_unit in the policy", hidden)}
+}
+
+// narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.
+func (r *run) narrowerNoise(a *stageRun) string {
+	gain := price.GaussianGain(a.an, a.request, a.release.Plan, a.release.Chosen)
+	if gain < worthNaming || len(a.release.Tops) > 0 || a.release.Of != nil {
+		return ""
+	}
+	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", number(math.Round(gain*10)/10))
+}
+
+// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count.
+func wideGroups(a *stageRun, e *finish.Errors, aggregate int) (wide int, narrow bool) {
+	people, most := peopleOf(a.an, a.an.Formulas[aggregate]), -1.0
+	for g := range a.release.Groups {
+		of, v := e.For(a.release, &a.release.Groups[g]), a.release.Groups[g].Values
+		x, width := of.Value(aggregate, v)
+		few := false
+		if people >= 0 && v[people] != nil {
+			n, _ := new(big.Float).SetInt(v[people]).Float64()
+			few = n < 2*of.Measure(people)
+		}
+		if !few && !(width <= math.Abs(x)) {
+			wide++
+		}
+		if math.Abs(x) > most {
+			most, narrow = math.Abs(x), 2*width < math.Abs(x)
+		}
+	}
+	return wide, narrow
 }
 
 // peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.

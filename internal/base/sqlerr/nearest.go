@@ -1,6 +1,9 @@
 package sqlerr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest finds the most similar of some names, for hints; "" if none is near: a third of the name may differ, and less than half of either.
 // The names are those that the reader may see.
@@ -9,6 +12,34 @@ func Nearest(name string, names []string) string {
 	for _, n := range names {
 		if d := distance(name, n); d <= least && 2*d < min(len(name), len(n)) && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
 			best = n
+		}
+	}
+	return best
+}
+
+// NearestValue is Nearest among a column's few values, of which a text is meant to be one: also in another case, the only one that begins with the text, and of those that begin with the same two letters one of which up to half differs.
+func NearestValue(text string, values []string) string {
+	if i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, text) }); i >= 0 {
+		return values[i]
+	}
+	if near := Nearest(text, values); near != "" || text == "" {
+		return near
+	}
+	begins := func(n int) (list []string) {
+		for _, v := range values {
+			if n <= min(len(v), len(text)) && strings.EqualFold(v[:n], text[:n]) {
+				list = append(list, v)
+			}
+		}
+		return list
+	}
+	if list := begins(len(text)); len(list) == 1 {
+		return list[0]
+	}
+	best := ""
+	for _, v := range begins(2) {
+		if d := distance(text, v); 2*d <= min(len(text), len(v)) && (best == "" || d < distance(text, best)) {
+			best = v
 		}
 	}
 	return best

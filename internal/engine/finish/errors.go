@@ -217,6 +217,9 @@ func (e *Errors) HasTooFewPeople(i int) bool {
 	return false
 }
 
+// IsUnknown reports that nothing can be said of measure i itself, for the reasons of HasTooFewPeople.
+func (e *Errors) IsUnknown(i int) bool { return e.few[i] }
+
 // Variance is that of measure i's noise, in its squared steps.
 func (e *Errors) Variance(i int) float64 { return e.values[i].variance }
 
