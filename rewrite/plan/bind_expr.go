@@ -101,7 +101,7 @@ func (b *binder) sizeOf(x Scalar) int {
 	return n
 }
 
-// countOnce takes what a model writes for one operator: it has limits of its own.
+// countOnce takes what a model or an interval writes for one operator: it has limits of its own.
 func (b *binder) countOnce(x Scalar) { b.sizes[x] = 1 }
 
 // start is where an expression starts; an infix operator's own position is the operator's.

@@ -65,6 +65,8 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 	case q.exact(value):
 		return nil, notOverAggregates(x)
 	}
+	e.countOnce(v.Low)
+	e.countOnce(v.High)
 	switch kind {
 	case ErrorLow:
 		return v.Low, nil
