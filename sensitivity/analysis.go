@@ -123,6 +123,8 @@ type Source struct {
 
 	// Complete: every row has some of Tuples, if columns hold what the policy declares: no group is missing in a sum of all of them.
 	Complete bool
+	// Unlisted: rows may have other values than Tuples, of which the policy alone says that there are none. They are in no group, so a sum of all groups misses them.
+	Unlisted bool
 }
 
 // HasNoGroups reports that conditions leave no public group: there is nothing to release.

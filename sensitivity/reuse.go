@@ -134,7 +134,7 @@ func (k *ReuseCandidate) Shape() *Shape {
 		read(&plan.Col{ID: key.Col, T: key.Type})
 	}
 	for _, src := range a.Groups.Sources {
-		s.Sources = append(s.Sources, ShapeSource{src.Keys, src.Fixed || src.Complete})
+		s.Sources = append(s.Sources, ShapeSource{src.Keys, src.Fixed || src.Complete && !src.Unlisted})
 	}
 	for _, m := range a.Measures {
 		one := ShapeMeasure{short(k.n.measure(&m)), -1}

@@ -56,7 +56,7 @@ func (z *analyzer) addSource(i int) error {
 	case c.Domain != nil:
 		if z.opts.Public != nil {
 			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr),
-				Complete: c.Domain.OrNull || !z.canBeNull(&plan.Col{ID: id, T: t}, stored)}, c.Domain.OrNull || s.nullable())
+				Complete: c.Domain.OrNull || !z.canBeNull(&plan.Col{ID: id, T: t}, stored), Unlisted: !refersTo(s.scan.Table, attr, c.Domain)}, c.Domain.OrNull || s.nullable())
 		}
 	case t.OID == sqltype.OIDBool:
 		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.canKeyBeNull(&plan.Col{ID: id, T: t}))
@@ -107,8 +107,12 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	}
 	id := s.scan.Columns[attr]
 	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !z.canBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
+	src.Unlisted = !z.isListed(s, attr)
 	z.append(src, s.nullable())
-	if len(src.Tuples) > 0 && !z.isListed(s, attr) {
+	if len(src.Tuples) > 0 && src.Unlisted && !slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool { // which is told of elsewhere
+		of, _ := z.askedConsts(x)
+		return of == id
+	}) {
 		z.out.UnlistedGroups = append(z.out.UnlistedGroups, z.out.visibleName(id))
 	}
 }
@@ -126,7 +130,14 @@ func (z *analyzer) isListed(s *scanInfo, attr int) bool {
 	}
 	return slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool {
 		of, consts := z.askedConsts(x)
-		return of == id && consts != nil
+		return of == id && consts != nil && !slices.ContainsFunc(consts, func(k *plan.Const) bool { return !isThere(k.Value) })
+	})
+}
+
+// refersTo: the database holds all values of a column to those of the table that the policy takes its list from.
+func refersTo(t *plan.Table, attr int, d *plan.Domain) bool {
+	return slices.ContainsFunc(t.References, func(r plan.Reference) bool {
+		return r.Table == d.From && slices.Equal(r.Columns, []int{attr}) && slices.Equal(r.RefColumns, []int{d.FromColumn})
 	})
 }
 

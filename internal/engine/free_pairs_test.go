@@ -12,15 +12,15 @@ import (
 // pairSteps: the first question of each list is paid for; "free" ones are computed from it.
 var pairSteps = [][]string{
 	{
-		"select active, ward, count(*), sum(weight), avg(weight) from patients group by 1, 2",
-		"free select active, ward, count(*), sum(weight) from patients group by 1, 2",
-		"free select active, ward, count(*) from patients group by 1, 2 having sum(weight) > 1000",
-		"free select active, ward, count(*) from patients group by 1, 2 having sum(weight) > 1000 and avg(weight) > 1",
+		"select active, smoker is null, count(*), sum(weight), avg(weight) from patients group by 1, 2",
+		"free select active, smoker is null, count(*), sum(weight) from patients group by 1, 2",
+		"free select active, smoker is null, count(*) from patients group by 1, 2 having sum(weight) > 1000",
+		"free select active, smoker is null, count(*) from patients group by 1, 2 having sum(weight) > 1000 and avg(weight) > 1",
 		"free select active, sum(weight) / 2 from patients group by 1",
 		"free select sum(weight), dp_error(sum(weight)) from patients where not active",
 		"free select avg(weight) from patients",
 		"free select (select sum(weight) from patients) - (select sum(weight) / 2 from patients)",
-		"free select case when (select sum(weight) from patients) > 10 then (select sum(weight) from patients where ward = 'A') end",
+		"free select case when (select sum(weight) from patients) > 10 then (select sum(weight) from patients where smoker is null) end",
 		"select gender, ward, sum(weight + 1) from patients group by 1, 2",
 		"select active, sum(weight) filter (where active) from patients group by 1",
 	},

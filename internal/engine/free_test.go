@@ -24,19 +24,22 @@ var freeSteps = []string{
 	"free select readmitted, sum(days) * 2 - count(*) from encounters where readmitted in ('NO', '<30') group by readmitted",
 	"free select readmitted, count(*) from encounters where readmitted <> 'NO' group by readmitted",
 	"free select count(distinct diag) from encounters where '>30' = readmitted",
-	"free select case when readmitted = 'NO' then 'no' else 'yes' end, count(*) from encounters where not readmitted = '>30' and readmitted <> '<30' group by 1",
+	"select case when readmitted = 'NO' then 'no' else 'yes' end, count(*) from encounters where not readmitted = '>30' and readmitted <> '<30' group by 1", // values that the policy does not list too
 	"select readmitted, sum(cost) from encounters group by readmitted",
 	"select count(*) from encounters", // a person may be in several groups, and counts less in one
 	"select count(*) from encounters where readmitted in ('NO', '<30')",
+	"select count(*) from encounters where readmitted not in ('NO', '<30', '>30')", // groups that the policy does not list
 	"select count(*) from encounters where readmitted = 'NO' and days > 3",
 	"select readmitted, count(*) from encounters where days > 3 group by readmitted",
 	"free select count(*) from encounters where days > 3 and readmitted = '>30'",
-	"select active, ward, count(*), sum(weight) from patients group by active, ward",
-	"free select ward, active, sum(weight), count(*) from patients group by ward, active",
+	"select active, ward is null, count(*), sum(weight) from patients group by 1, 2",
+	"free select ward is null, active, sum(weight), count(*) from patients group by 1, 2",
 	"free select count(*) from patients",
 	"free select active, count(*), sum(weight) from patients group by active",
 	"free select ward is null, count(*) from patients group by 1",
-	"free select sum(weight) from patients where active and ward is not null",
+	"free select sum(weight) from patients where active",
+	"select active, ward, count(*) from patients group by active, ward",
+	"free select ward, count(*) from patients group by ward",
 	"free with p as (select * from patients where ward in ('A', 'B')) select ward, count(*) from p group by rollup (ward)",
 	"select gender, active, count(*) from patients group by gender, active",
 	"free select gender, count(*) from patients group by gender",
@@ -94,7 +97,7 @@ func TestFreeQuestions(t *testing.T) {
 // TestFreeIsTheSum: what is computed are the stored numbers and their sums, with the error of a sum; asked for more, or anew, it is measured.
 func TestFreeIsTheSum(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	_, stored := ask(t, s, "select active, ward, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
+	_, stored := ask(t, s, "select active, ward is null, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
 	before := paidFor(t, s)
 	people, weight, one := int64(0), map[string]float64{}, 0.0
 	for _, r := range stored.Rows {
@@ -106,10 +109,10 @@ func TestFreeIsTheSum(t *testing.T) {
 	if n := all.Rows[0][0]; n != people {
 		t.Errorf("%v people, not %d", n, people)
 	}
-	if wide := all.Rows[0][1].(float64); wide < 1.9*one || wide > 2.6*one { // the root of 6 is 2.45; tails are thinner, and one is rounded
-		t.Errorf("of six numbers with an error of %v the sum has %v", one, wide)
+	if wide := all.Rows[0][1].(float64); wide < 1.6*one || wide > 2.1*one { // the root of 4 is 2; tails are thinner, and one is rounded
+		t.Errorf("of four numbers with an error of %v the sum has %v", one, wide)
 	}
-	_, wards := ask(t, s, "select ward, sum(weight), dp_error(sum(weight)) from patients group by ward")
+	_, wards := ask(t, s, "select ward is null, sum(weight), dp_error(sum(weight)) from patients group by 1")
 	for _, r := range wards.Rows {
 		if w := weight[fmt.Sprint(r[0])]; math.Abs(w-r[1].(float64)) > 1e-6*math.Abs(w) {
 			t.Errorf("ward %v: %v, not %v", r[0], r[1], w)
@@ -125,7 +128,7 @@ func TestFreeIsTheSum(t *testing.T) {
 	for name, value := range map[string]string{"dpsql.epsilon": "0.7", "dpsql.fresh": "on"} {
 		was, before := map[string]string{"dpsql.epsilon": "0.5", "dpsql.fresh": "off"}[name], paidFor(t, s)
 		set(t, s, name, value)
-		if ask(t, s, "select ward, sum(weight) from patients where ward = 'A' group by ward"); paidFor(t, s) == before {
+		if ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); paidFor(t, s) == before {
 			t.Errorf("%s = %s: not charged", name, value)
 		}
 		set(t, s, name, was)

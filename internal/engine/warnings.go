@@ -417,7 +417,7 @@ func (r *run) fewLines(a *stageRun) []string {
 		n, _ := new(big.Float).SetInt(sum).Float64()
 		all = min(all, n)
 	}
-	if hidden == 0 || float64(hidden) < mostHidden*all {
+	if hidden == 0 || float64(hidden) < mostHidden*all || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
 		return nil
 	}
 	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.epsilon helps, or a range or max_rows_per_unit in the policy", hidden)}

@@ -269,7 +269,7 @@ func (c *Computation) values(g *Group) []*big.Int {
 	return out
 }
 
-// isComplete: all groups that rows here may be in there were released (1). Source by source: values that are known here, as keys or from conditions, are among them; of keys of which none is known every row has one of them, by the keys' form or the policy's word.
+// isComplete: all groups that rows here may be in there were released (1). Source by source: values that are known here, as keys or from conditions, are among them; of keys of which none is known every row has one of them, by the keys' form, their type or the database's keys.
 func (old *Release) isComplete(tuples [][]sqltype.Value, m *sensitivity.Made) bool {
 	for _, s := range old.Shape.Sources {
 		var known []int
