@@ -162,9 +162,9 @@ func TestPsql(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 statements of epsilon 1;"}},
+		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 statements at price 1;"}},
 		{[]string{"-c", "begin; select 1; commit"}, []string{"BEGIN", "?column?", "COMMIT"}},
-		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "epsilon 100"}},
+		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "of your 100"}},
 		{[]string{"-c", "set dpsql.epsilon = 0.5", "-c", "show dpsql.epsilon", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},
 		{[]string{"-c", "explain select sum(days) from stays where days <> 7"}, []string{"QUERY PLAN", "Charge: price 1"}},
 		{[]string{"-c", "select version()"}, []string{"PostgreSQL 15"}},

@@ -15,7 +15,7 @@ func TestDeniedGaussian(t *testing.T) {
 		"budget: {epsilon: 0.2}}", "budget: {epsilon: 0.5}}"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "guest")
 	set(t, s, "dpsql.epsilon", "0.5")
-	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement of epsilon 0.5 with Laplace noise, 0 with Gaussian; ") {
+	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement at price 0.5 with Laplace noise, 0 with Gaussian; ") {
 		t.Errorf("%s %v", line, err)
 	}
 	_, err := try(s, "select count(*) from encounters")

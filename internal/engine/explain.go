@@ -379,9 +379,9 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 		case 0:
 			lines = append(lines, remainingLine(0, "the budget does not hold this charge"))
 		case math.MaxInt64:
-			lines = append(lines, remainingLine(left, "any number of such charges"))
+			lines = append(lines, remainingLine(left, "any number of statements at this charge"))
 		default:
-			lines = append(lines, remainingLine(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
+			lines = append(lines, remainingLine(left-1, fmt.Sprintf("%d statements at this charge after it", left-1)))
 		}
 	}
 	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, after)...), top, nil

@@ -36,7 +36,7 @@ func TestExplainStored(t *testing.T) {
 			set(t, s, "dpsql.epsilon", "1.5")
 		}
 		told := explained(t, s, sql)
-		for _, want := range []string{"Top-up: of the release made at price 0.5", "Charge: the difference from price 0.5: price 1.5 (Laplace, epsilon 1,", " more such charges after it\n", "95% error"} {
+		for _, want := range []string{"Top-up: of the release made at price 0.5", "Charge: the difference from price 0.5: price 1.5 (Laplace, epsilon 1,", " statements at this charge after it\n", "95% error"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("%s is not in %s", want, told)
 			}
@@ -53,7 +53,7 @@ func TestExplainTopUpOverBudget(t *testing.T) {
 	const sql = "select count(*) from encounters"
 	ask(t, s, sql)
 	set(t, s, "dpsql.epsilon", "1")
-	if told := explained(t, s, sql); !strings.Contains(told, "Left: 0 more such charges after it") {
+	if told := explained(t, s, sql); !strings.Contains(told, "Left: 0 statements at this charge after it") {
 		t.Error(told)
 	}
 	set(t, s, "dpsql.epsilon", "1.5")

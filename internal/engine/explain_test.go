@@ -70,7 +70,7 @@ func TestExplainJoined(t *testing.T) {
 	}
 }
 
-// TestOdometerShown: SHOW dpsql.budget tells what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
+// TestOdometerShown: SHOW dpsql.budget and the table tell what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
 // is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it.
 func TestOdometerShown(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
@@ -83,7 +83,7 @@ func TestOdometerShown(t *testing.T) {
 		return text
 	}
 	show := func() string { return showOf(s) }
-	if text := show(); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
+	if text := show(); !strings.Contains(text, "; spent epsilon 0 of your 20") {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
@@ -91,21 +91,27 @@ func TestOdometerShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, want := show(), fmt.Sprintf("what you paid for so far: epsilon %s at delta", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
+	if text, want := show(), fmt.Sprintf("; spent epsilon %s of your 20", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
 		t.Errorf("%s: %s", want, text)
 	}
 	guest := s.engine.session(t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
+	if text := showOf(guest); !strings.Contains(text, "; spent epsilon 0 of your 0.2") {
 		t.Error(text)
+	}
+	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
+		t.Error(rows)
+	}
+	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
+		t.Error("the data set's odometer is the owner's")
 	}
 	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")
 	ask(t, s, "select count(*) from patients")
-	if text := show(); strings.Contains(text, "what you paid for so far: epsilon 0") || strings.Contains(text, "unlimited") {
+	if text := show(); strings.Contains(text, "spent epsilon 0 ") || strings.Contains(text, "unlimited") {
 		t.Error(text)
 	}
 }

@@ -181,13 +181,13 @@ func TestWindows(t *testing.T) {
 	if _, err := try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at from dpsql.budget")
-	if len(rows) != 3 || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
+	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at, windows from dpsql.budget")
+	if len(rows) != 3 || rows[2][5] != int64(1) || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
 		rows[0][4] != sqltype.InstantOf(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%v", rows)
 	}
 	line, _, err := s.Show("dpsql.budget")
-	if err != nil || !strings.Contains(line, "next on 2026-02-01 00:00 UTC") || !strings.Contains(line, "lifetime epsilon 2, used 1") {
+	if err != nil || !strings.Contains(line, "; renews 2026-02-01 00:00 UTC") {
 		t.Errorf("%q, %v", line, err)
 	}
 	now = now.Add(2 * time.Minute)
@@ -196,14 +196,14 @@ func TestWindows(t *testing.T) {
 	if _, err = try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
 		t.Errorf("beyond the last window: %v", err)
 	}
-	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; does not come back, for the lifetime holds no further window; ") || strings.Contains(line, "next on") {
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; it does not renew") || strings.Contains(line, "renews") {
 		t.Errorf("%q, %v", line, err)
 	}
 	if rows = mustTry(t, s, "select renews_at from dpsql.budget where renews_at is not null"); len(rows) != 0 {
 		t.Errorf("it renews: %v", rows)
 	}
 	now = now.AddDate(0, 1, 0)
-	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, for the lifetime does not hold this window; ") || strings.Contains(line, "come") {
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, as the lifetime does not hold this window; ") || strings.Contains(line, "renew") {
 		t.Errorf("%q, %v", line, err)
 	}
 	_, err = try(s, "select count(*) from prescriptions")

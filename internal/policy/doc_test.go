@@ -198,7 +198,7 @@ const paid = `
 ## What is left
 
 ''dpsql.budget'' has a row for your own budget, one for each of your roles that has a budget, and one for the data
-set's. Where the budget comes back in windows it has one for the lifetime. The same in one line is
+set's. Where the budget comes back in windows it has one for the lifetime. What is left, and of what, in one line is
 ''SHOW dpsql.budget''. Since ''order'' is a word of SQL, ''SELECT scope, "order" FROM dpsql.budget'' needs the quotes.
 
 | column of dpsql.budget | type | what it tells |
@@ -211,6 +211,9 @@ set's. Where the budget comes back in windows it has one for the lifetime. The s
 | ''delta_spent'' | double precision | the deltas, as of selected groups, which may come to half of ''delta''. For the lifetime, those of its charged windows |
 | ''statements_left'' | bigint | how many more statements at the present ''dpsql.epsilon'' fit. In your own row, the least of all rows |
 | ''renews_at'' | timestamp without time zone | when it comes back, in UTC. NULL if it does not |
+| ''granted'' | double precision | the part of ''epsilon'' that the owner granted in this window |
+| ''odometer_epsilon'', ''odometer_delta'' | double precision | what the answers guarantee together that you paid for. In your own row alone |
+| ''windows'' | bigint | for the lifetime, how many windows were charged |
 
 ## What you paid
 
@@ -325,7 +328,7 @@ They follow transactions as PostgreSQL's do, but what was spent does not come ba
 them too.
 
 `, settings, `
-''SHOW dpsql.budget'' is the balance in one line. [What is left](#what-is-left) has it as a table.
+''SHOW dpsql.budget'' says in one line what is left. [What is left](#what-is-left) has it as a table.
 
 Some of PostgreSQL's settings matter too:
 
