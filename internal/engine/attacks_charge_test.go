@@ -221,7 +221,7 @@ func TestAttack16Helpers(t *testing.T) {
 		e.backend = spy
 		s := e.session(t, "ann")
 		for _, sql := range []string{"select count(*) from encounters", "select race from patients group by 1", "select diag, avg(days), count(distinct patient_id) from encounters group by 1",
-			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain select diag, avg(days) from encounters group by 1",
+			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain verbose select diag, avg(days) from encounters group by 1",
 			"select gender from patients group by 1", "select count(*) from cities", "select * from dpsql.budget", "select min(days) from encounters", "select count(*) from encounters"} {
 			spy.before = spy.paid()
 			_, _ = try(s, sql)

@@ -25,7 +25,7 @@ const (
 // planText is EXPLAIN's text.
 func planText(t testing.TB, s *Session, sql string, args ...sqltype.Value) string {
 	t.Helper()
-	rows, err := try(s, "explain "+sql, args...)
+	rows, err := try(s, "explain verbose "+sql, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

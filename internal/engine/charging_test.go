@@ -174,7 +174,7 @@ func TestFree(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
 	n := charged(t, s.engine, func() {
 		for _, sql := range []string{
-			"explain select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
+			"explain verbose select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
 			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
 			"select gender from patients group by gender",
 		} {

@@ -140,17 +140,17 @@ func TestDistinctAnswers(t *testing.T) {
 			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
 			}
-			if got := ask("explain " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
+			if got := ask("explain verbose " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 			set(t, s, "dpsql.epsilon", "0.1")
-			if got := ask("explain " + sql); got.err != "" {
+			if got := ask("explain verbose " + sql); got.err != "" {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 			if got := ask(sql); got.err != "" {
 				t.Errorf("%s: %s at a larger price: %v", d, sql, got)
 			}
-			if got := ask("explain " + sql); !strings.Contains(fmt.Sprint(got.rows), "price 0.1") {
+			if got := ask("explain verbose " + sql); !strings.Contains(fmt.Sprint(got.rows), "price 0.1") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-const explainTakes = "EXPLAIN shows plan, bounds, mechanism, charge and expected error; its options are TARGET_ERROR, EXPECTED_SIZE and FORMAT, of TRAIN also TOGETHER."
+const explainTakes = "EXPLAIN takes VERBOSE, TARGET_ERROR, EXPECTED_SIZE and FORMAT. EXPLAIN of TRAIN also takes TOGETHER."
 
 // checkExplain takes the options that mean something here. ANALYZE is for public tables alone (analyzable).
 func checkExplain(n *pgsyntax.Explain) error {
@@ -60,7 +60,7 @@ func isOn(n *pgsyntax.Explain, option string) bool {
 	return given && !isOff(value)
 }
 
-// runExplain prints plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
+// runExplain prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
 func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	rep := &report{}
@@ -70,7 +70,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	case p.preview != "":
 		rep = p.explainPreview()
 	case p.an.Class == sensitivity.Public:
-		rep.Head = head("Public statement", ": exact and free")
+		rep.Head, rep.Brief = head("Public statement", ": exact and free"), []string{}
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
@@ -94,7 +94,11 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		out.Rows = [][]sqltype.Value{{sqltype.JSON(text)}}
 		return out, nil
 	}
-	for _, l := range rep.text() {
+	lines := rep.brief()
+	if isOn(p.explain, "verbose") {
+		lines = rep.text()
+	}
+	for _, l := range lines {
 		out.Rows = append(out.Rows, []sqltype.Value{l})
 	}
 	return out, nil
@@ -125,7 +129,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	alone := len(list) == 1
 	rep := &report{Head: head("Private statement", "")}
 	if !alone {
-		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together; each has its part of the price", len(list)))
+		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together. Each has its part of the price", len(list)))
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
@@ -157,9 +161,14 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		}
 		rep.Releases = append(rep.Releases, rel)
 	}
+	b, err := p.session.balance()
+	if err != nil {
+		return nil, err
+	}
 	if alone {
 		rep.All = p.warningLines()
-		return rep, nil
+		rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+		return rep, err
 	}
 	rep.All = append(p.finishingLines(), p.warningLines()...)
 	if len(charged) == 0 {
@@ -172,12 +181,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		}
 		rep.All = append(rep.All, explainLine{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
-	b, err := p.session.balance()
-	if err != nil {
-		return nil, err
-	}
 	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
-	return rep, nil
+	rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+	return rep, err
 }
 
 // warningLines say what the statement's functions leave out.

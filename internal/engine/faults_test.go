@@ -347,7 +347,7 @@ func TestFaults(t *testing.T) {
 		if _, err := try(p.session(t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 			t.Errorf("what was released is not given: %v", err)
 		}
-		if _, err := try(p.session(t, "bob"), "explain select sum(cost) from encounters"); err != nil {
+		if _, err := try(p.session(t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
 			t.Errorf("EXPLAIN needs the database: %v", err)
 		}
 		if _, err := try(p.session(t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {

@@ -41,7 +41,7 @@ func TestJoinedSkew(t *testing.T) {
 			for _, bounding := range []string{"elastic", "truncate"} {
 				set(t, s, "dpsql.bounding", bounding)
 				set(t, s, "dpsql.epsilon", "100")
-				told, err := try(s, "explain "+pairs)
+				told, err := try(s, "explain verbose "+pairs)
 				if err != nil {
 					t.Fatal(err)
 				}

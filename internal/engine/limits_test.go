@@ -62,7 +62,7 @@ func TestReleaseBytes(t *testing.T) {
 func TestAnalysisIsCanceled(t *testing.T) {
 	s := limited(t, func(*policy.Policy) {})
 	ctx, cancel := context.WithCancel(context.Background())
-	for _, sql := range []string{"select sum(days), count(*) filter (where days > 3) from encounters", "explain select sum(days) from encounters"} {
+	for _, sql := range []string{"select sum(days), count(*) filter (where days > 3) from encounters", "explain verbose select sum(days) from encounters"} {
 		st, err := pgsyntax.Parse(sql)
 		if err != nil {
 			t.Fatal(err)

@@ -244,7 +244,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 		return strings.Join([]string{u.Code, u.ID, u.Message, u.Detail, u.Hint, sqltype.FormatText(int64(u.Pos), sqltype.Int8)}, "|")
 	}
 	tables := []string{
-		"select count(*) from T", "select count(*) from public.T", `select count(*) from "T"`, "select count(*) from main.T", "select * from T", "explain select count(*) from T",
+		"select count(*) from T", "select count(*) from public.T", `select count(*) from "T"`, "select count(*) from main.T", "select * from T", "explain verbose select count(*) from T",
 		"select count(*) from patients p join T e on p.patient_id = e.patient_id", "select count(*) from patients p left join T e on e.patient_id = p.patient_id",
 		"select T.days from patients", "select count(*) from patients where T.days > 1", "select count(*) from (select * from T) x", "select count(*) from patients, T",
 		"select count(*) from T where days > 3 group by nothing", "select sum(days) from T", "select 1 from cities, T", "select city from cities union select 1 from T",
@@ -261,7 +261,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 	columns := []string{"select C from patients", "select count(C) from patients", "select count(*) from patients where C = 'x'", "select C, count(*) from patients group by C",
 		"select count(*) from patients group by C", "select count(*) from patients p where p.C is null", "select count(*) from patients order by C", "select sum(C) from patients",
 		"select count(*) from patients p join cities c on p.C = c.city", "select count(*) from patients join cities using (C)", "select gender as x, max(C) from patients group by 1",
-		"select count(*) from (select C from patients) x", "explain select avg(C) from patients"}
+		"select count(*) from (select C from patients) x", "explain verbose select avg(C) from patients"}
 	for _, tmpl := range columns {
 		for _, pair := range [][2]string{{"weight", "wieght"}, {"race", "rade"}} {
 			hidden, absent := say(strings.ReplaceAll(tmpl, "C", pair[0])), say(strings.ReplaceAll(tmpl, "C", pair[1]))
@@ -433,7 +433,7 @@ func TestExplainHidesNames(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "clerk")
 	set(t, s, "dpsql.notices", "full")
-	for _, q := range []string{"explain select sum(dose) from prescriptions", "explain select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
+	for _, q := range []string{"explain verbose select sum(dose) from prescriptions", "explain verbose select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
 		"select avg(a.dose) from prescriptions a, prescriptions b", "select max(dose) from prescriptions", "select * from prescriptions"} {
 		var text string
 		p, err := prepare(s, q)

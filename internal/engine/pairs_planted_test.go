@@ -74,7 +74,7 @@ func TestPairsAsked(t *testing.T) {
 		if err != nil || len(charges(t, s.engine)) != 2 {
 			t.Errorf("%s: a top-up: %v, %v, %d charges", d, topped, err, len(charges(t, s.engine)))
 		}
-		rows, err := try(s, "EXPLAIN SELECT l_shipmode, avg(l_price) FROM lineitem GROUP BY 1")
+		rows, err := try(s, "EXPLAIN VERBOSE SELECT l_shipmode, avg(l_price) FROM lineitem GROUP BY 1")
 		if text := fmt.Sprint(rows); err != nil || !strings.Contains(text, "a row belongs to one of each") || !strings.Contains(text, "as a flow in which") || !strings.Contains(text, "how much more flow there is") {
 			t.Errorf("%s: %s, %v", d, text, err)
 		}

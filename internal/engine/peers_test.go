@@ -77,7 +77,7 @@ var peers = [][]string{
 	{"select pg_typeof(id) from admission_types"},
 	// EXPLAIN that runs
 	{"explain (analyze, timing) select * from admission_types"},
-	{"explain analyze select count(*) from encounters", "EXPLAIN without ANALYZE", "explain select count(*) from encounters"},
+	{"explain analyze select count(*) from encounters", "EXPLAIN without ANALYZE", "explain verbose select count(*) from encounters"},
 	{"explain (analyze, buffers) select count(*) from admission_types", "Leave it out", "explain (analyze) select count(*) from admission_types"},
 	// finite groups
 	{"select b, count(*) from (select patient_id, width_bucket(sum(medications), 0, 100, 10) as b from encounters group by 1) t group by 1"},

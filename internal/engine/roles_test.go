@@ -46,7 +46,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("%s %v", show, err)
 	}
 	explain := func(s *Session) string {
-		_, a := ask(t, s, "explain select count(*) from patients")
+		_, a := ask(t, s, "explain verbose select count(*) from patients")
 		return fmt.Sprint(a.Rows)
 	}
 	if text := explain(ann); !strings.Contains(text, "Left: 2 such statements") {
@@ -139,7 +139,7 @@ func TestPromiseChanged(t *testing.T) {
 	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v, then %v", first.Rows, again.Rows)
 	}
-	for _, sql := range []string{"select count(*) from patients", "explain select count(*) from patients", "select * from dpsql.budget"} {
+	for _, sql := range []string{"select count(*) from patients", "explain verbose select count(*) from patients", "select * from dpsql.budget"} {
 		if _, err := try(ann, sql); sqlerr.ID(err) != sqlerr.PromiseChanged.ID {
 			t.Errorf("%s: %v", sql, err)
 		}

@@ -102,7 +102,7 @@ func TestNobodyAnswers(t *testing.T) {
 			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
 			}
-			if got := ask("explain " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "distinct values") {
+			if got := ask("explain verbose " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "distinct values") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 		}

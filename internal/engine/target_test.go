@@ -51,7 +51,7 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := try(s, "explain (target_error '"+c.target+"') "+c.sql)
+			rows, err := try(s, "explain (verbose, target_error '"+c.target+"') "+c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestTargetRefused(t *testing.T) {
 		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.expected_size", c.size)
 		set(t, s, "dpsql.target_error", c.target)
-		for _, sql := range []string{c.sql, "explain " + c.sql} {
+		for _, sql := range []string{c.sql, "explain verbose " + c.sql} {
 			_, err := try(s, sql)
 			if sqlerr.ID(err) != c.id {
 				t.Errorf("%s: %s: %v", name, sql, err)
@@ -146,7 +146,7 @@ func TestTargetRefused(t *testing.T) {
 			t.Errorf("%s: %d charges", name, n)
 		}
 		set(t, s, "dpsql.target_error", "off")
-		if _, err := try(s, "explain "+c.sql); err != nil {
+		if _, err := try(s, "explain verbose "+c.sql); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -163,9 +163,9 @@ func TestTargetNeighbours(t *testing.T) {
 	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
 	here, gone := clinicSession(t, tame, funcs.DuckDB, edits...), clinicSession(t, lacking(1), funcs.DuckDB, edits...)
 	for _, sql := range []string{
-		"explain (target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
-		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
-		"explain (target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
+		"explain (verbose, target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (verbose, target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (verbose, target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
+		"explain (verbose, target_error '5%') select count(*) from encounters where days > 2", "explain (verbose, target_error 40, format json) select diag, count(*) from encounters group by 1",
+		"explain (verbose, target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
 		told := func(s *Session) string {
 			rows, err := try(s, sql)

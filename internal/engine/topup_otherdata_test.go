@@ -66,12 +66,12 @@ func TestTopUpOfOtherData(t *testing.T) {
 		t.Fatalf("%d of 500", n)
 	}
 	do(`insert into buyers select i, 'a' from generate_series(501, 2500) i`)
-	rows, err := try(session, "explain "+count)
+	rows, err := try(session, "explain verbose "+count)
 	if err != nil || strings.Contains(fmt.Sprint(rows), "Top-up") {
 		t.Errorf("%v, %v", rows, err)
 	}
 	set(t, session, "dpsql.epsilon", "2")
-	if rows, err = try(session, "explain "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
+	if rows, err = try(session, "explain verbose "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
 		t.Errorf("EXPLAIN: %v, %v", rows, err)
 	}
 	n, notice, paid := ask("2", count)

@@ -66,7 +66,11 @@ func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free
 // explained is EXPLAIN's text.
 func explained(t testing.TB, s *Session, sql string) string {
 	t.Helper()
-	rows, err := try(s, "explain "+sql)
+	how := "explain verbose "
+	if strings.HasPrefix(sql, "(") {
+		how = "explain "
+	}
+	rows, err := try(s, how+sql)
 	if err != nil {
 		t.Fatal(err)
 	}

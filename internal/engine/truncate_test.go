@@ -225,7 +225,7 @@ func TestJoinsAreChosen(t *testing.T) {
 			t.Errorf("%v: measured %t: %s", c, p.an.IsSmoothed(), p.an.Joined.Why)
 		}
 		if c.because != "" {
-			rows, err := try(s, "EXPLAIN "+days)
+			rows, err := try(s, "EXPLAIN VERBOSE "+days)
 			if err != nil || !strings.Contains(fmt.Sprint(rows), c.because) {
 				t.Errorf("%v, %v", rows, err)
 			}

@@ -170,13 +170,13 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 const last = `
 ## The last answer
 
-''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN. All of it is
+''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN (VERBOSE). All of it is
 public or was released.
 
 | column of dpsql.last | type | what it tells |
 |---|---|---|
-| ''release'' | bigint | the number of the statement's release, as in EXPLAIN: 1 where there is one |
-| ''measure'' | bigint | its number, as in EXPLAIN |
+| ''release'' | bigint | the number of the statement's release, as in EXPLAIN (VERBOSE): 1 where there is one |
+| ''measure'' | bigint | its number, as in EXPLAIN (VERBOSE) |
 | ''kind'' | text | ''rows'', ''values'' (rows with a value), ''weighted rows'', ''units'' (people), ''sum'', ''centred sum'' (of distances from a [centre](bounds.md#a-range-and-a-chosen-bound)) |
 | ''bound'' | text | ''declared'', ''chosen'', ''chosen norm'' (of a person's vector), or ''none, so that only the rank is known'' (''min'' and ''max'' without a range). An [end of the candidates](bounds.md#where-candidates-end) is named |
 | ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units. For a norm, over all groups |

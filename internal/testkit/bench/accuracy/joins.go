@@ -163,7 +163,7 @@ func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err er
 			return q.refusal(err)
 		}
 	}
-	if q.explained, err = w.run(ctx, "EXPLAIN "+q.sql); err != nil {
+	if q.explained, err = w.run(ctx, "EXPLAIN VERBOSE "+q.sql); err != nil {
 		return q.refusal(err)
 	}
 	s, err := w.scan(ctx, q.sql)
