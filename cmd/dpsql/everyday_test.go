@@ -81,7 +81,7 @@ func TestExplainFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(filepath.Dir(path), "work.sql")
-	good := "SELECT count(*) FROM stays;\nSET dpsql.epsilon = 0.25;\n\nSELECT sum(days)\n  FROM stays;\nDROP DP MODEL m;\nEXPLAIN SELECT count(*) FROM patients"
+	good := "SELECT count(*) FROM stays;\nSET dpsql.price = 0.25;\n\nSELECT sum(days)\n  FROM stays;\nDROP DP MODEL m;\nEXPLAIN SELECT count(*) FROM patients"
 	for _, side := range []string{"without a server", "with a server"} {
 		t.Run(side, func(t *testing.T) {
 			if side == "with a server" {
@@ -94,7 +94,7 @@ func TestExplainFile(t *testing.T) {
 				want []string
 			}{
 				{good, 0, []string{"line 1: SELECT count(*) FROM stays\n", "Price: 0.5", "line 4: SELECT sum(days) FROM stays\n", "Price: 0.25", "EXPLAIN does not take this statement.\n", "line 7: EXPLAIN", "5 statements, 0 refused\n"}},
-				{good + ";\nSELECT * FROM stays;\nSELEC;\nSET dpsql.epsilon = 1000;", 3, []string{"line 8: SELECT * FROM stays\nrefused: rows of private tables cannot be shown", "line 9: SELEC\nrefused: syntax error", "line 10: SET dpsql.epsilon = 1000\nrefused: ", "8 statements, 3 refused\n"}},
+				{good + ";\nSELECT * FROM stays;\nSELEC;\nSET dpsql.price = 1000;", 3, []string{"line 8: SELECT * FROM stays\nrefused: rows of private tables cannot be shown", "line 9: SELEC\nrefused: syntax error", "line 10: SET dpsql.price = 1000\nrefused: ", "8 statements, 3 refused\n"}},
 			} {
 				if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 					t.Fatal(err)

@@ -78,8 +78,8 @@ func TestAttack02Predicted(t *testing.T) {
 func TestAttack03Switches(t *testing.T) {
 	attack := func(set func(name string, values []string) error) string {
 		for _, s := range [][2]string{
-			{"dpsql.epsilon", "1e20"}, {"dpsql.epsilon", "inf"}, {"dpsql.epsilon", "Infinity"}, {"dpsql.epsilon", "0x1p1023"}, {"dpsql.epsilon", "5.0000000001"}, {"dpsql.epsilon", "NaN"},
-			{"dpsql.epsilon", "-1"}, {"dpsql.epsilon", "1e-300"}, {"dpsql.mechanism", "none"}, {"dpsql.mechanism", ""}, {"dpsql.noise", "off"}, {"dpsql.enabled", "false"}, {"dpsql.private", "off"}, {"dpsql.dp", "0"},
+			{"dpsql.price", "1e20"}, {"dpsql.price", "inf"}, {"dpsql.price", "Infinity"}, {"dpsql.price", "0x1p1023"}, {"dpsql.price", "5.0000000001"}, {"dpsql.price", "NaN"},
+			{"dpsql.price", "-1"}, {"dpsql.price", "1e-300"}, {"dpsql.mechanism", "none"}, {"dpsql.mechanism", ""}, {"dpsql.noise", "off"}, {"dpsql.enabled", "false"}, {"dpsql.private", "off"}, {"dpsql.dp", "0"},
 			{"dpsql.seed", "1"}, {"dpsql.debug", "on"}, {"dpsql.oracle", "on"}, {"dpsql.max_groups", "0"}, {"dpsql.max_groups", "18446744073709551615"}, {"dpsql.bounding", "none"}, {"dpsql.max_rows_per_unit", "1000000"},
 			{"dpsql.budget", "1000000"}, {"dpsql.delta", "1"}, {"dpsql.query_delta", "1"}, {"dpsql.cache", "off"}, {"dpsql.min_people", "0"}, {"dpsql.accountant", "none"}, {"dpsql.user", "owner"}, {"role", "postgres"},
 		} {
@@ -345,7 +345,7 @@ tables:
   people:
     columns: {id: {}, sick: {}}
 budget: {epsilon: 0.5, delta: 0}
-query:  {epsilon: 0.00390625}
+query:  {price: 0.00390625}
 analysts:
   ann: {password: VERIFIER, may: [people]}
 `

@@ -106,18 +106,18 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	if again := of(onDays, 0); again != measured { // of two the one that errs less
 		t.Errorf("of releases by both bounds %s answers, not %s", again, measured)
 	}
-	set(t, s, "dpsql.epsilon", "1") // measured ones are not topped up
+	set(t, s, "dpsql.price", "1") // measured ones are not topped up
 	bounds(t, s, onDays, byRelease)
 	of(onDays, 1)
 	of(onDays, 0)
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	of(onDays, 0)
 
-	set(t, s, "dpsql.epsilon", "0.4")
+	set(t, s, "dpsql.price", "0.4")
 	set(t, s, "dpsql.bounding", "elastic")
 	of(some, 1, int64(1))
 	set(t, s, "dpsql.bounding", "auto")
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	bounds(t, s, some, byRelease, int64(1))
 	bounds(t, s, some, byGuess, int64(2))
 	of(some, 1, int64(2))

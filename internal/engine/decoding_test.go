@@ -73,7 +73,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 		mustTry(t, s, q)
 	}
-	set(t, s, "dpsql.epsilon", "2")
+	set(t, s, "dpsql.price", "2")
 	mustTry(t, s, "explain verbose "+large)
 	mustTry(t, s, large)
 	set(t, s, "dpsql.target_error", "1000000")

@@ -147,7 +147,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
 		if smooth && end == "the largest" {
-			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
+			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
@@ -165,7 +165,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by%s, so what depends on it is NULL", c.Index+1, fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
-				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+				out = append(out, line+"; a larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}
 			continue
 		}
@@ -229,7 +229,7 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		out = []string{"a range in the policy"}
 	}
 	if byPrice {
-		out = append(out, "a larger dpsql.epsilon")
+		out = append(out, "a larger dpsql.price")
 	}
 	return out
 }

@@ -103,6 +103,8 @@ func (p *Prepared) briefly(ctx context.Context, rep *report, list []*stageRun, c
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
 			switch {
+			case l.Key == "Part of the units":
+				say("%s", l.Text)
 			case l.Key != "Unit" && l.Key != "Units":
 			case st.an.Joined != nil:
 				say("Protects: every person in a joined row")

@@ -225,7 +225,7 @@ type patient struct {
 
 func (f *faults) engine(t *testing.T, b backend.Backend, timeout string) *patient {
 	t.Helper()
-	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {epsilon: 0.5}", "query:  {epsilon: 1}")
+	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {price: 0.5}", "query:  {price: 1}")
 	return &patient{Engine: engineOn(t, p, b), t: t}
 }
 

@@ -43,9 +43,9 @@ func TestFresh(t *testing.T) {
 			t.Errorf("the repeat is %s, the newest release %s", got, last)
 		}
 	})
-	set(t, ann, "dpsql.epsilon", "0.25")
+	set(t, ann, "dpsql.price", "0.25")
 	costs(1, func() { of(ann, sql) })
-	set(t, ann, "dpsql.epsilon", "0.5")
+	set(t, ann, "dpsql.price", "0.5")
 	costs(0, func() {
 		if got := of(bob, sql); got != last {
 			t.Errorf("the repeat is %s, the dearest release %s", got, last)

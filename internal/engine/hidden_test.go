@@ -13,7 +13,7 @@ import (
 // TestHiddenGroups: an answer of unknown groups says up to which noisy number of people they are not shown, in a warning, in dpsql.last and in EXPLAIN; where none is shown it says what would show some, which is so.
 func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
-	cure := regexp.MustCompile(`SET dpsql.epsilon = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
+	cure := regexp.MustCompile(`SET dpsql.price = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
 	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 10}"}} {
 		s := clinicSession(t, tame, funcs.DuckDB, append(edits, autoEdits[4:]...)...)
 		_, a := ask(t, s, sql)
@@ -30,7 +30,7 @@ func TestHiddenGroups(t *testing.T) {
 		if said == nil {
 			t.Fatalf("no cure: %q", warned)
 		}
-		set(t, s, "dpsql.epsilon", said[1])
+		set(t, s, "dpsql.price", said[1])
 		set(t, s, "dpsql.fresh", "on")
 		ask(t, s, sql)
 		if _, last = ask(t, s, "select hidden_up_to from dpsql.last"); fmt.Sprint(last.Rows[0][0]) != said[2] {
@@ -38,7 +38,7 @@ func TestHiddenGroups(t *testing.T) {
 		}
 	}
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(besideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)
 	}

@@ -217,7 +217,7 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	if down := roundDown3(low); b.CanAdmit(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.epsilon = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
+	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
 }
 
 // otherBudgetNote says whose budget does not hold a charge, where the own one does.

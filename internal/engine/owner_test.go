@@ -41,14 +41,14 @@ func TestReload(t *testing.T) {
 		}
 	}
 	// guest goes, clerk's table goes, ann's price limit sinks, a range changes.
-	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_epsilon: 5", "max_query_epsilon: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
+	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_price: 5", "max_query_price: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
 	if err := e.Reload(ctx, p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := try(guest, "select 1"); sqlerr.ID(err) != sqlerr.InvalidAuth.ID {
 		t.Errorf("an analyst who is gone: %v", err)
 	}
-	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.5" { // before the next statement
+	if v, _, _ := ann.Show("dpsql.price"); v != "0.5" { // before the next statement
 		t.Errorf("epsilon %s", v)
 	}
 	if n := charged(t, e, func() {
@@ -58,7 +58,7 @@ func TestReload(t *testing.T) {
 	}); n != 1 {
 		t.Errorf("under another range the old release answered: %d charges", n)
 	}
-	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.25" {
+	if v, _, _ := ann.Show("dpsql.price"); v != "0.25" {
 		t.Errorf("epsilon %s is above the new limit", v)
 	}
 	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
@@ -170,7 +170,7 @@ func TestWindows(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
 	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
-		"max_query_epsilon: 5", "max_query_epsilon: 1")
+		"max_query_price: 5", "max_query_price: 1")
 	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ select count(*) from encounters;
 select * from encounters;
 selec 1;
 select 'a;b';
-set dpsql.epsilon = 0.25; select sum(days), avg(days) from encounters`)
+set dpsql.price = 0.25; select sum(days), avg(days) from encounters`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestPeople(t *testing.T) {
 	open := func(edits ...string) (*Engine, error) {
 		return Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 	}
-	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_epsilon: 5", "max_query_epsilon: 4"}
+	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_price: 5", "max_query_price: 4"}
 	first, err := open(shared...)
 	if err != nil {
 		t.Fatal(err)

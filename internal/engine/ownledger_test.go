@@ -23,7 +23,7 @@ func TestLedgerTable(t *testing.T) {
 	if n := len(rows(bob, "select * from dpsql.ledger")); n != 0 {
 		t.Errorf("%d rows of one who never asked", n)
 	}
-	set(t, bob, "dpsql.epsilon", "0.125")
+	set(t, bob, "dpsql.price", "0.125")
 	ask(t, bob, "select count(*) from visits")
 	set(t, ann, "dpsql.mechanism", "laplace")
 	ask(t, ann, "select count(*) from patients")
@@ -86,10 +86,10 @@ func TestBudgetLine(t *testing.T) {
 	}
 	text := line(guest) // a quota of 0.2, in statements of 0.5
 	var epsilon string
-	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.epsilon = %s would pass; spent", &epsilon); err != nil {
+	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.price = %s would pass; spent", &epsilon); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	set(t, guest, "dpsql.epsilon", epsilon)
+	set(t, guest, "dpsql.price", epsilon)
 	ask(t, guest, "select count(*) from patients")
 	if text := line(guest); !strings.HasPrefix(text, "left: no") {
 		t.Error(text)
@@ -107,7 +107,7 @@ func TestBudgetLine(t *testing.T) {
 	if text := line(bob); !strings.Contains(text, ", as the data set has no room; ") {
 		t.Error(text)
 	}
-	set(t, bob, "dpsql.epsilon", "0.01")
+	set(t, bob, "dpsql.price", "0.01")
 	if text := line(bob); !strings.Contains(text, "without what others spent)") {
 		t.Error(text)
 	}

@@ -15,7 +15,7 @@ import (
 func TestRoles(t *testing.T) {
 	ctx := context.Background()
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
-		"kinds, rates], max_query_epsilon: 5}", "kinds, rates], max_query_epsilon: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
+		"kinds, rates], max_query_price: 5}", "kinds, rates], max_query_price: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
 	ann, guest, bob := e.session(t, "ann"), e.session(t, "guest"), e.session(t, "bob")
 	for _, s := range []*Session{ann, guest, bob} {
 		set(t, s, "dpsql.mechanism", "laplace")
@@ -52,7 +52,7 @@ func TestRoles(t *testing.T) {
 	if text := explain(ann); !strings.Contains(text, "Left: 2 such statements") {
 		t.Error(text)
 	}
-	set(t, ann, "dpsql.epsilon", "0.6")
+	set(t, ann, "dpsql.price", "0.6")
 	ask(t, ann, "select count(*) from patients")
 	refused := func(s *Session, sql string) *sqlerr.Error {
 		t.Helper()
@@ -68,18 +68,18 @@ func TestRoles(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var passes float64
-	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.epsilon = %g passes now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
+	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.price = %g passes now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
 		t.Errorf("%s: %v", r.Hint, err)
 	}
-	set(t, ann, "dpsql.epsilon", fmt.Sprint(passes*1.02))
+	set(t, ann, "dpsql.price", fmt.Sprint(passes*1.02))
 	refused(ann, "select count(*) from labs")
-	set(t, ann, "dpsql.epsilon", fmt.Sprint(passes))
+	set(t, ann, "dpsql.price", fmt.Sprint(passes))
 	ask(t, ann, "select count(*) from labs where value > 3")
 	if text := explain(guest); !strings.Contains(text, "Left: 0 statements at this price") { // it was released
 		t.Error(text)
 	}
 	ask(t, bob, "select count(*) from labs where value > 1") // is in no role
-	set(t, guest, "dpsql.epsilon", "0.19")
+	set(t, guest, "dpsql.price", "0.19")
 	if r := refused(guest, "select count(*) from labs"); !strings.HasPrefix(r.Message, "role lab's budget") { // the own 0.2 would hold it
 		t.Errorf("%+v", r)
 	}
@@ -115,7 +115,7 @@ func TestRoles(t *testing.T) {
 	if err := errors.Join(e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB)), e.Verify(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	set(t, ann, "dpsql.epsilon", "0.5")
+	set(t, ann, "dpsql.price", "0.5")
 	ask(t, ann, "select count(*) from labs where value > 2")
 	acc := must(e.Accounts())
 	if lab := acc.Datasets[0].Roles["lab"]; lab.Statements != 4 || acc.Datasets[0].Account.Statements != 6 {

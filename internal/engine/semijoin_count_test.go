@@ -95,7 +95,7 @@ func TestNobodyOracle(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d)
-		set(t, s, "dpsql.epsilon", "0.05")
+		set(t, s, "dpsql.price", "0.05")
 		ask := through(s)
 		for _, sql := range neighbour.Nobody {
 			first, again := ask(sql), ask(sql)

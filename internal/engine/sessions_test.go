@@ -139,7 +139,7 @@ func TestSetBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Snapshot()
-	set(t, s, "dpsql.epsilon", "2")
+	set(t, s, "dpsql.price", "2")
 	set(t, s, "dpsql.max_groups", "1")
 	if _, err := p.Run(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestSetBetween(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s.Restore(before)
-	if v, _, err := s.Show("dpsql.epsilon"); v != "0.5" || err != nil {
+	if v, _, err := s.Show("dpsql.price"); v != "0.5" || err != nil {
 		t.Errorf("epsilon %s, %v", v, err)
 	}
 	if n := len(charges(t, s.engine)); n != 1 {
@@ -161,8 +161,8 @@ func TestSetBetween(t *testing.T) {
 	if _, ok, _ := s.Show("timezone"); ok {
 		t.Error("timezone is taken for dpsql's own")
 	}
-	set(t, s, "dpsql.epsilon", "3")
-	if err := s.Reset("dpsql.epsilon"); err != nil || s.now.epsilon != 0.5 {
+	set(t, s, "dpsql.price", "3")
+	if err := s.Reset("dpsql.price"); err != nil || s.now.epsilon != 0.5 {
 		t.Errorf("%g, %v", s.now.epsilon, err)
 	}
 	for i, row := range s.Settings() {

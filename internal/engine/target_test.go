@@ -36,14 +36,14 @@ func TestTarget(t *testing.T) {
 		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
 		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
 		"release, distinct values":   {distinct, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
-		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
+		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_price: 5", "max_query_price: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.expected_size", c.size)
 			if c.first != "" {
-				set(t, s, "dpsql.epsilon", c.first)
+				set(t, s, "dpsql.price", c.first)
 				_, a := ask(t, s, c.sql)
 				c.target = target{most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
 			}
@@ -182,7 +182,7 @@ func TestTargetNeighbours(t *testing.T) {
 
 // TestTargetHintsLead: where bounds are chosen, each thing that the hint of a target says leads to an answer.
 func TestTargetHintsLead(t *testing.T) {
-	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, autoEdits...)
+	edits := append([]string{"max_query_price: 5", "max_query_price: 500"}, autoEdits...)
 	for _, c := range []struct {
 		sql, target string
 		clip        bool // the hint names it
@@ -203,7 +203,7 @@ func TestTargetHintsLead(t *testing.T) {
 		}
 		s, hint := refused()
 		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.epsilon", "40")
+		set(t, s, "dpsql.price", "40")
 		if _, err := try(s, c.sql); err != nil {
 			t.Fatal(err)
 		}

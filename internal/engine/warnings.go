@@ -200,7 +200,7 @@ func (r *run) noValue(fn plan.AggFunc) {
 		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
 		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
-			words += "; a larger dpsql.epsilon needs fewer"
+			words += "; a larger dpsql.price needs fewer"
 		}
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
@@ -208,9 +208,9 @@ func (r *run) noValue(fn plan.AggFunc) {
 
 // noInterval notes a computed value of which nothing can be said.
 func (r *run) noInterval(name string, m displayColumn) {
-	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.price helps, or a condition that leaves small groups out"
 	if m.divides {
-		why = "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+		why = "noise does not tell a divisor from 0; a larger dpsql.price helps, or a condition that leaves small groups out"
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
@@ -243,7 +243,7 @@ func (r *run) hiddenLines(a *stageRun) []string {
 	case most < least:
 		words += "; query.min_people in the policy hides smaller ones"
 	case lower > 0:
-		words += fmt.Sprintf("; with SET dpsql.epsilon = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
+		words += fmt.Sprintf("; with SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
 	}
 	if !a.an.Groups.Public {
 		words += "; groups whose values the policy declares are always shown"

@@ -107,10 +107,10 @@ func (f *file) query(n ast.Node) {
 	}
 	var l2 ast.Node
 	f.fields(n, "query", []field{
-		{name: "epsilon", read: func(n ast.Node) {
-			x, ok := f.float(n, "query.epsilon", bounds{minEpsilon, maxEpsilon, true})
+		{name: "price", was: "epsilon", read: func(n ast.Node) {
+			x, ok := f.float(n, "query.price", bounds{minEpsilon, maxEpsilon, true})
 			if ok && b.Epsilon > 0 && x > b.Epsilon {
-				f.add(at(n), "query.epsilon %g is more than budget.epsilon %g", x, b.Epsilon)
+				f.add(at(n), "query.price %g is more than budget.epsilon %g", x, b.Epsilon)
 			}
 			q.Epsilon = x
 		}},

@@ -191,6 +191,7 @@ func (r *reader) mapping(n ast.Node, what string) ([]entry, bool) {
 // field is one key that a mapping may have.
 type field struct {
 	name     string
+	was      string         // an older name, which is still read
 	read     func(ast.Node) // nil: not built yet
 	required bool
 	instead  string // what to do meanwhile, where the key is not built yet
@@ -206,14 +207,18 @@ func (r *reader) fields(n ast.Node, what string, spec []field) {
 	for _, f := range spec {
 		names = append(names, f.name)
 	}
-	given := map[string]bool{}
+	given := map[string]word{}
 next:
 	for _, e := range entries {
 		for _, f := range spec {
-			if f.name != e.key.text {
+			if f.name != e.key.text && (f.was == "" || f.was != e.key.text) {
 				continue
 			}
-			given[f.name] = true
+			if before, twice := given[f.name]; twice && before.text != e.key.text {
+				r.add(e.key.position, "%s: %s on line %d and %s on line %d are one key", what, before.text, before.line, e.key.text, e.key.line).hint("leave out %s, the older name", f.was)
+				continue next
+			}
+			given[f.name] = e.key
 			if f.read == nil {
 				p := r.add(e.key.position, "%s: %s is not built yet", what, f.name)
 				if f.instead != "" {
@@ -235,7 +240,7 @@ next:
 		}
 	}
 	for _, f := range spec {
-		if f.required && !given[f.name] {
+		if _, ok := given[f.name]; f.required && !ok {
 			r.add(at(n), "%s: %s is missing", what, f.name)
 		}
 	}
