@@ -77,7 +77,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	of(sumDays, 1)
 	set(t, s, "dpsql.bounding", "auto")
 
-	if text := planText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release; asked anew elastic, expected to err less") {
+	if text := planText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release. Asked anew it is elastic, expected to err less") {
 		t.Errorf("once another bound is better EXPLAIN of what is stored says\n%s", text)
 	}
 	if again := of(onDays, 0); again != cut {
@@ -128,7 +128,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	set(t, s, "dpsql.bounding", "elastic")
 	of(sumThird, 1)
 	set(t, s, "dpsql.bounding", "auto")
-	bounds(t, s, third, "truncate, of which there is a release; asked anew elastic, .*")
+	bounds(t, s, third, "truncate, of which there is a release. Asked anew it is elastic, .*")
 	set(t, s, "dpsql.target_error", "60000")
 	if text := planText(t, s, third); !strings.Contains(text, "kept by the release made at price 0.5") {
 		t.Errorf("an error that a release by the other bound has is not kept:\n%s", text)

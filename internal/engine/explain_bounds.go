@@ -39,7 +39,7 @@ func inUnits(x float64, step decimal.Decimal) float64 {
 func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	step := noiseStep(a.Measures[i])
 	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
-		text := fmt.Sprintf("%s %s; one unit changes ", law, number(inUnits(scale.Float(), step)))
+		text := fmt.Sprintf("%s %s. One unit changes ", law, number(inUnits(scale.Float(), step)))
 		by := step.Mul(decimal.NewFromUint64(s.PerGroup)).String()
 		if a.Limit.Norm > 0 {
 			return text + "the groups by a vector of at most " + by
@@ -59,10 +59,10 @@ func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	case dp.Clipped:
 		law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.GaussianNormNoise: "discrete Gaussian, sigma"}[ev.Noise]
 		if a.Limit.Norm > 0 {
-			return fmt.Sprintf("%s %s times the norm; one unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
+			return fmt.Sprintf("%s %s times the norm. One unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
 		}
 		if a.Joined != nil {
-			return fmt.Sprintf("%s %s times the bound; one unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
+			return fmt.Sprintf("%s %s times the bound. One unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
 		}
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
@@ -76,7 +76,7 @@ func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 		} else {
 			ratio *= n
 		}
-		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
+		return fmt.Sprintf("%s %s times %s. One unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
 	}
 	return mp.Measures[i].Name()
 }

@@ -71,7 +71,7 @@ func TestPopulationOfKindsTrains(t *testing.T) {
 
 // TestReachTold: EXPLAIN tells, from the population and the price alone, above which cap of a flow none is likely to be found; of many people it tells nothing. A larger price reaches further.
 func TestReachTold(t *testing.T) {
-	tells := regexp.MustCompile(`with so few people one above about ([0-9.e+]+) is hardly found`)
+	tells := regexp.MustCompile(`With so few people one above about ([0-9.e+]+) is hardly found`)
 	reach := func(population, epsilon, sql string) float64 {
 		t.Helper()
 		s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: "+population)

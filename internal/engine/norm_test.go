@@ -423,7 +423,7 @@ func TestNormRefusals(t *testing.T) {
 		_, a := ask(t, s, "explain verbose "+sql)
 		text := fmt.Sprint(a.Rows)
 		norm := strings.Contains(why, "norm")
-		if !strings.Contains(text, why) || strings.Contains(text, "norm of choice") != norm || strings.Contains(text, "times the norm;") != norm {
+		if !strings.Contains(text, why) || strings.Contains(text, "norm of choice") != norm || strings.Contains(text, "times the norm.") != norm {
 			t.Errorf("%s: %s", sql, text)
 		}
 	}

@@ -161,7 +161,7 @@ func TestUnitsByColumns(t *testing.T) {
 			want      float64
 			says      []string
 		}{
-			{"select count(*) from orders", "where a row leads to no person, the value of a column that you may not see or orders.email, " + two + "; a row that leads to neither is a unit of its own", 40, nil},
+			{"select count(*) from orders", "Where a row leads to no person, the value of a column that you may not see or orders.email, " + two + ". A row that leads to neither is a unit of its own", 40, nil},
 			{"select count(distinct customer_id) from orders", two, 8, nil},
 			{"select count(*) from orders where customer_id is null", two, 13, nil},
 			{"select count(*) from letters", "the value of a column that you may not see, " + two, 16,
