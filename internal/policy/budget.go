@@ -79,6 +79,7 @@ func (b *Budget) allDelta() float64 {
 // lifetime reads the epsilon that all windows may cost together, or none.
 func (f *file) lifetime(n ast.Node) bool {
 	b := &f.p.Budget
+	f.tell(n, sight{kind: sawWord, words: []string{"none"}})
 	if s, ok := n.(*ast.StringNode); ok && s.Token.Value == "none" {
 		if f.p.People != f.p.Dataset {
 			f.add(at(n), "budget.lifetime: policies over the same people need one")
