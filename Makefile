@@ -8,10 +8,15 @@ UNIT     = ./internal/base/dp/... ./internal/base/num/... ./internal/base/sqltyp
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all bin/engine.test test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help bin/engine.test test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 all: build
 
+# The targets, each with the comment above it.
+help:
+	@awk '/^#/ { said = substr($$0, 3); next } /^[a-z][a-z0-9-]*( [a-z0-9-]+)*:/ && !/\?=/ { split($$0, name, ":"); printf "make %-28s %s\n", name[1], said } { said = "" }' Makefile
+
+# The binary bin/dpsql.
 build:
 	$(GO) build -o bin/dpsql ./cmd/dpsql
 
@@ -26,12 +31,15 @@ test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cm
 test: deps vet bin/engine.test
 	$(MAKE) --jobs=2 --output-sync=target test-engine-1 test-engine-2 test-cmd test-race test-unit test-db
 
+# go vet of all packages.
 vet:
 	$(GO) vet ./...
 
+# Packages without a database.
 test-unit:
 	$(GOTEST) $(UNIT)
 
+# Packages that need PostgreSQL.
 test-db:
 	$(GOTEST) $(DB)
 
@@ -109,6 +117,7 @@ bench-honesty: deps
 bench-train:
 	$(GO) run ./internal/testkit/bench/train -update
 
+# Each fuzz target for a while.
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
 	$(GO) test -run '^$$' -fuzz FuzzLex -fuzztime 60s ./rewrite/pgsyntax
@@ -122,5 +131,6 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/base/sqltype
 	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/base/sqltype
 
+# golangci-lint, and the limits of .golangci.yml.
 lint:
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...

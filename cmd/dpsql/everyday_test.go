@@ -121,3 +121,31 @@ func TestExplainFile(t *testing.T) {
 
 // after is a text from a mark on.
 func after(text, mark string) string { return text[max(0, strings.Index(text, mark)):] }
+
+// TestManPages: each command has a page with its name, what it does and its options, and no line that roff would take for a request of its own.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if out, code := ran(t, "", "man", dir); code != 0 {
+		t.Fatal(out)
+	}
+	for name, want := range map[string]string{"dpsql": `dpsql\-serve(1)`, "dpsql-serve": `\-\-config`, "dpsql-budget-grant": `\-\-epsilon`, "dpsql-errors": "DESCRIPTION"} {
+		text, err := os.ReadFile(filepath.Join(dir, name+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) || !strings.HasPrefix(string(text), ".TH ") {
+			t.Errorf("%s: %s", name, text)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.HasPrefix(line, ".") && !regexp.MustCompile(`^\.(TH|SH|B|nf|fi)\b`).MatchString(line) {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	if pages, err := filepath.Glob(filepath.Join(dir, "*.1")); err != nil || len(pages) < 20 {
+		t.Errorf("%d pages, %v", len(pages), err)
+	}
+	if out, _ := ran(t, "", "--help"); strings.Contains(out, "man page") {
+		t.Error("the command for packages is in the help")
+	}
+}

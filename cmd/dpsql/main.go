@@ -95,6 +95,6 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (c
 	}
 	c.SetVersionTemplate("{{.Version}}\n")
 	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
-		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), versionCommand())
+		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), manCommand(), versionCommand())
 	return strict(c)
 }
