@@ -231,7 +231,7 @@ func TestAttack16Helpers(t *testing.T) {
 		}
 		return ""
 	}
-	product, careless := paying(t, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	product, careless := paying(t, "price: 0.5}", "price: 0.5, min_people: 1}")
 	succeeds(t, attack(careless))
 	fails(t, attack(product))
 }

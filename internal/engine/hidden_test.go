@@ -14,7 +14,7 @@ import (
 func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
 	cure := regexp.MustCompile(`SET dpsql.price = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
-	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 10}"}} {
+	for _, edits := range [][]string{nil, {"{price: 0.5}", "{price: 0.5, min_people: 10}"}} {
 		s := clinicSession(t, tame, funcs.DuckDB, append(edits, autoEdits[4:]...)...)
 		_, a := ask(t, s, sql)
 		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
@@ -42,7 +42,7 @@ func TestHiddenGroups(t *testing.T) {
 	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(besideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)
 	}
-	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
+	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
 	_, a := ask(t, s, "select readmitted, count(*) from encounters group by 1")
 	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)

@@ -91,8 +91,8 @@ func mustTry(t testing.TB, s *Session, sql string) [][]sqltype.Value {
 func TestMinPeople(t *testing.T) {
 	const big = "1000000"
 	plain := clinicSession(t, tame, funcs.DuckDB)
-	hidden := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: "+big+"}")
-	small := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	hidden := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: "+big+"}")
+	small := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: 1}")
 	for _, q := range []string{
 		"select gender, count(*) from patients group by gender",
 		"select gender, count(distinct patient_id) from patients group by 1",
@@ -169,7 +169,7 @@ func TestFreeze(t *testing.T) {
 func TestWindows(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
-	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
+	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{price: 0.5}", "{price: 1}",
 		"max_query_price: 5", "max_query_price: 1")
 	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
@@ -414,14 +414,14 @@ func TestPeople(t *testing.T) {
 // TestMinPeopleJudgesPeople: it is the number of people that decides, whatever else is measured before it.
 func TestMinPeopleJudgesPeople(t *testing.T) {
 	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
+	s := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
 	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	for _, r := range rows {
 		if n, ok := r[4].(int64); !ok || n < 100 {
 			t.Errorf("a group of %v people is shown", r[4])
 		}
 	}
-	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
 		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	if len(all) != 3 || len(rows) == 3 {
 		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)

@@ -133,7 +133,7 @@ func peersSession(t *testing.T, d dialect.Dialect) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[dialect.Dialect]string{
+	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "price: 0.5", "price: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[dialect.Dialect]string{
 		funcs.DuckDB: "{duckdb: peers.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]).Replace(string(text))
 	pol, err := policy.Parse("policy.yaml", []byte(changed))
 	if err != nil {
