@@ -110,7 +110,7 @@ var duckPeers = [][]string{
 	{"select array_length(string_to_array(age_band, '-'), 1), count(*) from encounters group by 1", "length(x) - length(replace(x, '-', '')) + 1",
 		"select length(age_band) - length(replace(age_band, '-', '')) + 1, count(*) from encounters group by 1"},
 	{"select avg((medications - s.m) / s.sd) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "greatest(lo, least(x, hi))",
-		"select avg(greatest(-10, least((medications - s.m) / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "cast an operand to float8",
+		"select avg(greatest(-10, least((medications - s.m) / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "Cast an operand to float8",
 		"select avg(greatest(-10, least((medications - s.m)::float8 / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s"},
 }
 
