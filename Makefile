@@ -1,14 +1,19 @@
 # make test     everything CI runs (about 14 minutes on 2 cores once modules are downloaded)
 # make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
-GOTEST  ?= $(GO) test -vet=off -timeout 25m
+GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 all: build
 
+# The targets, each with the comment above it.
+help:
+	@awk '/^#/ { said = substr($$0, 3); next } /^[a-z][a-z0-9-]*( [a-z0-9-]+)*:/ && !/\?=/ { split($$0, name, ":"); printf "make %-28s %s\n", name[1], said } { said = "" }' Makefile
+
+# The binary bin/dpsql.
 build:
 	$(GO) build -o bin/dpsql ./cmd/dpsql
 
@@ -25,13 +30,15 @@ test test-unit test-db test-engine test-race test-cmd vet: export GOGC ?= 400
 test: deps vet
 	$(MAKE) --jobs=2 --output-sync=target test-engine test-cmd test-race test-unit test-db
 
+# go vet of all packages.
 vet:
 	$(GO) vet ./...
 
-# Whatever is in no other part.
+# Packages without a database: whatever is in no other part.
 test-unit:
 	$(GOTEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(DB) $(RACE) ./internal/engine ./cmd/...)")
 
+# Packages that need PostgreSQL.
 test-db:
 	$(GOTEST) $(DB)
 
@@ -98,6 +105,7 @@ bench-honesty: deps
 bench-train:
 	$(GO) run ./internal/testkit/bench/train -update
 
+# Each fuzz target for a while.
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
 	$(GO) test -run '^$$' -fuzz FuzzLex -fuzztime 60s ./rewrite/pgsyntax
@@ -111,5 +119,6 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/base/sqltype
 	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/base/sqltype
 
+# golangci-lint, and the limits of .golangci.yml.
 lint:
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...

@@ -150,7 +150,7 @@ func (f *Filter) Fingerprint() string {
 }
 
 // IsSamePromise reports whether two filters make the same promise to the same accountant. They may differ in the order and
-// the room that belongs to it, which follow query.epsilon: the filter that a window began with stays in force.
+// the room that belongs to it, which follow query.price: the filter that a window began with stays in force.
 func (f *Filter) IsSamePromise(g *Filter) bool {
 	return f.Epsilon == g.Epsilon && f.Delta == g.Delta && f.Accountant == g.Accountant && f.PureRoom == g.PureRoom && f.DeltaRoom == g.DeltaRoom
 }

@@ -19,12 +19,12 @@ func (f *Filter) Unfit(price float64, renews bool) string {
 	if fitted <= kept+kept/10 {
 		return ""
 	}
-	was := fmt.Sprintf("the Renyi order %.2f, fitted to query.epsilon %g", f.Order, f.QueryEpsilon)
+	was := fmt.Sprintf("the Renyi order %.2f, fitted to query.price %g", f.Order, f.QueryEpsilon)
 	if f.Order == 0 {
 		was = "no Renyi order, for which the budget had no room when it was first charged"
 	}
 	if renews {
-		return fmt.Sprintf("this window keeps %s, by which the whole budget holds %d statements of epsilon %g; the next one's order %.2f will hold %d", was, kept, price, g.Order, fitted)
+		return fmt.Sprintf("this window keeps %s, by which the whole budget holds %d statements at price %g; the next one's order %.2f will hold %d", was, kept, price, g.Order, fitted)
 	}
-	return fmt.Sprintf("the ledger keeps %s, by which the whole budget holds %d statements of epsilon %g; the order %.2f of a new ledger would hold %d", was, kept, price, g.Order, fitted)
+	return fmt.Sprintf("the ledger keeps %s, by which the whole budget holds %d statements at price %g; the order %.2f of a new ledger would hold %d", was, kept, price, g.Order, fitted)
 }

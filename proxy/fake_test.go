@@ -72,7 +72,7 @@ func (e *scripted) Open(_, application string) (Session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open++
-	return &scriptedSession{engine: e, values: map[string]string{"dpsql.epsilon": "0.1"}}, nil
+	return &scriptedSession{engine: e, values: map[string]string{"dpsql.price": "0.1"}}, nil
 }
 
 type scriptedSession struct {
@@ -85,7 +85,7 @@ func (s *scriptedSession) Set(name string, values []string) error {
 		return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
 	}
 	if values[0] == "99" {
-		return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.epsilon 99 is too large").WithHint("The most is 1.")
+		return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.price 99 is too large").WithHint("The most is 1.")
 	}
 	s.values = maps.Clone(s.values)
 	s.values[name] = values[0]
@@ -93,7 +93,7 @@ func (s *scriptedSession) Set(name string, values []string) error {
 }
 
 func (s *scriptedSession) Reset(name string) error         { return s.Set(name, []string{"0.1"}) }
-func (s *scriptedSession) ResetAll()                       { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
+func (s *scriptedSession) ResetAll()                       { s.values = map[string]string{"dpsql.price": "0.1"} }
 func (s *scriptedSession) Use(sqltype.Settings)            {}
 func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
 func (s *scriptedSession) UseProgress(func(string))        {}

@@ -76,7 +76,7 @@ func FuzzSession(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	add(&pgproto3.Query{String: "begin; set local dpsql.epsilon = 1; savepoint a; select 1; rollback to a; commit; show all"})
+	add(&pgproto3.Query{String: "begin; set local dpsql.price = 1; savepoint a; select 1; rollback to a; commit; show all"})
 	add(&pgproto3.Parse{Name: "s", Query: "select $1::text as a, $2::numeric as b", ParameterOIDs: []uint32{25}}, &pgproto3.Describe{ObjectType: 'S', Name: "s"},
 		&pgproto3.Bind{DestinationPortal: "p", PreparedStatement: "s", Parameters: [][]byte{[]byte("x"), {0, 1, 0, 0, 0, 0, 0, 0, 0, 1}}, ParameterFormatCodes: []int16{0, 1}, ResultFormatCodes: []int16{1}},
 		&pgproto3.Describe{ObjectType: 'P', Name: "p"}, &pgproto3.Execute{Portal: "p", MaxRows: 1}, &pgproto3.Flush{}, &pgproto3.Execute{Portal: "p"}, &pgproto3.Close{ObjectType: 'P', Name: "p"}, &pgproto3.Sync{})

@@ -60,7 +60,7 @@ func TestShowAll(t *testing.T) {
 	}
 	here := show(proxyURL(startProxy(t, newScripted(), Options{})), "")
 	there := show(server15.URL("postgres"), "begin; create role looks; set local role looks; ")
-	i := slices.IndexFunc(here, func(r [2]string) bool { return r[0] == "dpsql.epsilon" })
+	i := slices.IndexFunc(here, func(r [2]string) bool { return r[0] == "dpsql.price" })
 	if i < 0 {
 		t.Fatal("dpsql's own settings are not there")
 	}

@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 	m := &counts{failed: map[string]int{}, statements: map[string]int{}}
 	addr := startProxy(t, e, Options{Metrics: m})
 	conn := dial(t, proxyURL(addr))
-	for _, q := range []string{"select 1; select 2; set dpsql.epsilon = 0.5", "select 'é', nope", "select generate_series(1, 100000)"} {
+	for _, q := range []string{"select 1; select 2; set dpsql.price = 0.5", "select 'é', nope", "select generate_series(1, 100000)"} {
 		_, _ = conn.Exec(ctx, q).ReadAll()
 	}
 	if r := conn.ExecParams(ctx, "select $1::int4 as a", [][]byte{[]byte("7")}, nil, nil, nil).Read(); r.Err != nil {

@@ -33,7 +33,7 @@ func TestPGSettings(t *testing.T) {
 		}
 		theirs[cells[0]] = cells
 	}
-	s := newSettings("looks", &scriptedSession{values: map[string]string{"dpsql.epsilon": "1"}})
+	s := newSettings("looks", &scriptedSession{values: map[string]string{"dpsql.price": "1"}})
 	s.starts["work_mem"] = "8MB"
 	if err := s.assign("statement_timeout", []string{"1min"}, false); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestPGSettings(t *testing.T) {
 	values := 0
 	for _, p := range s.AllParameters() {
 		want, ok := theirs[p.Name]
-		if delete(theirs, p.Name); p.Name == "dpsql.epsilon" || minor[p.Name] {
+		if delete(theirs, p.Name); p.Name == "dpsql.price" || minor[p.Name] {
 			continue
 		}
 		if !ok {

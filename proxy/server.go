@@ -240,7 +240,7 @@ func (srv *Server) register(s *session) error {
 		return errTooManyClients()
 	case srv.ofUser[s.user] >= srv.opts.MaxSessionsPerUser:
 		return sqlerr.New(sqlerr.TooManyConns, "too many connections for role %q", s.user).
-			WithHint("A user can have %d sessions at once; close those that are not needed any more.", srv.opts.MaxSessionsPerUser)
+			WithHint("A user can have %d sessions at once. Close those that are not needed any more.", srv.opts.MaxSessionsPerUser)
 	}
 	s.key = make([]byte, keyLength(s.protocol))
 	if _, err := io.ReadFull(rand.Reader, s.key); err != nil {

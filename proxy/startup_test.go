@@ -145,17 +145,17 @@ func TestStartupSettings(t *testing.T) {
 		{"&client_encoding=utf-8", ""}, {"&client_encoding=%27utf-8%27", ""}, {"&client_encoding=latin1", ""}, {"&client_encoding=big5", "0A000"},
 		{"&DateStyle=ISO", ""}, {"&DateStyle=ISO,%20MDY", ""}, {"&DateStyle=German", ""}, {"&DateStyle=Nope", "22023"}, {"&TimeZone=Etc/UTC", ""}, {"&TimeZone=Europe/Paris", ""}, {"&TimeZone=Europe/Nope", "22023"},
 		{"&extra_float_digits=2", ""}, {"&search_path=public", ""}, {"&nope=1", "42704"}, {"&server_version=9", "55P02"}, {"&replication=database", "0A000"}, {"&replication=false", ""},
-		{"&options=-c%20dpsql.epsilon%3D0.5", ""}, {"&options=--dpsql.epsilon%3D0.5%20-cextra-float-digits%3D3", ""}, {"&options=-c%20dpsql.nope%3D0.5", "42704"},
-		{"&options=-x", "42601"}, {"&options=-c%20dpsql.epsilon", "42601"}, {"&application_name=panic", "XX000"},
+		{"&options=-c%20dpsql.price%3D0.5", ""}, {"&options=--dpsql.price%3D0.5%20-cextra-float-digits%3D3", ""}, {"&options=-c%20dpsql.nope%3D0.5", "42704"},
+		{"&options=-x", "42601"}, {"&options=-c%20dpsql.price", "42601"}, {"&application_name=panic", "XX000"},
 	} {
 		e := connectError(t, proxyURL(addr)+c.extra)
 		if e == nil && c.want != "" || e != nil && (e.Code != c.want || e.Severity != "FATAL") {
 			t.Errorf("%s: %v, want %q", c.extra, e, c.want)
 		}
 	}
-	c := dial(t, proxyURL(addr)+`&options=-c%20dpsql.epsilon%3D0.5%20-c%20application_name%3Da\%20b`)
-	for _, q := range []string{"show dpsql.epsilon", "set dpsql.epsilon = 0.7; reset dpsql.epsilon; show dpsql.epsilon", "set dpsql.epsilon = 0.7", "discard all", "show dpsql.epsilon",
-		"begin; set local dpsql.epsilon = 0.6; reset dpsql.epsilon; commit; show dpsql.epsilon"} {
+	c := dial(t, proxyURL(addr)+`&options=-c%20dpsql.price%3D0.5%20-c%20application_name%3Da\%20b`)
+	for _, q := range []string{"show dpsql.price", "set dpsql.price = 0.7; reset dpsql.price; show dpsql.price", "set dpsql.price = 0.7", "discard all", "show dpsql.price",
+		"begin; set local dpsql.price = 0.6; reset dpsql.price; commit; show dpsql.price"} {
 		res, err := c.Exec(context.Background(), q).ReadAll()
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)

@@ -56,7 +56,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	} else if a.MaxRows > 0 {
 		say("Rows of a unit", "at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
 	} else {
-		say("Rows of a unit", "not declared; bounds are chosen, after a noisy look at how many units have more")
+		say("Rows of a unit", "not declared. Bounds are chosen, after a noisy look at how many units have more")
 	}
 	switch {
 	case len(a.Keys) == 0:
@@ -92,11 +92,11 @@ func (a *Analysis) unitText() string {
 	name := a.unitName(a.Body.Person)
 	without := "no person"
 	if len(a.UnitElse) > 0 {
-		name += "; where a row leads to no person, the value of " + strings.Join(a.UnitElse, " or ") + ", so one human may be two units"
+		name += ". Where a row leads to no person, the value of " + strings.Join(a.UnitElse, " or ") + ", so one human may be two units"
 		without = "neither"
 	}
 	if a.OwnRows {
-		name += "; a row that leads to " + without + " is a unit of its own, with everything that hangs on it"
+		name += ". A row that leads to " + without + " is a unit of its own, with everything that hangs on it"
 	}
 	return name
 }
@@ -139,9 +139,9 @@ func (a explainer) measureLine(m Measure) string {
 	switch {
 	case a.Limit.Norm == 0:
 	case m.Kind == CentredSum && !m.HasOwnChoice:
-		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
+		line += fmt.Sprintf(". A unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	default:
-		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Bound.Index+1, a.span(m.Bound))
+		line += fmt.Sprintf(". A unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Bound.Index+1, a.span(m.Bound))
 	}
 	if m.Follows {
 		line += fmt.Sprintf(", as measure %d: FILTER is expected to keep %.3g%% of it, and one choice costs less than two", m.Bound.Measure+1, 100*m.Kept)
@@ -162,7 +162,7 @@ func (a explainer) partLine(m Measure) string {
 	}
 	switch m.Kind {
 	case Units, SomeUnits:
-		return "number of units" + a.filterText(m) + "; a unit counts once"
+		return "number of units" + a.filterText(m) + ". A unit counts once"
 	case CountRows, CountValues, Leaves, Candidates, DistinctValues:
 		what := "rows"
 		switch m.Kind {
@@ -183,9 +183,9 @@ func (a explainer) partLine(m Measure) string {
 			return fmt.Sprintf("%s, as a flow in which a unit passes at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
 		}
 		if m.Bound != nil {
-			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
+			return fmt.Sprintf("%s. A unit counts at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
 		}
-		return fmt.Sprintf("%s; a unit counts at most %d", what, m.Hi)
+		return fmt.Sprintf("%s. A unit counts at most %d", what, m.Hi)
 	}
 	at := func(n int64) string { return m.Grid.Mul(decimal.NewFromInt(n)).String() }
 	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
@@ -219,19 +219,19 @@ func (a explainer) partLine(m Measure) string {
 		line += ", rounded row by row"
 	}
 	if m.Rows > 0 {
-		line += fmt.Sprintf("; of a unit's more than %d rows %d times their mean", m.Rows, m.Rows)
+		line += fmt.Sprintf(". Of a unit's more than %d rows %d times their mean", m.Rows, m.Rows)
 	}
 	switch {
 	case a.Pairs != nil:
 		return line + fmt.Sprintf(", as a flow in which a unit passes at most what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
 	case m.Bound != nil && m.Kind == CentredSum && !m.HasOwnChoice:
-		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
+		return line + fmt.Sprintf(". A unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	case m.Bound != nil:
-		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
+		return line + fmt.Sprintf(". A unit's part is clamped to what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
 	case m.Single:
 		return line
 	}
-	return line + fmt.Sprintf("; a unit's part is clamped to [%s, %s]", lo, hi)
+	return line + fmt.Sprintf(". A unit's part is clamped to [%s, %s]", lo, hi)
 }
 
 // filterText names the rows that a measure is of, where they are not all.

@@ -153,7 +153,7 @@ func (z *analyzer) joinedBody() error {
 		l := JoinSide{Name: p.name, Rows: p.rows, Why: p.why}
 		for i, c := range p.cuts {
 			if i > 0 {
-				l.Cut += "; "
+				l.Cut += ", "
 			}
 			l.Cut += c.String()
 		}

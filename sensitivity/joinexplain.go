@@ -14,11 +14,11 @@ func (a explainer) joinedLines() []Line {
 	for i, l := range j.Sides {
 		switch {
 		case l.Rows == 0 && l.Cut != "":
-			say(fmt.Sprintf("Joined %d", i+1), "%s: public; %s", l.Name, l.Cut)
+			say(fmt.Sprintf("Joined %d", i+1), "%s: public. Of these %s", l.Name, l.Cut)
 		case l.Rows == 0:
 			say(fmt.Sprintf("Joined %d", i+1), "%s: public", l.Name)
 		case l.Cut != "":
-			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s); %s", l.Name, l.Rows, l.Why, l.Cut)
+			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s). Of these %s", l.Name, l.Rows, l.Why, l.Cut)
 		default:
 			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s)", l.Name, l.Rows, l.Why)
 		}
@@ -60,21 +60,21 @@ func (j *Joined) formulaLines(say func(key, format string, args ...any)) {
 		names = append(names, q.String())
 	}
 	if len(names) > 0 {
-		say("Measured", "how often one value occurs at most in %s; a noisy bound made of them is released before anything else", strings.Join(names, ", "))
+		say("Measured", "how often one value occurs at most in %s. A noisy bound made of them is released before anything else", strings.Join(names, ", "))
 	}
 }
 
 // rowLine says what one joined row adds, and what bounds them all.
 func (a explainer) rowLine(m Measure) string {
-	line, _, _ := strings.Cut(a.partLine(m), "; a unit")
+	line, _, _ := strings.Cut(a.partLine(m), ". A unit")
 	if m.Bound == nil {
-		return fmt.Sprintf("%s; one unit changes all groups together by at most %s", line, a.inGrid(m, m.PerGroup))
+		return fmt.Sprintf("%s. One unit changes all groups together by at most %s", line, a.inGrid(m, m.PerGroup))
 	}
 	times := ""
 	if m.Kind == SumValues || m.Kind == CentredSum {
 		times = a.inGrid(m, m.Factor) + " times "
 	}
-	return fmt.Sprintf("%s; one unit changes all groups together by at most %swhat choice %d gives (%s)", line, times, m.Bound.Index+1, a.span(m.Bound))
+	return fmt.Sprintf("%s. One unit changes all groups together by at most %swhat choice %d gives (%s)", line, times, m.Bound.Index+1, a.span(m.Bound))
 }
 
 // inGrid is a number of a measure's steps.

@@ -122,7 +122,7 @@ func (p *Pick) line() string {
 	if p.Most > 1 {
 		what = fmt.Sprintf("the %d most frequent, one after the other,", p.Most)
 	}
-	return fmt.Sprintf("rows by value; %s of %d candidates (%s)", what, len(p.Values), p.Why)
+	return fmt.Sprintf("rows by value, %s of %d candidates (%s)", what, len(p.Values), p.Why)
 }
 
 // text is what is picked, for the canonical text.

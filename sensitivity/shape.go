@@ -147,7 +147,7 @@ func example(q *plan.Query, from plan.Rel) string {
 func belowRefusal(r plan.Rel, pos int) error {
 	if _, ok := r.(*plan.Limit); ok {
 		return sqlerr.New(sqlerr.PrivateShape, "LIMIT below an aggregate over private rows is not supported").At(pos).
-			WithHint("Which rows it keeps would depend on other people's rows; use WHERE.")
+			WithHint("Which rows it keeps would depend on other people's rows. Use WHERE.")
 	}
 	return sqlerr.New(sqlerr.PrivateShape, "this operation over private rows is not supported").At(pos)
 }

@@ -55,7 +55,7 @@ func TestAdversaryOfTheLedger(t *testing.T) {
 		careless string // the scope whose word is not heard
 		runs     int
 		days     int
-		then     float64 // query.epsilon on each second day; 0: as ever
+		then     float64 // query.price on each second day; 0: as ever
 	}{
 		"two orders":   {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, "", 250, 10, 0.01},
 		"as it is":     {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, "", 500, 10, 0},

@@ -53,7 +53,7 @@ func (s *state) checkFit(r *Record) error {
 //   - (1) The filter in force changes by a Fit, which checkFit refuses in a charged window, or by a promise, which keeps the order (state.addPromise). So all charges of a window are counted and admitted
 //     under one order, and their losses are taken at it: a charge that names another is refused (Charge.validate), and one that is below its events' loss at it is so by ReserveAll, and by Verify.
 //   - (2) The Fit is written before the window's first charge, in the same transaction, and that is durable before its data is read. It is a function of the policy that the server has read, and of what was public
-//     by then: answers of earlier windows among it, on which an owner who chose query.epsilon, or an analyst who chose when and at which server to ask first, may have looked. So the order is fixed before the
+//     by then: answers of earlier windows among it, on which an owner who chose query.price, or an analyst who chose when and at which server to ask first, may have looked. So the order is fixed before the
 //     window's first loss, given everything before it, which is condition (iii) of budget.NewFilter: the filter theorem for one fixed order (Feldman, Zrnic 2021, Theorem 3.1; Lecuyer 2021) holds within the window,
 //     conditionally on what came before.
 //   - (3) A window begins with empty accounts (state.addCharge), so no sum holds losses of two orders.

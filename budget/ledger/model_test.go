@@ -258,7 +258,7 @@ func testModel(t *testing.T) {
 				m.grants = append(m.grants, modelGrant{m.window(m.current), to, g.Epsilon})
 			},
 			"raise": func(t *rapid.T) { m.raise(t, l) },
-			"price": func(t *rapid.T) { // another query.epsilon: no record, no epoch
+			"price": func(t *rapid.T) { // another query.price: no record, no epoch
 				asks := m.filter()
 				m.asks[m.current.Dataset] = modelFilter(budget.Params{Epsilon: asks.Epsilon, Delta: asks.Delta, QueryEpsilon: rapid.SampledFrom([]float64{0.01, 0.2, 0.5}).Draw(t, "usual"), Accountant: asks.Accountant})
 				if err := l.SetHead(ctx, m.policy()); err != nil {

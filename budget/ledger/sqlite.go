@@ -71,7 +71,7 @@ func connect(abs string) (*sqlite3.Conn, error) {
 // OpenSQLite takes the ledger at path to serve a data set, creating it if there is none, and appends an opening, with the
 // head before it if it is the data set's first. The error wraps ErrInUse, ErrNotDurable, ErrMismatch, ErrRolledBack or
 // ErrForeign, or is a *CorruptError; the file is then as it was. The filter in force is the ledger's own (Filter): a policy that
-// changed only query.epsilon goes on with the order that the budget began with.
+// changed only query.price goes on with the order that the budget began with.
 func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLite, error) {
 	return openWith(ctx, path, head, opt, connect)
 }

@@ -83,7 +83,7 @@ tables:
     max_rows_per_unit: 10
     columns: {encounter_id: {}, patient_id: {}, days_in_hospital: {range: [1, 14]}}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 0.5}
+query: {price: 0.5}
 analysts:
   analyst: {password: %q, may: [patients, encounters]}
 `
@@ -169,7 +169,7 @@ tables:
   nation: {public: true}
   region: {public: true}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 1, max_groups: 6}
+query: {price: 1, max_groups: 6}
 analysts:
   analyst: {password: %q, may: [customer, orders, lineitem]}
 `

@@ -62,11 +62,11 @@ func check(cmd *cobra.Command, config string) (err error) {
 		say("%s\n", problem(config, "", p))
 	}
 	for _, p := range r.Warnings {
-		say("%s\n", problem(config, "warning: ", p))
+		say("%s\n", problem(config, coloured(out, yellow, "warning: "), p))
 	}
 	findings, warnings := 0, len(r.Warnings)
 	if loose := looseFiles(r.Policy); len(loose) > 0 {
-		say("%s: warning: others on this machine may read or write the ledger's files\n    %s\n", config, tighten(loose))
+		say("%s: "+coloured(out, yellow, "warning:")+" others on this machine may read or write the ledger's files\n    %s\n", config, tighten(loose))
 		warnings++
 	}
 	if t := r.Policy.TLS; t != nil && t.Cert != "" && t.Key != "" {
@@ -83,7 +83,7 @@ func check(cmd *cobra.Command, config string) (err error) {
 	}
 	others := rivals(config, r.Policy)
 	for _, text := range others {
-		say("%s: warning: %s\n", config, text)
+		say("%s: %s %s\n", config, coloured(out, yellow, "warning:"), text)
 	}
 	warnings += len(others)
 	if err == nil {

@@ -162,11 +162,11 @@ func TestPsql(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 statements of epsilon 1;"}},
+		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 statements at price 1;"}},
 		{[]string{"-c", "begin; select 1; commit"}, []string{"BEGIN", "?column?", "COMMIT"}},
-		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "epsilon 100"}},
-		{[]string{"-c", "set dpsql.epsilon = 0.5", "-c", "show dpsql.epsilon", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},
-		{[]string{"-c", "explain select sum(days) from stays where days <> 7"}, []string{"QUERY PLAN", "Charge: price 1"}},
+		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "of your 100"}},
+		{[]string{"-c", "set dpsql.price = 0.5", "-c", "show dpsql.price", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},
+		{[]string{"-c", "explain select sum(days) from stays where days <> 7"}, []string{"QUERY PLAN", "Price: 1, "}},
 		{[]string{"-c", "select version()"}, []string{"PostgreSQL 15"}},
 		{[]string{"-At", "-c", "select count(*) from stays where days between 3 and 5"}, nil},
 	} {
@@ -223,7 +223,7 @@ assert cur.fetchone() == (1,)
 c.rollback()
 for _ in range(20):
     try:
-        cur.execute("set dpsql.epsilon = 10")
+        cur.execute("set dpsql.price = 10")
         cur.execute("select count(*) from stays where stay_id <> %s", (-_,))
         c.commit()
     except psycopg2.Error as e:

@@ -33,7 +33,7 @@ tables:
     max_rows_per_unit: 3
     columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
 budget: {epsilon: %g, delta: 0}
-query: {epsilon: %g}
+query: {price: %g}
 limits: {sessions_per_analyst: 100}
 analysts:
   analyst: {password: %q, may: [patients, stays]}

@@ -90,7 +90,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(d.out, "dpsql demo: 71,518 patients, 101,766 stays, 120,054 prescriptions loaded in %.1f s; listening on %s\n", time.Since(started).Seconds(), l.Addr())
-	fmt.Fprintf(d.out, "The privacy unit is the patient; the data set's budget is epsilon %g, delta %g; a question costs epsilon %g unless you say otherwise.\n",
+	fmt.Fprintf(d.out, "The privacy unit is the patient. The data set's budget is epsilon %g, delta %g. A question has the price %g unless you say otherwise.\n",
 		p.Budget.Epsilon, p.Budget.Delta, p.Query.Epsilon)
 
 	ctx, cancel := context.WithCancel(ctx)

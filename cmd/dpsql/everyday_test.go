@@ -81,7 +81,7 @@ func TestExplainFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(filepath.Dir(path), "work.sql")
-	good := "SELECT count(*) FROM stays;\nSET dpsql.epsilon = 0.25;\n\nSELECT sum(days)\n  FROM stays;\nDROP DP MODEL m;\nEXPLAIN SELECT count(*) FROM patients"
+	good := "SELECT count(*) FROM stays;\nSET dpsql.price = 0.25;\n\nSELECT sum(days)\n  FROM stays;\nDROP DP MODEL m;\nEXPLAIN SELECT count(*) FROM patients"
 	for _, side := range []string{"without a server", "with a server"} {
 		t.Run(side, func(t *testing.T) {
 			if side == "with a server" {
@@ -93,8 +93,8 @@ func TestExplainFile(t *testing.T) {
 				code int
 				want []string
 			}{
-				{good, 0, []string{"line 1: SELECT count(*) FROM stays\n", "price 0.5", "line 4: SELECT sum(days) FROM stays\n", "price 0.25", "EXPLAIN does not take this statement.\n", "line 7: EXPLAIN", "5 statements, 0 refused\n"}},
-				{good + ";\nSELECT * FROM stays;\nSELEC;\nSET dpsql.epsilon = 1000;", 3, []string{"line 8: SELECT * FROM stays\nrefused: rows of private tables cannot be shown", "line 9: SELEC\nrefused: syntax error", "line 10: SET dpsql.epsilon = 1000\nrefused: ", "8 statements, 3 refused\n"}},
+				{good, 0, []string{"line 1: SELECT count(*) FROM stays\n", "Price: 0.5", "line 4: SELECT sum(days) FROM stays\n", "Price: 0.25", "EXPLAIN does not take this statement.\n", "line 7: EXPLAIN", "5 statements, 0 refused\n"}},
+				{good + ";\nSELECT * FROM stays;\nSELEC;\nSET dpsql.price = 1000;", 3, []string{"line 8: SELECT * FROM stays\nrefused: rows of private tables cannot be shown", "line 9: SELEC\nrefused: syntax error", "line 10: SET dpsql.price = 1000\nrefused: ", "8 statements, 3 refused\n"}},
 			} {
 				if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 					t.Fatal(err)
@@ -121,3 +121,31 @@ func TestExplainFile(t *testing.T) {
 
 // after is a text from a mark on.
 func after(text, mark string) string { return text[max(0, strings.Index(text, mark)):] }
+
+// TestManPages: each command has a page with its name, what it does and its options, and no line that roff would take for a request of its own.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if out, code := ran(t, "", "man", dir); code != 0 {
+		t.Fatal(out)
+	}
+	for name, want := range map[string]string{"dpsql": `dpsql\-serve(1)`, "dpsql-serve": `\-\-config`, "dpsql-budget-grant": `\-\-epsilon`, "dpsql-errors": "DESCRIPTION"} {
+		text, err := os.ReadFile(filepath.Join(dir, name+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) || !strings.HasPrefix(string(text), ".TH ") {
+			t.Errorf("%s: %s", name, text)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.HasPrefix(line, ".") && !regexp.MustCompile(`^\.(TH|SH|B|nf|fi)\b`).MatchString(line) {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	if pages, err := filepath.Glob(filepath.Join(dir, "*.1")); err != nil || len(pages) < 20 {
+		t.Errorf("%d pages, %v", len(pages), err)
+	}
+	if out, _ := ran(t, "", "--help"); strings.Contains(out, "man page") {
+		t.Error("the command for packages is in the help")
+	}
+}

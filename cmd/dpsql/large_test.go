@@ -22,7 +22,7 @@ unit: visits.person
 tables:
   visits: {columns: {person: {}, place: {}}}
 budget: {epsilon: 400, delta: 0.001}
-query: {epsilon: 20, max_groups: 1, delta: 0.0001}
+query: {price: 20, max_groups: 1, delta: 0.0001}
 limits: {statement_time: 10m}
 analysts:
   analyst: {password: %q, may: [visits]}

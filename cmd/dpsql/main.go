@@ -41,13 +41,13 @@ func run(ctx context.Context, c *cobra.Command) int {
 	case errors.Is(err, errFound):
 		return exitFound
 	case errors.As(err, &wrong), strings.HasPrefix(err.Error(), "required flag"), strings.HasPrefix(err.Error(), "unknown command"): // cobra has no types for these
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "dpsql: %v\nSee dpsql --help.\n", err)
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s %v\nSee dpsql --help.\n", coloured(c.ErrOrStderr(), red, "dpsql:"), err)
 		return exitUsage
 	}
-	_, _ = fmt.Fprintln(c.ErrOrStderr(), "dpsql:", err)
+	_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), red, "dpsql:"), err)
 	var e *sqlerr.Error
 	if errors.As(err, &e) && e.Hint != "" {
-		_, _ = fmt.Fprintln(c.ErrOrStderr(), "hint:", e.Hint)
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), cyan, "hint:"), e.Hint)
 	}
 	return exitFailed
 }
@@ -95,6 +95,6 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (c
 	}
 	c.SetVersionTemplate("{{.Version}}\n")
 	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
-		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), versionCommand())
+		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), manCommand(), versionCommand())
 	return strict(c)
 }

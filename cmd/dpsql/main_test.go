@@ -108,7 +108,7 @@ func TestVersionAndHelp(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"version", "dpsql"}, {"--help", "dpsql demo"}, {"demo --help", "--once"}, {"serve --help", "--config"}, {"init --help", "--unit"}, {"check --help", "Exit code"},
 		{"rehearse --help", "--analyst"}, {"budget show --help", "--json"}, {"budget verify --help", "--config"}, {"budget grant --help", "--epsilon"}, {"budget raise --help", "--reason"}, {"budget move --help", "--from"}, {"freeze --help", "unfreeze"}, {"unfreeze --help", "--config"}, {"reload --help", "--config"},
-		{"query --help", "PGPASSWORD"}, {"explain --help", "--sslrootcert"}, {"train --help", "--explain"}, {"user add --help", "--may"}, {"user hash --help", "printf"}, {"completion bash", "__start_dpsql"},
+		{"query --help", "PGPASSWORD"}, {"explain --help", "--sslrootcert"}, {"train --help", "--explain"}, {"user add --help", "--may"}, {"user hash --help", "printf"}, {"completion bash", "__start_dpsql"}, {"schema", `"$schema"`},
 	} {
 		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {

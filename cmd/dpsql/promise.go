@@ -65,7 +65,7 @@ func raiseCommand() *cobra.Command {
 		Short: "Make a larger promise: record the policy's larger budget or lifetime",
 		Long: `Record that the data set's budget (epsilon, delta) or lifetime is now the larger one of the policy. This is a new promise to the people of the data: tell them.
 It holds from the present window on, which then counts against the lifetime with the larger budget; a smaller one is refused, for what was promised stays.
-Accountant, window and people stay as they were, and to the end of the window the Renyi order too, which was fitted to the budget and query.epsilon at its first charge: where another would hold more, it is said. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
+Accountant, window and people stay as they were, and to the end of the window the Renyi order too, which was fitted to the budget and query.price at its first charge: where another would hold more, it is said. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
 PostgreSQL take it over by dpsql reload, or when they are started again with the new policy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -89,7 +89,7 @@ func TestUnfitOrderIsTold(t *testing.T) {
 	write := func(epsilon, query string) {
 		t.Helper()
 		next := strings.Replace(string(text), "{epsilon: 1, delta: 0}", "{epsilon: "+epsilon+", delta: 0.000001}", 1)
-		next = strings.Replace(next, "query: {epsilon: 0.5}", "query: {epsilon: "+query+"}", 1)
+		next = strings.Replace(next, "query: {price: 0.5}", "query: {price: "+query+"}", 1)
 		if err := os.WriteFile(path, []byte(next), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestUnfitOrderIsTold(t *testing.T) {
 	says := func(note bool, args ...string) {
 		t.Helper()
 		out, err := program(t.Context(), append(args, "--config", path)...).CombinedOutput()
-		if err != nil || strings.Contains(string(out), "note: the ledger keeps the Renyi order 64.00, fitted to query.epsilon 0.5") != note {
+		if err != nil || strings.Contains(string(out), "note: the ledger keeps the Renyi order 64.00, fitted to query.price 0.5") != note {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

@@ -129,7 +129,7 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 			break
 		}
 	}
-	_, err := fmt.Fprintf(out, "%d statements: prices add up to epsilon %.4g; %d refused, %d over budget\n", len(list), total, refused, over)
+	_, err := fmt.Fprintf(out, "%d statements: prices add up to %.4g, %d refused, %d over budget\n", len(list), total, refused, over)
 	if err == nil && refused+over > 0 {
 		err = errFound
 	}

@@ -29,7 +29,7 @@ tables:
     max_rows_per_unit: %d
     columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
 budget: {epsilon: %g, delta: 0}
-query: {epsilon: %g}
+query: {price: %g}
 limits: {sessions_per_analyst: 100%s}
 analysts:
   analyst: {password: %q, may: [patients, stays]}

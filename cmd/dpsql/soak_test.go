@@ -38,7 +38,7 @@ tables:
     max_rows_per_unit: 3
     columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
 budget: {epsilon: 10000, delta: 0}
-query: {epsilon: 0.01}
+query: {price: 0.01}
 listen: 127.0.0.1:%s
 socket: %s
 limits: {login_time: 5s, write_time: 3s, statement_time: 5s, stop_time: 2s}

@@ -88,7 +88,7 @@ func TestRareGroups(t *testing.T) {
 		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
 			t.Fatalf("a rare group is shown: %v", a.Rows)
 		}
-		set(t, s, "dpsql.epsilon", fmt.Sprint(s.now.epsilon*1.1)) // a fresh release
+		set(t, s, "dpsql.price", fmt.Sprint(s.now.epsilon*1.1)) // a fresh release
 	}
 	// Noise beyond the threshold T is as rare as delta: a group of more than 2T persons is kept.
 	d := demoSession(t, demoDuck(t), "analyst")

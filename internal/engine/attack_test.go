@@ -43,7 +43,7 @@ func TestSetBetweenPrepareAndRun(t *testing.T) {
 	if err := s.Set("dpsql.max_groups", []string{"2"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Set("dpsql.epsilon", []string{"0.25"}); err != nil {
+	if err := s.Set("dpsql.price", []string{"0.25"}); err != nil {
 		t.Fatal(err)
 	}
 	a, err := p.Run(context.Background(), nil)
@@ -56,11 +56,11 @@ func TestSetBetweenPrepareAndRun(t *testing.T) {
 func TestEpsilonFloor(t *testing.T) {
 	s := demoSession(t, demoDuck(t), "analyst")
 	for _, tiny := range []string{"1e-12", "0x1p-1074", "0.000499"} {
-		if err := s.Set("dpsql.epsilon", []string{tiny}); sqlerr.ID(err) != "invalid_parameter" {
+		if err := s.Set("dpsql.price", []string{tiny}); sqlerr.ID(err) != "invalid_parameter" {
 			t.Errorf("epsilon %s: %v", tiny, err)
 		}
 	}
-	if err := s.Set("dpsql.epsilon", []string{"0.0005"}); err != nil {
+	if err := s.Set("dpsql.price", []string{"0.0005"}); err != nil {
 		t.Error(err)
 	}
 }

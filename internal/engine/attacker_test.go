@@ -95,7 +95,7 @@ func (w *attackedWorld) ask(attack []string) (out []attacker.Seen, err error) {
 		}
 		w.s = clinicSession(w.t, w.c, w.d, "epsilon: 20,", "epsilon: 1000,")
 		set(w.t, w.s, "dpsql.fresh", "on")
-		set(w.t, w.s, "dpsql.epsilon", fmt.Sprint(attackerPrice))
+		set(w.t, w.s, "dpsql.price", fmt.Sprint(attackerPrice))
 		set(w.t, w.s, "dpsql.notices", "full")
 	}
 	w.draws++

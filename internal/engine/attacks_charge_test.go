@@ -78,8 +78,8 @@ func TestAttack02Predicted(t *testing.T) {
 func TestAttack03Switches(t *testing.T) {
 	attack := func(set func(name string, values []string) error) string {
 		for _, s := range [][2]string{
-			{"dpsql.epsilon", "1e20"}, {"dpsql.epsilon", "inf"}, {"dpsql.epsilon", "Infinity"}, {"dpsql.epsilon", "0x1p1023"}, {"dpsql.epsilon", "5.0000000001"}, {"dpsql.epsilon", "NaN"},
-			{"dpsql.epsilon", "-1"}, {"dpsql.epsilon", "1e-300"}, {"dpsql.mechanism", "none"}, {"dpsql.mechanism", ""}, {"dpsql.noise", "off"}, {"dpsql.enabled", "false"}, {"dpsql.private", "off"}, {"dpsql.dp", "0"},
+			{"dpsql.price", "1e20"}, {"dpsql.price", "inf"}, {"dpsql.price", "Infinity"}, {"dpsql.price", "0x1p1023"}, {"dpsql.price", "5.0000000001"}, {"dpsql.price", "NaN"},
+			{"dpsql.price", "-1"}, {"dpsql.price", "1e-300"}, {"dpsql.mechanism", "none"}, {"dpsql.mechanism", ""}, {"dpsql.noise", "off"}, {"dpsql.enabled", "false"}, {"dpsql.private", "off"}, {"dpsql.dp", "0"},
 			{"dpsql.seed", "1"}, {"dpsql.debug", "on"}, {"dpsql.oracle", "on"}, {"dpsql.max_groups", "0"}, {"dpsql.max_groups", "18446744073709551615"}, {"dpsql.bounding", "none"}, {"dpsql.max_rows_per_unit", "1000000"},
 			{"dpsql.budget", "1000000"}, {"dpsql.delta", "1"}, {"dpsql.query_delta", "1"}, {"dpsql.cache", "off"}, {"dpsql.min_people", "0"}, {"dpsql.accountant", "none"}, {"dpsql.user", "owner"}, {"role", "postgres"},
 		} {
@@ -221,7 +221,7 @@ func TestAttack16Helpers(t *testing.T) {
 		e.backend = spy
 		s := e.session(t, "ann")
 		for _, sql := range []string{"select count(*) from encounters", "select race from patients group by 1", "select diag, avg(days), count(distinct patient_id) from encounters group by 1",
-			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain select diag, avg(days) from encounters group by 1",
+			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain verbose select diag, avg(days) from encounters group by 1",
 			"select gender from patients group by 1", "select count(*) from cities", "select * from dpsql.budget", "select min(days) from encounters", "select count(*) from encounters"} {
 			spy.before = spy.paid()
 			_, _ = try(s, sql)
@@ -231,7 +231,7 @@ func TestAttack16Helpers(t *testing.T) {
 		}
 		return ""
 	}
-	product, careless := paying(t, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	product, careless := paying(t, "price: 0.5}", "price: 0.5, min_people: 1}")
 	succeeds(t, attack(careless))
 	fails(t, attack(product))
 }
@@ -345,7 +345,7 @@ tables:
   people:
     columns: {id: {}, sick: {}}
 budget: {epsilon: 0.5, delta: 0}
-query:  {epsilon: 0.00390625}
+query:  {price: 0.00390625}
 analysts:
   ann: {password: VERIFIER, may: [people]}
 `

@@ -64,7 +64,7 @@ func TestAttack12Joins(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					return seen{rows: append(through(s)("explain "+sql).rows, []string{fmt.Sprintf("%v %+v", mp.Events(), mp.Loss), fmt.Sprint(p.Columns())})}
+					return seen{rows: append(through(s)("explain verbose "+sql).rows, []string{fmt.Sprintf("%v %+v", mp.Events(), mp.Loss), fmt.Sprint(p.Columns())})}
 				}
 			}
 			fails(t, differs(said(wild), said(without1), statements...))

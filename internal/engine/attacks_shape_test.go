@@ -169,7 +169,7 @@ func TestAttack12Scale(t *testing.T) {
 			if err != nil {
 				return seen{err: everything(err)}
 			}
-			return seen{rows: append(through(s)("explain "+sql).rows, []string{publicFacts(t, p), fmt.Sprint(p.Columns())})}
+			return seen{rows: append(through(s)("explain verbose "+sql).rows, []string{publicFacts(t, p), fmt.Sprint(p.Columns())})}
 		}
 	}
 	for _, d := range dialects {

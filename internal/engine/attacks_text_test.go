@@ -97,10 +97,10 @@ func TestAttack18Catalogs(t *testing.T) {
 		for _, sql := range []string{
 			"select reltuples from pg_class where relname = 'patients'", "select reltuples::text, relpages from pg_catalog.pg_class where relname = 'encounters'",
 			"select n_live_tup from pg_stat_user_tables where relname = 'patients'", "select most_common_vals::text from pg_stats where tablename = 'patients'",
-			"select n_distinct from pg_stats where tablename = 'encounters' and attname = 'patient_id'", "explain select * from encounters", "explain select count(*) from encounters where patient_id = 1",
+			"select n_distinct from pg_stats where tablename = 'encounters' and attname = 'patient_id'", "explain verbose select * from encounters", "explain verbose select count(*) from encounters where patient_id = 1",
 			"explain analyze select count(*) from encounters", "explain (analyze, costs off) select count(*) from patients", "select pg_total_relation_size('encounters')",
 			"select estimated_size from duckdb_tables() where table_name = 'patients'", "select * from pragma_storage_info('patients')", "select count(*) from information_schema.columns",
-			"explain select race, count(*) from patients group by 1", "explain select * from patients",
+			"explain verbose select race, count(*) from patients group by 1", "explain verbose select * from patients",
 		} {
 			if a, b := fmt.Sprint(with(sql)), fmt.Sprint(without(sql)); a != b {
 				return fmt.Sprintf("%s gives %s and %s", sql, a, b)
@@ -184,7 +184,7 @@ func TestAttack28Hidden(t *testing.T) {
 		}
 		return seen{err: "permission denied"}
 	}
-	templates := []string{"select count(*) from T", "select count(*) from public.T", "select T.days from patients", "explain select count(*) from T", "select count(C) from patients",
+	templates := []string{"select count(*) from T", "select count(*) from public.T", "select T.days from patients", "explain verbose select count(*) from T", "select count(C) from patients",
 		"select count(*) from patients where C is null", "select C, count(*) from patients group by 1", "select count(*) from patients order by C", "select count(*) from (select C from patients) x"}
 	attack := func(ask asker) string {
 		for _, template := range templates {

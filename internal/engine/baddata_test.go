@@ -61,12 +61,12 @@ tables:
       bs: {}
       e:  {}
 budget: {epsilon: 10000, delta: 1e-6}
-query:  {epsilon: 20, max_groups: 3}
+query:  {price: 20, max_groups: 3}
 limits: {release_groups: 100000}
 statement_timeout: 20s
 analysts:
-  ann: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
-  bob: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
+  ann: {password: VERIFIER, may: [people, facts], max_query_price: 20}
+  bob: {password: VERIFIER, may: [people, facts], max_query_price: 20}
 `
 
 func badPolicyText(d dialect.Dialect) string {

@@ -18,10 +18,10 @@ import (
 )
 
 // few declares a small population: a choice then takes two fifths of the price.
-var few = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100"}
+var few = []string{"query:  {price: 0.5}", "query:  {price: 0.5}\npopulation: 100"}
 
 // many declares a large one, of which a choice takes little.
-var many = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 90000"}
+var many = []string{"query:  {price: 0.5}", "query:  {price: 0.5}\npopulation: 90000"}
 
 // TestBoundingAuto: vectors are scaled where that is expected to err less and Gaussian noise may be had, and nowhere else; what is run is what was
 // compared, and the same as if it had been asked for by name.
@@ -177,7 +177,7 @@ func TestBoundingAutoL1(t *testing.T) {
 				t.Error(told)
 			}
 			price := s.now.epsilon
-			set(t, s, "dpsql.epsilon", fmt.Sprint(price*2))
+			set(t, s, "dpsql.price", fmt.Sprint(price*2))
 			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
 				t.Errorf("%d charges of a top-up", n)
 			}
@@ -265,7 +265,7 @@ func TestBoundingAutoFails(t *testing.T) {
 	}
 	s := clinicSession(t, tame, funcs.DuckDB) // what cannot be priced is refused as ever, when it is asked
 	set(t, s, "dpsql.mechanism", "gaussian")
-	set(t, s, "dpsql.epsilon", "0.0005")
+	set(t, s, "dpsql.price", "0.0005")
 	for _, bounding := range []string{"linf", "auto"} {
 		set(t, s, "dpsql.bounding", bounding)
 		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
@@ -288,7 +288,7 @@ func TestBoundingOfStages(t *testing.T) {
 	}); n != 2 {
 		t.Fatalf("%d charges for two releases", n)
 	}
-	set(t, s, "dpsql.epsilon", "0.25")
+	set(t, s, "dpsql.price", "0.25")
 	if n := charged(t, s.engine, func() { ask(t, s, alone) }); n != 0 {
 		t.Error("alone it is charged again")
 	}

@@ -160,9 +160,9 @@ func (w *boundingMethods) decide(ctx context.Context, by *earlier) (decided, err
 	if len(of.Measures) > 1 {
 		also = " of measure 1"
 	}
-	d.why = fmt.Sprintf("%s, %s (95%% errors%s at price %s): %s; %s", w.settingName(d.measured), how, also, number(w.price), cut, measured)
+	d.why = fmt.Sprintf("%s, %s. The 95%% errors%s at price %s are: %s, %s", w.settingName(d.measured), how, also, number(w.price), cut, measured)
 	if of.Joined.Counted != nil {
-		d.why += "; dpsql.bounding = weighted answers another number"
+		d.why += ". SET dpsql.bounding = weighted answers another number"
 	}
 	return d, nil
 }
@@ -193,7 +193,7 @@ func (w *boundingMethods) analysis(measured bool) *sensitivity.Analysis {
 // bounded are the analysis that is taken and the other one, nil if there is none, each with the reason.
 func (w *boundingMethods) bounded(d decided) (taken, other *sensitivity.Analysis) {
 	if other = w.analysis(!d.measured); other != nil {
-		other = withReason(other, fmt.Sprintf("%s, of which there is a release; asked anew %s", w.settingName(!d.measured), d.why))
+		other = withReason(other, fmt.Sprintf("%s, of which there is a release. Asked anew it is %s", w.settingName(!d.measured), d.why))
 	}
 	return withReason(w.analysis(d.measured), d.why), other
 }

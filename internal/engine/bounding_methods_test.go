@@ -25,7 +25,7 @@ const (
 // planText is EXPLAIN's text.
 func planText(t testing.TB, s *Session, sql string, args ...sqltype.Value) string {
 	t.Helper()
-	rows, err := try(s, "explain "+sql, args...)
+	rows, err := try(s, "explain verbose "+sql, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -77,7 +77,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	of(sumDays, 1)
 	set(t, s, "dpsql.bounding", "auto")
 
-	if text := planText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release; asked anew elastic, expected to err less") {
+	if text := planText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release. Asked anew it is elastic, expected to err less") {
 		t.Errorf("once another bound is better EXPLAIN of what is stored says\n%s", text)
 	}
 	if again := of(onDays, 0); again != cut {
@@ -106,18 +106,18 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	if again := of(onDays, 0); again != measured { // of two the one that errs less
 		t.Errorf("of releases by both bounds %s answers, not %s", again, measured)
 	}
-	set(t, s, "dpsql.epsilon", "1") // measured ones are not topped up
+	set(t, s, "dpsql.price", "1") // measured ones are not topped up
 	bounds(t, s, onDays, byRelease)
 	of(onDays, 1)
 	of(onDays, 0)
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	of(onDays, 0)
 
-	set(t, s, "dpsql.epsilon", "0.4")
+	set(t, s, "dpsql.price", "0.4")
 	set(t, s, "dpsql.bounding", "elastic")
 	of(some, 1, int64(1))
 	set(t, s, "dpsql.bounding", "auto")
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	bounds(t, s, some, byRelease, int64(1))
 	bounds(t, s, some, byGuess, int64(2))
 	of(some, 1, int64(2))
@@ -128,7 +128,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	set(t, s, "dpsql.bounding", "elastic")
 	of(sumThird, 1)
 	set(t, s, "dpsql.bounding", "auto")
-	bounds(t, s, third, "truncate, of which there is a release; asked anew elastic, .*")
+	bounds(t, s, third, "truncate, of which there is a release. Asked anew it is elastic, .*")
 	set(t, s, "dpsql.target_error", "60000")
 	if text := planText(t, s, third); !strings.Contains(text, "kept by the release made at price 0.5") {
 		t.Errorf("an error that a release by the other bound has is not kept:\n%s", text)

@@ -104,7 +104,7 @@ func TestPriceAndRepeats(t *testing.T) {
 		into    *[][]sqltype.Value
 		charges int
 	}{{"0.5", &first, 1}, {"2", &second, 1}, {"0.25", &third, 0}, {"2", &third, 0}} {
-		set(t, s, "dpsql.epsilon", c.epsilon)
+		set(t, s, "dpsql.price", c.epsilon)
 		if n := charged(t, s.engine, func() { _, a := ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
 			t.Errorf("epsilon %s: %d charges, not %d", c.epsilon, n, c.charges)
 		}
@@ -174,7 +174,7 @@ func TestFree(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
 	n := charged(t, s.engine, func() {
 		for _, sql := range []string{
-			"explain select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
+			"explain verbose select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
 			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
 			"select gender from patients group by gender",
 		} {
@@ -246,7 +246,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestQuotaAndLimits: an analyst's quota and max_query_epsilon hold, and refusals tell what is left.
+// TestQuotaAndLimits: an analyst's quota and max_query_price hold, and refusals tell what is left.
 func TestQuotaAndLimits(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
 	guest, ann := e.session(t, "guest"), e.session(t, "ann")
@@ -259,16 +259,16 @@ func TestQuotaAndLimits(t *testing.T) {
 	if n := charged(t, e, func() { ask(t, guest, "select count(*) from encounters") }); n != 0 {
 		t.Errorf("what ann paid for costs guest %d charges", n)
 	}
-	set(t, guest, "dpsql.epsilon", "0.1")
+	set(t, guest, "dpsql.price", "0.1")
 	ask(t, guest, "select count(*) from patients")
-	if err := guest.Set("dpsql.epsilon", []string{"5.5"}); sqlerr.ID(err) != "epsilon_too_large" {
+	if err := guest.Set("dpsql.price", []string{"5.5"}); sqlerr.ID(err) != "epsilon_too_large" {
 		t.Errorf("%v", err)
 	}
-	if err := ann.Set("dpsql.epsilon", []string{"5.0001"}); sqlerr.ID(err) != "epsilon_too_large" {
+	if err := ann.Set("dpsql.price", []string{"5.0001"}); sqlerr.ID(err) != "epsilon_too_large" {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []string{"0", "-1", "NaN", "inf", "", "x", "1e20"} {
-		if err := ann.Set("dpsql.epsilon", []string{bad}); err == nil {
+		if err := ann.Set("dpsql.price", []string{bad}); err == nil {
 			t.Errorf("epsilon %q is taken", bad)
 		}
 	}
@@ -330,7 +330,7 @@ func TestBudgetTable(t *testing.T) {
 		t.Errorf("after a Gaussian: %v", last)
 	}
 	line, ok, err := s.Show("dpsql.budget")
-	if !ok || err != nil || !strings.Contains(line, "the plain sum of epsilons has ended") || strings.Contains(line, "\n") {
+	if !ok || err != nil || !strings.Contains(line, "spent epsilon ") || len(line) > budgetLineLength {
 		t.Errorf("%q, %v", line, err)
 	}
 }
@@ -338,8 +338,8 @@ func TestBudgetTable(t *testing.T) {
 // TestOverBudget: the data set's budget is never passed, and what was paid for stays free at the end.
 func TestOverBudget(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
-	set(t, s, "dpsql.epsilon", "0.2")
-	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements of epsilon 0.2; ") || i64(t, s) != 10 {
+	set(t, s, "dpsql.price", "0.2")
+	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements at price 0.2; ") || i64(t, s) != 10 {
 		t.Errorf("%s %v", line, err)
 	}
 	n := 0
@@ -392,12 +392,12 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 		"target, one is kept":        {"epsilon: 4, delta: 0}", "auto", "2", "10", "select " + few + ", " + all, []string{"1.6", all}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77", "max_query_epsilon: 5", "max_query_epsilon: "+c.max)
+			s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {price: 0.5", "query:  {price: 0.77", "max_query_price: 5", "max_query_price: "+c.max)
 			for i := 0; i < len(c.before); i += 2 {
-				set(t, s, "dpsql.epsilon", c.before[i])
+				set(t, s, "dpsql.price", c.before[i])
 				ask(t, s, c.before[i+1])
 			}
-			set(t, s, "dpsql.epsilon", "0.77")
+			set(t, s, "dpsql.price", "0.77")
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			for i := range 40 {
 				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil || c.target != "" {
@@ -425,12 +425,12 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 				set(t, s, "dpsql.mechanism", "laplace")
 			}
 			if larger := largest * 1.01; larger < s.analyst.MaxQueryEpsilon {
-				set(t, s, "dpsql.epsilon", fmt.Sprint(larger))
+				set(t, s, "dpsql.price", fmt.Sprint(larger))
 				if _, err := try(s, c.statement); err == nil {
 					t.Errorf("a larger price than %g passes", largest)
 				}
 			}
-			set(t, s, "dpsql.epsilon", m[1])
+			set(t, s, "dpsql.price", m[1])
 			if _, err := try(s, c.statement); err != nil {
 				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, refusal(err).Hint)
 			}

@@ -67,7 +67,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 		s := e.session(t, "ann")
 		set(t, s, "dpsql.fresh", []string{"on", "off"}[i%2])
 		if i < 6 {
-			set(t, s, "dpsql.epsilon", "0.0005")
+			set(t, s, "dpsql.price", "0.0005")
 		}
 		one, err := prepare(s, sql)
 		if err != nil {

@@ -380,7 +380,7 @@ func TestChosenLoss(t *testing.T) {
 			open := func(db clinic) *Prepared {
 				s := clinicSession(t, db, funcs.DuckDB, c.edits...)
 				set(t, s, "dpsql.mechanism", "laplace")
-				set(t, s, "dpsql.epsilon", c.epsilon)
+				set(t, s, "dpsql.price", c.epsilon)
 				p, err := prepare(s, c.sql)
 				if err != nil {
 					t.Fatal(err)

@@ -93,10 +93,10 @@ tables:
   kinds:  {public: true}
   rates:  {public: true}
 budget: {epsilon: 20, delta: 1e-6}
-query:  {epsilon: 0.5}
+query:  {price: 0.5}
 statement_timeout: 20s
 analysts:
-  ann:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates], max_query_epsilon: 5}
+  ann:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates], max_query_price: 5}
   bob:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]}
   guest: {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates], budget: {epsilon: 0.2}}
   clerk: {password: VERIFIER, may: [patients.gender, patients.patient_id, cities]}

@@ -34,9 +34,9 @@ tables:
   persons: {columns: COLUMNS}
   events: {unit: patient_id -> persons.patient_id, max_rows_per_unit: 3, columns: COLUMNS}
 budget: {epsilon: 10000, delta: 1e-6}
-query:  {epsilon: 5, max_groups: 1, joins: any}
+query:  {price: 5, max_groups: 1, joins: any}
 analysts:
-  ann: {password: VERIFIER, may: [persons, events], max_query_epsilon: 5}
+  ann: {password: VERIFIER, may: [persons, events], max_query_price: 5}
 `
 
 // composed is a generator of statements before databases of one backend whose rows have nothing in common.

@@ -38,7 +38,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 		return len(e.decoding.waiting["ann"])
 	}
 	n := charged(t, e, func() {
-		for _, q := range []string{large, "explain " + large, part, "explain " + part} {
+		for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 			ctx, cancel := context.WithCancel(context.Background())
 			s, ended := e.session(t, "ann"), make(chan error, 1)
 			p, err := prepare(s, q)
@@ -70,14 +70,14 @@ func TestDecodingTakesATurn(t *testing.T) {
 	mustTry(t, e.session(t, "ann"), "select ward, count(*) from patients group by 1")
 	held[0]() // one turn does for all that follow, one after the other
 	s := e.session(t, "ann")
-	for _, q := range []string{large, "explain " + large, part, "explain " + part} {
+	for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 		mustTry(t, s, q)
 	}
-	set(t, s, "dpsql.epsilon", "2")
-	mustTry(t, s, "explain "+large)
+	set(t, s, "dpsql.price", "2")
+	mustTry(t, s, "explain verbose "+large)
 	mustTry(t, s, large)
 	set(t, s, "dpsql.target_error", "1000000")
-	mustTry(t, s, "explain "+large)
+	mustTry(t, s, "explain verbose "+large)
 	mustTry(t, s, large)
 	for _, done := range held[1:] {
 		done()

@@ -29,8 +29,8 @@ func (s *Session) refused(d *ledger.Denied, what, hint string) error {
 	if d.Scope == ledger.ScopeLifetime {
 		l := d.Balance.Lifetime
 		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
-			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.filter.Epsilon)).
-			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
+			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in. Each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.filter.Epsilon)).
+			WithHint("A statement that was answered before is free. A longer lifetime is a new promise, which is the owner's to make.")
 	}
 	whose, left := "the data set's", d.Left
 	switch d.Scope {
@@ -41,7 +41,7 @@ func (s *Session) refused(d *ledger.Denied, what, hint string) error {
 	}
 	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
 	if s.filter.Order != 0 {
-		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.filter.Order), number(left.Delta))
+		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s, and delta %s.", number(left.Pure), number(left.Renyi), number(s.filter.Order), number(left.Delta))
 	}
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
@@ -68,9 +68,9 @@ func (r *run) deniedHint(b ledger.Balance) string {
 		free = "is free with dpsql.fresh off"
 	}
 	if epsilon > 0 {
-		return fmt.Sprintf("%sSET dpsql.epsilon = %s passes now, and no larger one; a statement that was answered before %s.", off, number(epsilon), free)
+		return fmt.Sprintf("%sSET dpsql.price = %s passes now, and no larger one. A statement that was answered before %s.", off, number(epsilon), free)
 	}
-	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s; more budget is the owner's to give.", free)
+	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s. More budget is the owner's to give.", free)
 }
 
 // hasTarget: its releases are priced one by one, by dpsql.target_error.

@@ -11,26 +11,26 @@ import (
 
 // TestDeniedGaussian: where auto takes Gaussian noise, which the Renyi side alone holds, and the pure side holds more, a refusal's hint and SHOW name the other noise, and the hint passes.
 func TestDeniedGaussian(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}",
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6}", "query:  {price: 0.5}", "query:  {price: 0.1}",
 		"budget: {epsilon: 0.2}}", "budget: {epsilon: 0.5}}"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "guest")
-	set(t, s, "dpsql.epsilon", "0.5")
-	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement of epsilon 0.5 with Laplace noise, 0 with Gaussian; ") {
+	set(t, s, "dpsql.price", "0.5")
+	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement at price 0.5 with Laplace noise, 0 with Gaussian; ") {
 		t.Errorf("%s %v", line, err)
 	}
 	_, err := try(s, "select count(*) from encounters")
 	if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.epsilon = ([0-9.]+) passes now, and no larger one; `).FindStringSubmatch(refusal(err).Hint)
+	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.price = ([0-9.]+) passes now, and no larger one. `).FindStringSubmatch(refusal(err).Hint)
 	if m == nil {
 		t.Fatal(refusal(err).Hint)
 	}
 	set(t, s, "dpsql.mechanism", "laplace")
-	set(t, s, "dpsql.epsilon", "0.505")
+	set(t, s, "dpsql.price", "0.505")
 	if _, err := try(s, "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("a larger one: %v", err)
 	}
-	set(t, s, "dpsql.epsilon", m[1])
+	set(t, s, "dpsql.price", m[1])
 	ask(t, s, "select count(*) from encounters")
 }

@@ -60,11 +60,11 @@ func TestWindowTotals(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		const of = "100.0 * count(*) / sum(count(*)) OVER ()"
 		const running = "sum(count(*)) OVER (ORDER BY kind_id)"
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
 		sql := "SELECT kind_id, " + of + ", dp_low(" + of + "), dp_high(" + of + "), " + running + ", dp_low(" + running + "), dp_high(" + running + ") FROM encounters GROUP BY 1 ORDER BY 1"
-		set(t, s, "dpsql.epsilon", "3000")
+		set(t, s, "dpsql.price", "3000")
 		truth := mustTry(t, s, sql)
-		set(t, s, "dpsql.epsilon", "8")
+		set(t, s, "dpsql.price", "8")
 		set(t, s, "dpsql.fresh", "on")
 		asked, misses := 0, 0
 		for range 20 {
@@ -98,8 +98,8 @@ func TestWindowTotals(t *testing.T) {
 // TestCoalesceOfNobody: the interval of coalesce(avg(x), c) holds c where a group may have nobody, and not where it surely has somebody.
 func TestCoalesceOfNobody(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
-		set(t, s, "dpsql.epsilon", "100")
+		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
+		set(t, s, "dpsql.price", "100")
 		const x = "coalesce(round(avg(days), 2), 0)"
 		nobody, somebody := 0, 0
 		for _, from := range []string{
@@ -142,7 +142,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 	if err != nil || plain.hasNoisyRowChoice() {
 		t.Errorf("a share chooses rows: %v", err)
 	}
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	for _, x := range []string{"power(count(*) - 30, 3)", "(count(*) - 30)^3", "power(count(*) - 30, 1)"} {
 		_, a := ask(t, s, "SELECT kind_id, "+x+", dp_low("+x+"), dp_high("+x+"), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1")
 		for _, row := range a.Rows {
@@ -167,7 +167,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 func TestSumsOfReleased(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
-		set(t, s, "dpsql.epsilon", "0.5")
+		set(t, s, "dpsql.price", "0.5")
 		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
 		exact := mustTry(t, s, "SELECT dp_low(sum(n) OVER ()), dp_high(sum(n) OVER ()), dp_low(avg(n) OVER ()), dp_high(avg(n) OVER ()) "+of)[0]
 		set(t, s, "dpsql.rounding", "off")
@@ -181,7 +181,7 @@ func TestSumsOfReleased(t *testing.T) {
 				t.Errorf("%s: %v, of %v in %v", kind, rows, plain, exact)
 			}
 		}
-		set(t, s, "dpsql.epsilon", "5")
+		set(t, s, "dpsql.price", "5")
 		if _, a := ask(t, s, "SELECT sum(n) FROM (SELECT race, count(*) AS n FROM patients GROUP BY 1) t"); a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
 			t.Errorf("%s: %v %q", kind, a.Rows, a.Warnings)
 		}
@@ -205,13 +205,13 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
 	}
 	for _, c := range shapes {
-		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000"), 22)
+		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000"), 22)
 		sql := "SELECT kind_id, (" + c.x + ")::float8, dp_low(" + c.x + "), dp_high(" + c.x + ") FROM encounters GROUP BY 1 ORDER BY 1"
 		set(t, s, "dpsql.rounding", "off")
 		set(t, s, "dpsql.fresh", "off")
-		set(t, s, "dpsql.epsilon", "5000")
+		set(t, s, "dpsql.price", "5000")
 		truth := mustTry(t, s, sql)
-		set(t, s, "dpsql.epsilon", c.price)
+		set(t, s, "dpsql.price", c.price)
 		set(t, s, "dpsql.fresh", "on")
 		asked, misses, nulls := 0, 0, 0
 		errs, width := make([]float64, len(truth)), make([]float64, len(truth))
@@ -243,7 +243,7 @@ func TestComputedCover(t *testing.T) {
 // TestTotalsOfAverages: where averages are at the end of their range, all their errors have one sign. The interval of their sum and of their average holds at least 95 times in 100. False alarms: under 1e-9.
 func TestTotalsOfAverages(t *testing.T) {
 	pol, err := policy.Parse("ends.yaml", []byte("dataset: ends\nbackend: {duckdb: ends.duckdb}\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n      grp: {range: [0, 11]}\n      x: {range: [0, 10]}\n"+
-		"budget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
+		"budget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestShown(t *testing.T) {
 	changed := map[string]int{}
 	for i, c := range shows {
 		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
-		set(t, s, "dpsql.epsilon", []string{"0.5", "0.05"}[i%2])
+		set(t, s, "dpsql.price", []string{"0.5", "0.05"}[i%2])
 		plain, err := try(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestShownAsReleased(t *testing.T) {
 // Noise takes a number of nobody for somebody in at most 1 of 40 draws: in 7 of these 8 once in 2e10 runs, for each of both counts 8 (1/40)^7 = 5e-11.
 func TestNobodyShown(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.epsilon", "0.05")
+	set(t, s, "dpsql.price", "0.05")
 	nulls, kept := 0, 0
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
 		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days > " + days
@@ -227,7 +227,7 @@ func TestComputedShown(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	asked, nulls, coarser := 0, 0, 0
 	for _, epsilon := range []string{"0.01", "0.3", "5"} {
-		set(t, s, "dpsql.epsilon", epsilon)
+		set(t, s, "dpsql.price", epsilon)
 		for _, x := range []string{
 			"sum(days)::float8 / count(*)", "sum(days) / nullif(count(*), 0)", "round(avg(days), 2)", "avg(days)::numeric(10,3)", "count(*) - 10", "100.0 * count(*) FILTER (WHERE days > 3) / count(*)",
 			"count(*) FILTER (WHERE days > 3)::numeric / count(*)", "greatest(sum(days), 3)::real / 7", "(count(*) * 3)::int", "stddev(days) / avg(days)",
@@ -286,7 +286,7 @@ func TestComputedShown(t *testing.T) {
 	set(t, s, "dpsql.rounding", roundError)
 	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
 	p, a := ask(t, s, few)
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	row := mustTry(t, s, many)[0]
 	if v, _ := inFloat(row[1]); p.inBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)

@@ -135,22 +135,22 @@ func TestDistinctAnswers(t *testing.T) {
 		for _, sql := range []string{"select count(distinct diag), dp_error(count(distinct diag)), count(*) from encounters", "select readmitted, count(distinct diag) from encounters group by 1",
 			"select diag, count(distinct days) from encounters group by 1", "select count(distinct minutes), avg(minutes), bool_or(minutes > 599) from visits",
 			"select sum(distinct minutes), avg(distinct minutes), dp_error(sum(distinct minutes)) from visits", "select diag, avg(distinct days) from encounters group by 1", "select readmitted, variance(days), corr(days, cost) from encounters group by 1"} {
-			set(t, s, "dpsql.epsilon", "0.05")
+			set(t, s, "dpsql.price", "0.05")
 			first, again := ask(sql), ask(sql)
 			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
 			}
-			if got := ask("explain " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
+			if got := ask("explain verbose " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
-			set(t, s, "dpsql.epsilon", "0.1")
-			if got := ask("explain " + sql); got.err != "" {
+			set(t, s, "dpsql.price", "0.1")
+			if got := ask("explain verbose " + sql); got.err != "" {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 			if got := ask(sql); got.err != "" {
 				t.Errorf("%s: %s at a larger price: %v", d, sql, got)
 			}
-			if got := ask("explain " + sql); !strings.Contains(fmt.Sprint(got.rows), "price 0.1") {
+			if got := ask("explain verbose " + sql); !strings.Contains(fmt.Sprint(got.rows), "price 0.1") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 		}

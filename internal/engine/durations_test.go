@@ -32,7 +32,7 @@ tables:
     max_rows_per_unit: 3
     columns: {person: {}, opened_at: {}, closed_at: {}, took: {}, long: {}, cost: {}, queue: {values: [a, b]}}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 100}
+query: {price: 100}
 analysts: {ann: {password: `+verifier+`, may: [people, tickets]}}
 `))
 	if err != nil {

@@ -61,7 +61,7 @@ func TestNoRowsByParameter(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	p, err := prepare(s, "explain select * from patients limit $1")
+	p, err := prepare(s, "explain verbose select * from patients limit $1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type evaluation struct {
 	node    *pgsyntax.Evaluate
 	explain *pgsyntax.Explain // set for EXPLAIN
 	asks    []Column          // of EXPLAIN
-	epsilon float64           // 0: the session's
+	price   float64           // 0: the session's
 	part    pgsyntax.Word     // of the units, as SPLIT says; its text is empty for none
 }
 
@@ -42,20 +42,20 @@ func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, exp
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
 		switch {
-		case o.Name.Text != "epsilon" && o.Name.Text != "split":
-			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes epsilon and split.")
-		case o.List, e.epsilon > 0 && o.Name.Text == "epsilon", e.part.Text != "" && o.Name.Text == "split":
+		case o.Name.Text != "price" && o.Name.Text != "epsilon" && o.Name.Text != "split": // epsilon is the older name of price
+			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes price and split.")
+		case o.List, e.price > 0 && o.Name.Text != "split", e.part.Text != "" && o.Name.Text == "split":
 			return nil, sqlerr.New(sqlerr.InvalidParam, "option %s takes one value", o.Name.Text).At(int(o.Name.Pos))
 		case o.Name.Text == "split":
 			e.part = pgsyntax.Word{Pos: o.Values[0].Pos, Text: strings.ToLower(o.Values[0].Text)}
 			continue
 		case err != nil || !(v >= s.leastEpsilon()) || math.IsInf(v, 1):
-			return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon cannot be %s", o.Values[0].Text).At(int(o.Values[0].Pos)).WithHint("The least is %g.", s.leastEpsilon())
+			return nil, sqlerr.New(sqlerr.InvalidParam, "price cannot be %s", o.Values[0].Text).At(int(o.Values[0].Pos)).WithHint("The least is %g.", s.leastEpsilon())
 		}
-		if err := s.mayAsk("epsilon", v); err != nil {
+		if err := s.mayAsk("price", v); err != nil {
 			return nil, err.At(int(o.Values[0].Pos))
 		}
-		e.epsilon = v
+		e.price = v
 	}
 	return e, e.with(func() error {
 		p, _, err := e.prepare(ctx)
@@ -72,8 +72,8 @@ func (e *evaluation) with(do func() error) error {
 	s := e.session
 	before := s.now
 	defer func() { s.now = before }()
-	if e.epsilon > 0 {
-		s.now.epsilon = e.epsilon
+	if e.price > 0 {
+		s.now.epsilon = e.price
 	}
 	s.now.low, s.now.rounding = lowKeep, roundOff // metrics are computed from all digits
 	return do()

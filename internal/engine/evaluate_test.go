@@ -13,7 +13,7 @@ import (
 // TestEvaluate: metrics come from one charged statement, the same for all of them, of two classes with a release for each level of intervals, and from public rows exactly and free; with much budget they are the truth's.
 func TestEvaluate(t *testing.T) {
 	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000")
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000")
 		set(t, s, "dpsql.max_groups", "42")
 		set(t, s, "dpsql.notices", "brief")
 		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
@@ -34,7 +34,7 @@ func TestEvaluate(t *testing.T) {
 			"back":  "SELECT avg(CASE WHEN dp_predict('back', days, cost) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL",
 			"which": "SELECT avg(CASE WHEN dp_predict('which', days, cost) = readmitted THEN 1 ELSE 0 END) FROM encounters WHERE cost IS NOT NULL",
 		} {
-			set(t, s, "dpsql.epsilon", "400")
+			set(t, s, "dpsql.price", "400")
 			rows, err := try(s, sql)
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 			if name == "back" { // the log-loss is read off intervals of log-odds, within 0.008 of each row's; of 81 rows the noise of the counts is small at this price, and that of the SELECT has a scale below 0.003
-				set(t, s, "dpsql.epsilon", "300")
+				set(t, s, "dpsql.price", "300")
 				want, err := try(s, "SELECT avg(least(7, -ln(CASE WHEN readmitted = '<30' THEN p ELSE 1 - p END))) FROM (SELECT readmitted, dp_predict_proba('back', days, cost) AS p FROM encounters) AS e WHERE p IS NOT NULL AND readmitted IS NOT NULL")
 				var loss float64
 				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-float(want[0][0])) > 0.065 {

@@ -18,7 +18,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-const explainTakes = "EXPLAIN shows plan, bounds, mechanism, charge and expected error; its options are TARGET_ERROR, EXPECTED_SIZE and FORMAT, of TRAIN also TOGETHER."
+const explainTakes = "EXPLAIN takes VERBOSE, TARGET_ERROR, EXPECTED_SIZE and FORMAT. EXPLAIN of TRAIN also takes TOGETHER."
 
 // checkExplain takes the options that mean something here. ANALYZE is for public tables alone (analyzable).
 func checkExplain(n *pgsyntax.Explain) error {
@@ -60,17 +60,17 @@ func isOn(n *pgsyntax.Explain, option string) bool {
 	return given && !isOff(value)
 }
 
-// runExplain prints plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
+// runExplain prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
 func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	rep := &report{}
 	switch {
 	case p.meta != nil:
-		rep.Head = head("Statement about names", ": answered from the policy, free; the database is not asked")
+		rep.Head = head("Statement about names", ": answered from the policy, free. The database is not asked")
 	case p.preview != "":
 		rep = p.explainPreview()
 	case p.an.Class == sensitivity.Public:
-		rep.Head = head("Public statement", ": exact and free")
+		rep.Head, rep.Brief = head("Public statement", ": exact and free"), []string{}
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
@@ -95,7 +95,11 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		out.Rows = [][]sqltype.Value{{sqltype.JSON(text)}}
 		return out, nil
 	}
-	for _, l := range rep.text() {
+	lines := rep.brief()
+	if isOn(p.explain, "verbose") {
+		lines = rep.text()
+	}
+	for _, l := range lines {
 		out.Rows = append(out.Rows, []sqltype.Value{l})
 	}
 	return out, nil
@@ -126,7 +130,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	alone := len(list) == 1
 	rep := &report{Head: head("Private statement", "")}
 	if !alone {
-		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together; each has its part of the price", len(list)))
+		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together. Each has its part of the price", len(list)))
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
@@ -158,9 +162,14 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		}
 		rep.Releases = append(rep.Releases, rel)
 	}
+	b, err := p.session.balance()
+	if err != nil {
+		return nil, err
+	}
 	if alone {
 		rep.All = p.warningLines()
-		return rep, nil
+		rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+		return rep, err
 	}
 	rep.All = append(p.finishingLines(), p.warningLines()...)
 	if len(charged) == 0 {
@@ -173,12 +182,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		}
 		rep.All = append(rep.All, explainLine{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
-	b, err := p.session.balance()
-	if err != nil {
-		return nil, err
-	}
 	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
-	return rep, nil
+	rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+	return rep, err
 }
 
 // warningLines say what the statement's functions leave out.
@@ -253,7 +259,7 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " reads " + strings.Join(parts, "; ")
+	return " reads " + strings.Join(parts, ", ")
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
@@ -322,7 +328,7 @@ func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Relea
 	s := x.session
 	answered := freeLine(x.filter, "Charge", "answered from the release made at price "+number(old.LastQuote().Price))
 	if old.Of != nil {
-		answered = freeLine(x.filter, "Charge", fmt.Sprintf("%s; it was made at price %s", computedNote(old), number(old.LastQuote().Price)))
+		answered = freeLine(x.filter, "Charge", fmt.Sprintf("%s, made at price %s", computedNote(old), number(old.LastQuote().Price)))
 	} else {
 		answered.Text += smallTopUpNote(old, x.st.request)
 	}
@@ -384,9 +390,9 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 		case 0:
 			lines = append(lines, remainingLine(0, "the budget does not hold this charge"))
 		case math.MaxInt64:
-			lines = append(lines, remainingLine(left, "any number of such charges"))
+			lines = append(lines, remainingLine(left, "any number of statements at this charge"))
 		default:
-			lines = append(lines, remainingLine(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
+			lines = append(lines, remainingLine(left-1, fmt.Sprintf("%d statements at this charge after it", left-1)))
 		}
 	}
 	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, after)...), top, nil
@@ -464,9 +470,9 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, explainLine{Text: "Expected 95% error: " + strings.Join(texts(errs), "; ") + outlierNote(mp), Key: "Expected Errors", Value: errs})
+	lines = append(lines, explainLine{Text: "Expected 95% error: " + strings.Join(texts(errs), ", ") + outlierNote(mp), Key: "Expected Errors", Value: errs})
 	if gain := price.GaussianGain(a, x.st.request, mp, nil); gain >= worthNaming {
-		lines = append(lines, line("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower; fewer statements may be left then", number(math.Round(gain*10)/10)))
+		lines = append(lines, line("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower. Fewer statements may be left then", number(math.Round(gain*10)/10)))
 	}
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
@@ -479,9 +485,9 @@ func endsPure(b ledger.Balance, charge *price.Quote) []explainLine {
 	case !math.IsInf(charge.Loss.Pure, 1) || all:
 		return nil
 	case some:
-		return []explainLine{line("  the data set's plain sum of epsilons has ended; the first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
+		return []explainLine{line("  the data set's plain sum of epsilons has ended. The first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
 	}
-	return []explainLine{line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")}
+	return []explainLine{line("  the first Gaussian statement ends the plain sum of epsilons. The Renyi side then holds the budget alone")}
 }
 
 // noiseEntry is a measure's noise.
@@ -503,23 +509,23 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 	}
 	cost := ""
 	if loss, err := s.filter.Loss(ev); err == nil {
-		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
+		cost = fmt.Sprintf(". It takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
 	if ev, ok := ev.(dp.AboveThreshold); ok {
 		few := "it is NULL"
 		if a.Choices[i].Rows != nil { // price.Quote.Settled
 			few = "it is the range times the bound on rows"
 		}
-		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond; with fewer than about %d people %s (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, ev.Threshold+ev.Margin, few, number(ev.Scale.Float()), cost)
+		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond. With fewer than about %d people %s (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, ev.Threshold+ev.Margin, few, number(ev.Scale.Float()), cost)
 	}
 	flow, ok := ev.(dp.Choice)
 	if !ok {
 		return what + cost
 	}
 	if reach := price.LargestLikelyCap(a, a.Choices[i], flow, s.request()); !math.IsInf(reach, 1) {
-		cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
+		cost += fmt.Sprintf(". With so few people one above about %s is hardly found, whatever they have. A larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
 	}
-	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps, about the units of which it cuts something (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, flow.Edges,
+	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps (exponential mechanism, scale %s). That is about the units of which it cuts something. One e times as large must save %s units%s", what, flow.Edges,
 		number(flow.Scale.Float()), number(flow.Slope.Float()), cost)
 }
 

@@ -35,6 +35,9 @@ func (p *Prepared) ran(ctx context.Context, args []sqltype.Value, rep *report) e
 		return err
 	}
 	took := float64(time.Since(start).Microseconds()) / 1000
+	if rep.Brief != nil {
+		rep.Brief = append(rep.Brief, fmt.Sprintf("Actual rows: %d", len(rows)), fmt.Sprintf("Execution time: %.3f ms", took))
+	}
 	rep.All = append(rep.All, explainLine{fmt.Sprintf("Actual rows: %d", len(rows)), "Actual Rows", len(rows), false},
 		explainLine{fmt.Sprintf("Execution time: %.3f ms", took), "Execution Time", took, false})
 	return nil

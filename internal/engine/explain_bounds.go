@@ -39,7 +39,7 @@ func inUnits(x float64, step decimal.Decimal) float64 {
 func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	step := noiseStep(a.Measures[i])
 	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
-		text := fmt.Sprintf("%s %s; one unit changes ", law, number(inUnits(scale.Float(), step)))
+		text := fmt.Sprintf("%s %s. One unit changes ", law, number(inUnits(scale.Float(), step)))
 		by := step.Mul(decimal.NewFromUint64(s.PerGroup)).String()
 		if a.Limit.Norm > 0 {
 			return text + "the groups by a vector of at most " + by
@@ -59,10 +59,10 @@ func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	case dp.Clipped:
 		law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.GaussianNormNoise: "discrete Gaussian, sigma"}[ev.Noise]
 		if a.Limit.Norm > 0 {
-			return fmt.Sprintf("%s %s times the norm; one unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
+			return fmt.Sprintf("%s %s times the norm. One unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
 		}
 		if a.Joined != nil {
-			return fmt.Sprintf("%s %s times the bound; one unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
+			return fmt.Sprintf("%s %s times the bound. One unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
 		}
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
@@ -76,7 +76,7 @@ func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 		} else {
 			ratio *= n
 		}
-		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
+		return fmt.Sprintf("%s %s times %s. One unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
 	}
 	return mp.Measures[i].Name()
 }
@@ -147,7 +147,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
 		if smooth && end == "the largest" {
-			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
+			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
@@ -165,7 +165,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by%s, so what depends on it is NULL", c.Index+1, fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
-				out = append(out, line+"; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+				out = append(out, line+"; a larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}
 			continue
 		}
@@ -229,7 +229,7 @@ func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		out = []string{"a range in the policy"}
 	}
 	if byPrice {
-		out = append(out, "a larger dpsql.epsilon")
+		out = append(out, "a larger dpsql.price")
 	}
 	return out
 }

@@ -73,7 +73,7 @@ func (s *Session) accountantsLine(charged ...*price.Quote) (explainLine, error) 
 		}
 		values = append(values, v)
 	}
-	return explainLine{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, "; ")), "Accountants", values, false}, nil
+	return explainLine{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, ". ")), "Accountants", values, false}, nil
 }
 
 type accountantJSON struct {
@@ -176,9 +176,9 @@ func (x explainer) comparedLine(of *price.Quote, what, at, taken string) ([]expl
 	}
 	separator, charge := ": ", lossJSON(f, of)
 	if at == atRenyi {
-		separator = "; "
+		separator = ", "
 	}
-	return []explainLine{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
+	return []explainLine{{fmt.Sprintf("%s%s%s, %s%s", what, separator, loss, strings.Join(list, ", "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
 }
 
 // planAtRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
@@ -267,4 +267,4 @@ func texts(list []expected) []string {
 }
 
 // shareText is a part of the price.
-func shareText(part float64) string { return "; " + number(100*part) + "% of the price" }
+func shareText(part float64) string { return ". It takes " + number(100*part) + "% of the price" }

@@ -62,7 +62,7 @@ func TestExplainEnded(t *testing.T) {
 		}
 		return x
 	}
-	gauss, laplace := number(`With Gaussian noise at this price: Renyi ([0-9.e-]+)`), number(`same Renyi loss, [^:]*: price [0-9.]+; epsilon [0-9.]+, Renyi ([0-9.e-]+)`)
+	gauss, laplace := number(`With Gaussian noise at this price: Renyi ([0-9.e-]+)`), number(`same Renyi loss, [^:]*: price [0-9.]+, epsilon [0-9.]+, Renyi ([0-9.e-]+)`)
 	if laplace > gauss*1.001 || laplace < 0.97*gauss { // prices are looked for to 0.2%, losses grow with their squares; texts have three digits
 		t.Errorf("Renyi %g beside %g: %s", laplace, gauss, text)
 	}

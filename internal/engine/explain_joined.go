@@ -18,6 +18,6 @@ func (s *Session) scaleLine(c *sensitivity.Choice, mp *price.Quote) (string, err
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("the bound of the rows that one unit changes, among %d edges: the smooth bound of the formula at the measured frequencies (beta %s), with discrete Laplace noise on its logarithm and raised by a factor of %s; the errors below are known once it is released; it takes %s%% of the price, being epsilon %s and delta %s by itself",
+	return fmt.Sprintf("the bound of the rows that one unit changes, among %d edges. It is the smooth bound of the formula at the measured frequencies (beta %s). Its logarithm has discrete Laplace noise, and it is raised by a factor of %s. The errors below are known once it is released. It takes %s%% of the price, being epsilon %s and delta %s by itself",
 		mp.Scale.Edges, number(g.Beta), number(g.Factor(float64(ev.Margin))), number(100*mp.Shares[c.Index]), number(loss.Pure), number(loss.Delta)), nil
 }

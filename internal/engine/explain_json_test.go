@@ -85,7 +85,7 @@ func TestExplainJSON(t *testing.T) {
 		return epsilon
 	}
 	near := func(a, b float64) bool { return a > 0 && a/b > 1-1e-6 && a/b < 1+1e-6 }
-	set(t, s, "dpsql.epsilon", "0.1")
+	set(t, s, "dpsql.price", "0.1")
 	_, rel := look(count)
 	if price, from, epsilon := paid(rel, "Charge"); price != 0.1 || from != 0 || !near(alone(rel), epsilon) {
 		t.Errorf("asked first: %v", rel)
@@ -97,7 +97,7 @@ func TestExplainJSON(t *testing.T) {
 	if price, _, epsilon := paid(rel, "Charge"); price != 0 || epsilon != 0 || !strings.Contains(rel["Charge"].(map[string]any)["Why"].(string), "answered from the release") {
 		t.Errorf("free: %v", rel)
 	}
-	set(t, s, "dpsql.epsilon", "0.3")
+	set(t, s, "dpsql.price", "0.3")
 	_, rel = look(count)
 	if price, from, epsilon := paid(rel, "Charge"); price != 0.3 || from != 0.1 || !near(alone(rel), epsilon) || rel["Top-up"] == nil {
 		t.Errorf("a top-up: %v", rel)
@@ -108,7 +108,7 @@ func TestExplainJSON(t *testing.T) {
 		t.Errorf("several releases: %v", plan)
 	}
 	const some = "select " + "(select count(*) from patients), (select count(*) from encounters where diag = 'a: b')"
-	set(t, s, "dpsql.epsilon", "0.6") // 0.3 each: new, and topped up
+	set(t, s, "dpsql.price", "0.6") // 0.3 each: new, and topped up
 	plan, _ = look(some)
 	if _, _, epsilon := paid(plan, "Charge in all"); !near(alone(plan), epsilon) {
 		t.Errorf("new and topped up: %v", plan)

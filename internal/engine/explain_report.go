@@ -39,6 +39,7 @@ type report struct {
 	Head     explainLine
 	Releases []releaseLines
 	All      []explainLine
+	Brief    []string // after the head, without VERBOSE; nil: the whole is short
 }
 
 type releaseLines struct {

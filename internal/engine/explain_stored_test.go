@@ -33,10 +33,10 @@ func TestExplainStored(t *testing.T) {
 			t.Errorf("%s: %s", scope, told)
 		}
 		for _, s := range []*Session{s, other} {
-			set(t, s, "dpsql.epsilon", "1.5")
+			set(t, s, "dpsql.price", "1.5")
 		}
 		told := explained(t, s, sql)
-		for _, want := range []string{"Top-up: of the release made at price 0.5", "Charge: the difference from price 0.5: price 1.5 (Laplace, epsilon 1,", " more such charges after it\n", "95% error"} {
+		for _, want := range []string{"Top-up: of the release made at price 0.5", "Charge: the difference from price 0.5: price 1.5 (Laplace, epsilon 1,", " statements at this charge after it\n", "95% error"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("%s is not in %s", want, told)
 			}
@@ -52,11 +52,11 @@ func TestExplainTopUpOverBudget(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
 	const sql = "select count(*) from encounters"
 	ask(t, s, sql)
-	set(t, s, "dpsql.epsilon", "1")
-	if told := explained(t, s, sql); !strings.Contains(told, "Left: 0 more such charges after it") {
+	set(t, s, "dpsql.price", "1")
+	if told := explained(t, s, sql); !strings.Contains(told, "Left: 0 statements at this charge after it") {
 		t.Error(told)
 	}
-	set(t, s, "dpsql.epsilon", "1.5")
+	set(t, s, "dpsql.price", "1.5")
 	if told := explained(t, s, sql); !strings.Contains(told, "Left: the budget does not hold this charge") {
 		t.Error(told)
 	}
@@ -66,7 +66,7 @@ func TestExplainTopUpOverBudget(t *testing.T) {
 func TestNoticeOfRatio(t *testing.T) {
 	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
 	set(t, s, "dpsql.notices", "brief")
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	_, a := ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
 	for i, name := range []string{"f", "d"} {
 		width, ok := a.Rows[0][2*i+1].(float64)
@@ -226,9 +226,9 @@ func TestEndsOfCaps(t *testing.T) {
 			lines := slices.DeleteFunc(endLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
 			return strings.Join(lines, "\n")
 		}
-		setting, more := "; SET dpsql.max_groups = N, or query.max_groups in the policy, mends that", "; SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.epsilon, mends that"
+		setting, more := "; SET dpsql.max_groups = N, or query.max_groups in the policy, mends that", "; SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.price, mends that"
 		if !an.Groups.Public {
-			setting, more = "; SET dpsql.max_groups = N, query.max_groups in the policy, or values of the grouping columns in the policy, mends that", "; SET dpsql.max_groups = N, query.max_groups in the policy, values of the grouping columns in the policy, or a larger dpsql.epsilon, mends that"
+			setting, more = "; SET dpsql.max_groups = N, query.max_groups in the policy, or values of the grouping columns in the policy, mends that", "; SET dpsql.max_groups = N, query.max_groups in the policy, values of the grouping columns in the policy, or a larger dpsql.price, mends that"
 		}
 		if got := told(len(at.Edges)); c.all && got != "" || !c.all && !strings.HasSuffix(got, setting) {
 			t.Errorf("%s: the last: %q", c.sql, got)

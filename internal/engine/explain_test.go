@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +55,7 @@ func TestExplainJoined(t *testing.T) {
 		for _, a := range d.CmdArgs {
 			set(t, s, "dpsql."+a.Key, a.Vals[0])
 		}
-		rows, err := try(s, "EXPLAIN "+d.Input)
+		rows, err := try(s, "EXPLAIN VERBOSE "+d.Input)
 		if err != nil {
 			return fmt.Sprintf("error %s: %v\n", sqlerr.ID(err), err)
 		}
@@ -70,7 +72,68 @@ func TestExplainJoined(t *testing.T) {
 	}
 }
 
-// TestOdometerShown: SHOW dpsql.budget tells what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
+// TestExplainBrief: EXPLAIN without VERBOSE has at most 12 lines for every statement that has a golden with them, and testdata/explain_brief holds them, in the order of the goldens.
+func TestExplainBrief(t *testing.T) {
+	demo := demoSession(t, demoDuck(t), "analyst").engine
+	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
+	shop := shopSession(t, allShop, funcs.DuckDB).engine
+	var b strings.Builder
+	for _, file := range []string{"testdata/explain", "testdata/explain_joined"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []string
+		for _, part := range strings.Split("\n"+string(text), "\n----\n") { // a statement is what stands before the line
+			cases = append(cases, part[strings.LastIndex(part, "\n\n")+1:])
+		}
+		for _, c := range cases[:len(cases)-1] {
+			lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(c), "\n"), func(l string) bool { return strings.HasPrefix(l, "#") })
+			head, sql := strings.Fields(lines[0]), strings.Join(lines[1:], " ")
+			sql = strings.Replace(strings.Replace(sql, "explain verbose", "explain", 1), "(verbose, ", "(", 1)
+			e, user := demo, "analyst"
+			if file != "testdata/explain" {
+				e, user, sql = map[string]*Engine{"explain": joined, "shop": shop}[head[0]], "ann", "explain "+sql
+			}
+			options := map[string]string{"as": user}
+			for _, o := range head[1:] {
+				name, value, _ := strings.Cut(o, "=")
+				options[name] = value
+			}
+			s := e.session(t, options["as"])
+			delete(options, "as")
+			for name, value := range options {
+				set(t, s, "dpsql."+name, value)
+			}
+			rows, err := try(s, sql)
+			if err != nil || strings.Contains(sql, "format json") {
+				continue
+			}
+			if len(rows) > briefLines {
+				t.Errorf("%s: %d lines", sql, len(rows))
+			}
+			fmt.Fprintf(&b, "%s\n%s\n----\n", strings.TrimSpace(strings.Join(head[1:], " ")), sql)
+			for _, r := range rows {
+				fmt.Fprintln(&b, r[0])
+			}
+			fmt.Fprintln(&b)
+		}
+	}
+	if n := len(charges(t, demo)) + len(charges(t, joined)) + len(charges(t, shop)); n != 0 {
+		t.Errorf("EXPLAIN spent %d times", n)
+	}
+	const golden = "testdata/explain_brief"
+	if flag.Lookup("update").Value.String() == "true" { // of errorsdoc_test.go
+		if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if was, err := os.ReadFile(golden); err != nil || string(was) != b.String() {
+		t.Errorf("%s is stale: make it anew with -update and read what changed (%v)", golden, err)
+	}
+}
+
+// TestOdometerShown: SHOW dpsql.budget and the table tell what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
 // is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it.
 func TestOdometerShown(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
@@ -83,7 +146,7 @@ func TestOdometerShown(t *testing.T) {
 		return text
 	}
 	show := func() string { return showOf(s) }
-	if text := show(); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
+	if text := show(); !strings.Contains(text, "; spent epsilon 0 of your 20") {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
@@ -91,21 +154,27 @@ func TestOdometerShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, want := show(), fmt.Sprintf("what you paid for so far: epsilon %s at delta", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
+	if text, want := show(), fmt.Sprintf("; spent epsilon %s of your 20", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
 		t.Errorf("%s: %s", want, text)
 	}
 	guest := s.engine.session(t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
+	if text := showOf(guest); !strings.Contains(text, "; spent epsilon 0 of your 0.2") {
 		t.Error(text)
+	}
+	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
+		t.Error(rows)
+	}
+	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
+		t.Error("the data set's odometer is the owner's")
 	}
 	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")
 	ask(t, s, "select count(*) from patients")
-	if text := show(); strings.Contains(text, "what you paid for so far: epsilon 0") || strings.Contains(text, "unlimited") {
+	if text := show(); strings.Contains(text, "spent epsilon 0 ") || strings.Contains(text, "unlimited") {
 		t.Error(text)
 	}
 }

@@ -16,11 +16,11 @@ func TestFactorsAsAsked(t *testing.T) {
 	const sql = "select count(*) from patients"
 	// answered is how many statements at a price are, and their error: the same for all, as the plan has it. A price of 0 is the least whose error is at most that.
 	answered := func(accountant, mechanism string, price, most float64) (n int, rmse float64) {
-		s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.1}", "max_query_epsilon: 5", "max_query_epsilon: 1")
+		s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {price: 0.5}", "query:  {price: 0.1}", "max_query_price: 5", "max_query_price: 1")
 		set(t, s, "dpsql.mechanism", mechanism)
 		set(t, s, "dpsql.fresh", "on")
 		at := func(price float64) float64 {
-			set(t, s, "dpsql.epsilon", fmt.Sprint(price))
+			set(t, s, "dpsql.price", fmt.Sprint(price))
 			p, err := prepare(s, sql)
 			if err != nil {
 				t.Fatal(err)

@@ -59,7 +59,7 @@ func (s *Session) notStopped() error {
 
 func stopped() error {
 	return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", ledger.MaxFailures).
-		WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze; answers that were released before are still given.")
+		WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze. Answers that were released before are still given.")
 }
 
 // resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
@@ -163,7 +163,7 @@ func payerOf(a *policy.Analyst) ledger.Payer {
 func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
-			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(ledgerCause{err})
+			WithHint("Nothing was spent. Ask the owner. Answers are given again once the freeze is lifted.").WithCause(ledgerCause{err})
 	}
 	if errors.Is(err, ledger.ErrStopped) {
 		return stopped()
@@ -186,7 +186,7 @@ func (c ledgerCause) LogText() string { return c.Error() }
 func (e *Engine) promiseChanged(err error) error {
 	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
 	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
-		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server; what was answered before is answered again.").WithCause(ledgerCause{err})
+		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err})
 }
 
 // Next reports no row.

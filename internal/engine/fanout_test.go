@@ -47,7 +47,7 @@ func TestFanOutGrows(t *testing.T) {
 	defer func() { _ = b.Close() }()
 	e := engineOn(t, buyersPolicyFor(t, `{postgres: "postgres://reader@127.0.0.1/shop"}`, "kind: {}}}\n  bought", "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"), b)
 	session := e.session(t, "ann")
-	set(t, session, "dpsql.epsilon", "5")
+	set(t, session, "dpsql.price", "5")
 	p, err := prepare(session, "select count(*) from buyers cross join kinds")
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestWithinDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := engineOn(t, p, demoDuck(t)).session(t, "analyst")
-	set(t, s, "dpsql.epsilon", "2")
+	set(t, s, "dpsql.price", "2")
 	for _, c := range []struct {
 		sql  string
 		want int64

@@ -225,7 +225,7 @@ type patient struct {
 
 func (f *faults) engine(t *testing.T, b backend.Backend, timeout string) *patient {
 	t.Helper()
-	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {epsilon: 0.5}", "query:  {epsilon: 1}")
+	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {price: 0.5}", "query:  {price: 1}")
 	return &patient{Engine: engineOn(t, p, b), t: t}
 }
 
@@ -347,7 +347,7 @@ func TestFaults(t *testing.T) {
 		if _, err := try(p.session(t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 			t.Errorf("what was released is not given: %v", err)
 		}
-		if _, err := try(p.session(t, "bob"), "explain select sum(cost) from encounters"); err != nil {
+		if _, err := try(p.session(t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
 			t.Errorf("EXPLAIN needs the database: %v", err)
 		}
 		if _, err := try(p.session(t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {

@@ -75,7 +75,7 @@ func TestPairFollowsTheWhole(t *testing.T) {
 	db := clinic{name: "one of fifty", data: neighbour.Inside, change: rows}
 	s := clinicSession(t, db, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n")
 	set(t, s, "dpsql.mechanism", "laplace")
-	set(t, s, "dpsql.epsilon", "4")
+	set(t, s, "dpsql.price", "4")
 	p, err := prepare(s, "select count(*), count(*) filter (where minutes >= 100) from visits")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestPairFollowsTheWhole(t *testing.T) {
 
 // TestFilterIsOneRelease: the same condition in another order is the same statement; another one is not. min_people counts all of a group's people.
 func TestFilterIsOneRelease(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 1}"}, autoEdits...)...)
+	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"query:  {price: 0.5}", "query:  {price: 0.5, min_people: 1}"}, autoEdits...)...)
 	for i, sql := range []string{
 		"select readmitted, count(*) filter (where days > 2 and cost > 1), dp_error(count(*) filter (where days > 2 and cost > 1)) from encounters group by 1",
 		"select count(*) filter (where cost > 1 and days > 2), readmitted from encounters group by 2",
@@ -152,7 +152,7 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 		s := clinicSession(t, tame, funcs.DuckDB, pairEdits...)
 		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.bounding", c.bounding)
-		set(t, s, "dpsql.epsilon", c.epsilon)
+		set(t, s, "dpsql.price", c.epsilon)
 		seen := map[bool]int{}
 		for days := 1; days <= 13; days++ {
 			p, err := prepare(s, fmt.Sprintf(c.sql, days))

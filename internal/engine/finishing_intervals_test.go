@@ -13,7 +13,7 @@ import (
 func TestFinishingIntervals(t *testing.T) {
 	const draws = 30
 	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,"), 22)
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	set(t, s, "dpsql.fresh", "on")
 	for _, x := range []string{
 		"sum(days)::numeric / count(*)",
@@ -52,7 +52,7 @@ func TestFinishingIntervals(t *testing.T) {
 		}
 	}
 	s = fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
-	set(t, s, "dpsql.epsilon", "0.01")
+	set(t, s, "dpsql.price", "0.01")
 	for _, x := range []string{"sum(days)::numeric / count(*)", "greatest(1 / count(*)::numeric, 2)", "abs(sum(days)::float8 / count(*))", "-(1.5 * (sum(days)::float8 / count(*)))"} {
 		_, a := ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+") from encounters where days > 1000")
 		for _, v := range a.Rows[0] {
@@ -61,7 +61,7 @@ func TestFinishingIntervals(t *testing.T) {
 			}
 		}
 	}
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	_, a := ask(t, s, "select max(days) - min(days), dp_low(max(days) - min(days)), dp_high(max(days) - min(days)), dp_high(max(days)), dp_low(min(days)) from encounters")
 	row := a.Rows[0]
 	if v, low, high := float64(row[0].(int64)), row[1].(float64), row[2].(float64); v < low || v > high || high < row[3].(float64)-row[4].(float64) {

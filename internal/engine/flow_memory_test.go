@@ -50,7 +50,7 @@ func TestFlowMemory(t *testing.T) {
 		}
 		set(t, s, "dpsql.fresh", "off")
 		limits.FlowMemory = 4 << 10
-		set(t, s, "dpsql.epsilon", "2")
+		set(t, s, "dpsql.price", "2")
 		refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
 		pairsHeld(t, s.engine, "a top-up", nothing)
 	}
@@ -169,7 +169,7 @@ func TestFlowMemoryTurns(t *testing.T) {
 				g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 				e.backend = g
 				s := e.session(t, "ann")
-				set(t, s, "dpsql.epsilon", epsilon)
+				set(t, s, "dpsql.price", epsilon)
 				p, err := prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
 				if err != nil {
 					t.Fatal(err)

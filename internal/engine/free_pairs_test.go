@@ -78,7 +78,7 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		"select readmitted, %s, sum(days + 2), dp_error(sum(days + 2)), dp_low(sum(days + 2)) from encounters group by 1",
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-		set(t, s, "dpsql.epsilon", "5")
+		set(t, s, "dpsql.price", "5")
 		column := question[strings.Index(question, "sum("):strings.Index(question, ", dp_error")]
 		_, pair := ask(t, s, fmt.Sprintf(question, "avg"+strings.TrimPrefix(column, "sum")))
 		before := paidFor(t, s)

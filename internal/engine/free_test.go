@@ -125,8 +125,8 @@ func TestFreeIsTheSum(t *testing.T) {
 	if r := last.Rows[0]; !strings.HasSuffix(r[0].(string), "sum of 2") || r[1] != 0.5 || r[2] != true {
 		t.Errorf("dpsql.last: %v", last.Rows)
 	}
-	for name, value := range map[string]string{"dpsql.epsilon": "0.7", "dpsql.fresh": "on"} {
-		was, before := map[string]string{"dpsql.epsilon": "0.5", "dpsql.fresh": "off"}[name], paidFor(t, s)
+	for name, value := range map[string]string{"dpsql.price": "0.7", "dpsql.fresh": "on"} {
+		was, before := map[string]string{"dpsql.price": "0.5", "dpsql.fresh": "off"}[name], paidFor(t, s)
 		set(t, s, name, value)
 		if ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); paidFor(t, s) == before {
 			t.Errorf("%s = %s: not charged", name, value)

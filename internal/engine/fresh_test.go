@@ -43,9 +43,9 @@ func TestFresh(t *testing.T) {
 			t.Errorf("the repeat is %s, the newest release %s", got, last)
 		}
 	})
-	set(t, ann, "dpsql.epsilon", "0.25")
+	set(t, ann, "dpsql.price", "0.25")
 	costs(1, func() { of(ann, sql) })
-	set(t, ann, "dpsql.epsilon", "0.5")
+	set(t, ann, "dpsql.price", "0.5")
 	costs(0, func() {
 		if got := of(bob, sql); got != last {
 			t.Errorf("the repeat is %s, the dearest release %s", got, last)
@@ -59,10 +59,10 @@ func TestFresh(t *testing.T) {
 	costs(2, func() { of(ann, two) })
 	costs(0, func() { of(bob, two) })
 	costs(0, func() {
-		if text := of(ann, "explain "+sql); !strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: price 0.5") {
+		if text := of(ann, "explain verbose "+sql); !strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: price 0.5") {
 			t.Error(text)
 		}
-		if text := of(bob, "explain "+sql); strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: nothing") {
+		if text := of(bob, "explain verbose "+sql); strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: nothing") {
 			t.Error(text)
 		}
 		set(t, ann, "dpsql.target_error", "5%")

@@ -13,8 +13,8 @@ import (
 // TestHiddenGroups: an answer of unknown groups says up to which noisy number of people they are not shown, in a warning, in dpsql.last and in EXPLAIN; where none is shown it says what would show some, which is so.
 func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
-	cure := regexp.MustCompile(`SET dpsql.epsilon = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
-	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 10}"}} {
+	cure := regexp.MustCompile(`SET dpsql.price = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
+	for _, edits := range [][]string{nil, {"{price: 0.5}", "{price: 0.5, min_people: 10}"}} {
 		s := clinicSession(t, tame, funcs.DuckDB, append(edits, autoEdits[4:]...)...)
 		_, a := ask(t, s, sql)
 		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
@@ -30,7 +30,7 @@ func TestHiddenGroups(t *testing.T) {
 		if said == nil {
 			t.Fatalf("no cure: %q", warned)
 		}
-		set(t, s, "dpsql.epsilon", said[1])
+		set(t, s, "dpsql.price", said[1])
 		set(t, s, "dpsql.fresh", "on")
 		ask(t, s, sql)
 		if _, last = ask(t, s, "select hidden_up_to from dpsql.last"); fmt.Sprint(last.Rows[0][0]) != said[2] {
@@ -38,11 +38,11 @@ func TestHiddenGroups(t *testing.T) {
 		}
 	}
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(besideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)
 	}
-	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
+	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
 	_, a := ask(t, s, "select readmitted, count(*) from encounters group by 1")
 	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)

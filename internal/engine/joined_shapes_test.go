@@ -137,7 +137,7 @@ func TestShapesNotInternal(t *testing.T) {
 		internalErrors(t, "declared", declared, ofClinic(from), every...)
 	}
 	internalErrors(t, "pairs", shop(), ofShop("lineitem a"), every...)
-	internalErrors(t, "pairs, any joins", shop("query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any}"), ofShop("lineitem a join lineitem b on a.l_orderkey = b.l_orderkey"), every...)
+	internalErrors(t, "pairs, any joins", shop("query:  {price: 0.5}", "query:  {price: 0.5, joins: any}"), ofShop("lineitem a join lineitem b on a.l_orderkey = b.l_orderkey"), every...)
 	for name, value := range map[string]string{"max_groups": "auto", "mechanism": "laplace", "target_error": "50", "clip": "2", "fresh": "on"} {
 		for _, s := range []*Session{usual, declared} {
 			set(t, s, "dpsql."+name, value)
@@ -192,7 +192,7 @@ func TestJoinedNothingMeasured(t *testing.T) {
 			t.Errorf("%d charges", n)
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any, min_people: 3}") // who would be counted
+	s := clinicSession(t, tame, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, joins: any, min_people: 3}") // who would be counted
 	if _, err := try(s, "SELECT a.kind_id FROM encounters a JOIN encounters b ON a.days = b.days GROUP BY 1"); sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
 		t.Error(err)
 	}

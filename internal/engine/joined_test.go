@@ -19,10 +19,10 @@ import (
 )
 
 // anyJoins is the clinic's policy with joins off the unit.
-var anyJoins = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any}"}
+var anyJoins = []string{"query:  {price: 0.5}", "query:  {price: 0.5, joins: any}"}
 
 // generous is a policy under which noise is nothing.
-var generous = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 900, joins: any}", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}", "max_query_epsilon: 5", "max_query_epsilon: 5000"}
+var generous = []string{"query:  {price: 0.5}", "query:  {price: 900, joins: any}", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}", "max_query_price: 5", "max_query_price: 5000"}
 
 // joinedStatements are joins off the unit over the clinic.
 var joinedStatements = []string{

@@ -104,7 +104,7 @@ func joinedKeysPolicy(t testing.TB, d dialect.Dialect) *policy.Policy {
 			}
 		}
 	}
-	b.WriteString("budget: {epsilon: 900, delta: 1e-6}\nquery: {epsilon: 0.5, joins: any}\nanalysts: {ann: {password: VERIFIER, may: [person, one, two]}}\n")
+	b.WriteString("budget: {epsilon: 900, delta: 1e-6}\nquery: {price: 0.5, joins: any}\nanalysts: {ann: {password: VERIFIER, may: [person, one, two]}}\n")
 	return replaced(t, d, b.String())
 }
 
@@ -314,7 +314,7 @@ tables:
   few: {unit: person -> person.id, max_rows_per_unit: 90, max_frequency: {i4: 2}, columns: {person: {}, i4: {}, up: {}, tp: {}}}
   named: {public: true}
 EXTRAbudget: {epsilon: 900, delta: 1e-6}
-query: {epsilon: 0.5, joins: any}
+query: {price: 0.5, joins: any}
 analysts: {ann: {password: VERIFIER, may: [person, two, few, named]}}
 `
 	s := engineOn(t, replaced(t, d, strings.Replace(text, "EXTRA", "", 1)), db).session(t, "ann")

@@ -56,7 +56,7 @@ func TestJoinedReleases(t *testing.T) {
 	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.request().QueryDelta {
 		t.Errorf("the first event is %v, delta %g", mp.Events()[0], mp.Loss.Delta)
 	}
-	set(t, s, "dpsql.epsilon", "1")
+	set(t, s, "dpsql.price", "1")
 	before := spent()
 	if _, more := ask(sql); more == first || spent()-before < was { // the whole price, no difference
 		t.Errorf("at a higher price it answers %s after %s, for %g after %g", more, first, spent()-before, was)
@@ -67,7 +67,7 @@ func TestJoinedReleases(t *testing.T) {
 	}
 	half := asNumber(t, rows[0][1]) / 2
 	const count = "select count(*) from encounters a join encounters b on a.days = b.days"
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	set(t, s, "dpsql.target_error", fmt.Sprint(3*half))
 	before = spent()
 	if ask(count); spent() != before {

@@ -55,7 +55,7 @@ tables:
   inventory: {public: true}
   film:      {public: true, columns: {film_id: {}, rating: {}}}
 budget: {epsilon: 20, delta: 1e-6}
-query:  {epsilon: 0.5, joins: any}
+query:  {price: 0.5, joins: any}
 analysts: {ann: {password: VERIFIER, may: [customer, rental, payment, inventory, film]}}
 `
 
@@ -126,7 +126,7 @@ func demoAny(t testing.TB, d dialect.Dialect) *policy.Policy {
 	}
 	text := strings.Replace(string(file), "max_rows_per_unit: auto", "max_rows_per_unit: 8", 1)
 	text = strings.Replace(text, "max_rows_per_unit: 8", "max_rows_per_unit: 8\n    max_frequency: {diag_1: 40}", 1)
-	text = strings.Replace(text, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any}", 1)
+	text = strings.Replace(text, "query:  {price: 0.5}", "query:  {price: 0.5, joins: any}", 1)
 	if d == funcs.Postgres {
 		text = strings.Replace(text, "backend: {duckdb: demo.duckdb}", `backend: {postgres: "postgres://reader@127.0.0.1/demo"}`, 1)
 	}
@@ -156,7 +156,7 @@ tables:
   part:     {public: true}
   supplier: {public: true}
 budget: {epsilon: 20, delta: 1e-6}
-query:  {epsilon: 0.5, joins: any}
+query:  {price: 0.5, joins: any}
 analysts: {ann: {password: VERIFIER, may: [customer, orders, lineitem, part, supplier]}}
 `
 

@@ -40,8 +40,8 @@ func TestJoinedSkew(t *testing.T) {
 			exact[hot] = x
 			for _, bounding := range []string{"elastic", "truncate"} {
 				set(t, s, "dpsql.bounding", bounding)
-				set(t, s, "dpsql.epsilon", "100")
-				told, err := try(s, "explain "+pairs)
+				set(t, s, "dpsql.price", "100")
+				told, err := try(s, "explain verbose "+pairs)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestJoinedFinishing(t *testing.T) {
 				}
 			}
 		}
-		set(t, s, "dpsql.epsilon", "5")
+		set(t, s, "dpsql.price", "5")
 		rows, err := try(s, "select a.readmitted, dp_error(count(*)), dp_low(count(*)), count(*), dp_high(count(*)) from encounters a join encounters b on a.days = b.days where a.days > 1 group by 1 order by dp_error(count(*))")
 		if err != nil || len(rows) != 3 {
 			t.Fatal(rows, err)
@@ -119,7 +119,7 @@ func TestJoinedFinishing(t *testing.T) {
 				t.Errorf("%s: %v", d, r)
 			}
 		}
-		s = clinicSession(t, tame, d, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any, min_people: 5}")
+		s = clinicSession(t, tame, d, "query:  {price: 0.5}", "query:  {price: 0.5, joins: any, min_people: 5}")
 		if _, err := try(s, "select a.readmitted, count(*) from encounters a join encounters b on a.days = b.days group by 1"); sqlerr.ID(err) != sqlerr.JoinOffUnit.ID || !strings.Contains(err.Error(), "min_people") {
 			t.Errorf("%s: groups under min_people: %v", d, err)
 		}

@@ -99,7 +99,7 @@ tables:
     also_unit: l_suppkey -> supplier.s_suppkey
     columns: {l_orderkey: {}, l_partkey: {}, l_suppkey: {}, l_quantity: {range: [1, 50]}, l_shipmode: {values: [AIR, MAIL, RAIL, SHIP, TRUCK, FOB, REG AIR]}}
 budget: {epsilon: 20, delta: 1e-6}
-query:  {epsilon: 0.5}
+query:  {price: 0.5}
 analysts: {ann: {password: VERIFIER, may: [customer, supplier, part, orders, lineitem]}}
 `
 

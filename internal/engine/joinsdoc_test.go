@@ -24,11 +24,11 @@ func TestJoinsDoc(t *testing.T) {
 		{"weighted", "SELECT count(*) FROM encounters a JOIN encounters b ON a.days = b.days WHERE a.kind_id = 1"},
 	} {
 		set(t, s, "dpsql.bounding", c.bounding)
-		rows, err := try(s, "EXPLAIN "+c.sql)
+		rows, err := try(s, "EXPLAIN VERBOSE "+c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "clinic=> SET dpsql.bounding = %s;\nclinic=> EXPLAIN %s;\n", c.bounding, c.sql)
+		fmt.Fprintf(&b, "clinic=> SET dpsql.bounding = %s;\nclinic=> EXPLAIN VERBOSE %s;\n", c.bounding, c.sql)
 		for _, r := range rows { // what every EXPLAIN says is left out
 			line := r[0].(string)
 			if !slices.ContainsFunc([]string{"  ", "Private", "By each", "Left", "With"}, func(p string) bool { return strings.HasPrefix(line, p) }) {

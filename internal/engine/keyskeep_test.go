@@ -75,7 +75,7 @@ func openListed(t *testing.T, d dialect.Dialect) *Session {
 		"INSERT INTO people (id, " + strings.Join(names, ", ") + ") VALUES " + strings.Join(rows, ", ")}
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: listed.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/listed"}`}[d]
 	pol, err := policy.Parse("listed.yaml", []byte("dataset: listed\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n"+strings.Join(policyLines, "\n")+
-		"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
+		"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

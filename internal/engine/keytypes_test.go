@@ -148,7 +148,7 @@ func keyTypesPolicy(t *testing.T, d dialect.Dialect, shipments string) *policy.P
 	t.Helper()
 	_, tables := keyTypesSchema(d, 0)
 	text := "dataset: keys\nbackend: BACKEND\nunit: customers.customer_id\npopulation: 1000\nbudget: {epsilon: 1000, delta: 1e-6}\n" + tables +
-		"analysts: {ann: {password: env:KEYS_VERIFIER, may: [customers, orders, items, shipments, ALL], max_query_epsilon: 10}}\n"
+		"analysts: {ann: {password: env:KEYS_VERIFIER, may: [customers, orders, items, shipments, ALL], max_query_price: 10}}\n"
 	var all []string
 	for _, m := range regexp.MustCompile(`(?m)^  ([pc]\d+):`).FindAllStringSubmatch(tables, -1) {
 		all = append(all, m[1])

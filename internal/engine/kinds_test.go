@@ -71,11 +71,11 @@ func TestPopulationOfKindsTrains(t *testing.T) {
 
 // TestReachTold: EXPLAIN tells, from the population and the price alone, above which cap of a flow none is likely to be found; of many people it tells nothing. A larger price reaches further.
 func TestReachTold(t *testing.T) {
-	tells := regexp.MustCompile(`with so few people one above about ([0-9.e+]+) is hardly found`)
+	tells := regexp.MustCompile(`With so few people one above about ([0-9.e+]+) is hardly found`)
 	reach := func(population, epsilon, sql string) float64 {
 		t.Helper()
 		s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: "+population)
-		set(t, s, "dpsql.epsilon", epsilon)
+		set(t, s, "dpsql.price", epsilon)
 		m := tells.FindStringSubmatch(explained(t, s, sql))
 		if m == nil {
 			return math.Inf(1)
@@ -119,7 +119,7 @@ func TestRehearsePairs(t *testing.T) {
 		"SELECT count(*) FROM orders",   // of customers alone
 		"SELECT count(*) FROM partsupp", // of suppliers
 		"SELECT count(*) FROM customer JOIN supplier ON c_nationkey = s_nationkey",
-		"SET dpsql.epsilon = 2",
+		"SET dpsql.price = 2",
 		"SELECT count(*) FROM lineitem", // topped up
 		"SELECT count(*) FROM lineitem", // free
 		"SET dpsql.fresh = on",

@@ -41,9 +41,9 @@ func TestReleaseGroups(t *testing.T) {
 	mustTry(t, s, "select gender, count(*) from patients group by 1")
 	refused(t, s, "select ward, count(*) from patients group by 1", sqlerr.TooManyGroups, 0)
 	refused(t, s, "select ward from patients group by 1", sqlerr.TooManyGroups, 0)
-	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 }, "max_query_epsilon: 5", "max_query_epsilon: 20")
+	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 }, "max_query_price: 5", "max_query_price: 20")
 	set(t, s, "dpsql.max_groups", "1")
-	set(t, s, "dpsql.epsilon", "19") // four cities of 8 to 11 people: all are chosen, but for one time in 10^40
+	set(t, s, "dpsql.price", "19") // four cities of 8 to 11 people: all are chosen, but for one time in 10^40
 	refused(t, s, "select city_id, count(*) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
@@ -52,9 +52,9 @@ func TestReleaseBytes(t *testing.T) {
 	s := limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 })
 	refused(t, s, "select kind_id, readmitted, count(*), sum(days), sum(cost), sum(medications), sum(big) from encounters group by 1, 2", sqlerr.TooManyGroups, 0)
 	refused(t, s, "select kind_id, median(days) from encounters group by 1", sqlerr.TooManyGroups, 0)
-	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 }, "max_query_epsilon: 5", "max_query_epsilon: 20")
+	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 }, "max_query_price: 5", "max_query_price: 20")
 	set(t, s, "dpsql.max_groups", "1")
-	set(t, s, "dpsql.epsilon", "19")
+	set(t, s, "dpsql.price", "19")
 	refused(t, s, "select city_id, count(*), count(gender), count(ward), count(distinct ward) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
@@ -62,7 +62,7 @@ func TestReleaseBytes(t *testing.T) {
 func TestAnalysisIsCanceled(t *testing.T) {
 	s := limited(t, func(*policy.Policy) {})
 	ctx, cancel := context.WithCancel(context.Background())
-	for _, sql := range []string{"select sum(days), count(*) filter (where days > 3) from encounters", "explain select sum(days) from encounters"} {
+	for _, sql := range []string{"select sum(days), count(*) filter (where days > 3) from encounters", "explain verbose select sum(days) from encounters"} {
 		st, err := pgsyntax.Parse(sql)
 		if err != nil {
 			t.Fatal(err)
@@ -92,13 +92,13 @@ func TestPublicRows(t *testing.T) {
 // TestMaxPublicGroups: beyond it public groups are chosen with noise, and without delta they are refused.
 func TestMaxPublicGroups(t *testing.T) {
 	for most, public := range map[string]bool{"2": false, "3": true} {
-		s := limited(t, func(*policy.Policy) {}, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, max_groups: 1, max_public_groups: "+most+"}")
+		s := limited(t, func(*policy.Policy) {}, "query:  {price: 0.5}", "query:  {price: 0.5, max_groups: 1, max_public_groups: "+most+"}")
 		p, err := prepare(s, "select ward, count(*) from patients group by 1")
 		if err != nil || p.an.Groups.Public != public {
 			t.Errorf("max_public_groups %s: %v", most, err)
 		}
 	}
-	s := limited(t, func(*policy.Policy) {}, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, max_groups: 1, max_public_groups: 2}", "delta: 1e-6", "delta: 0")
+	s := limited(t, func(*policy.Policy) {}, "query:  {price: 0.5}", "query:  {price: 0.5, max_groups: 1, max_public_groups: 2}", "delta: 1e-6", "delta: 0")
 	refused(t, s, "select ward, count(*) from patients group by 1", sqlerr.UnknownGroups, 0)
 }
 
@@ -136,7 +136,7 @@ func TestDocumentedSettings(t *testing.T) {
 		name, value string
 		want        sqlerr.Kind
 	}{
-		{"dpsql.epsilon", "0.0004", sqlerr.InvalidParam}, {"dpsql.epsilon", "5.01", sqlerr.EpsilonTooLarge},
+		{"dpsql.price", "0.0004", sqlerr.InvalidParam}, {"dpsql.price", "5.01", sqlerr.EpsilonTooLarge},
 		{"dpsql.max_groups", "0", sqlerr.InvalidParam}, {"dpsql.max_groups", "100001", sqlerr.InvalidParam},
 	} {
 		if err := s.Set(c.name, []string{c.value}); sqlerr.ID(err) != c.want.ID {
@@ -221,7 +221,7 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("turns are kept: %v", turns.taken)
 	}
 
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))
+	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))
 	done, err := e.turns.take(ctx, "ann", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
 	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
-	more := clinicPolicyFor(t, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 2}")
+	more := clinicPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 2}")
 	if err := e.Reload(ctx, more); err != nil { // it takes the limit over, beside a turn that is taken
 		t.Fatal(err)
 	}

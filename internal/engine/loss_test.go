@@ -40,7 +40,7 @@ func TestReleasedLoss(t *testing.T) {
 	for _, c := range lossCases {
 		t.Run(c.name, func(t *testing.T) {
 			s := clinicSession(t, tame, funcs.DuckDB)
-			set(t, s, "dpsql.epsilon", "1")
+			set(t, s, "dpsql.price", "1")
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			p, err := prepare(s, c.sql)
 			if err != nil {

@@ -34,7 +34,7 @@ func TestMomentNeighbours(t *testing.T) {
 func TestMomentErrors(t *testing.T) {
 	ctx := context.Background()
 	s := clinicSession(t, tame, funcs.Postgres)
-	set(t, s, "dpsql.epsilon", "1")
+	set(t, s, "dpsql.price", "1")
 	stats := []string{"var_pop(days)", "stddev_samp(days)", "covar_samp(medications, days)", "corr(medications, days)", "regr_r2(medications, days)", "regr_slope(medications, days)",
 		"regr_intercept(medications, days)", "regr_sxx(medications, days)", "regr_sxy(medications, days)", "regr_avgy(medications, days)"}
 	for _, mechanism := range []string{"laplace", "gaussian"} {
@@ -144,7 +144,7 @@ func momentTotals(a *sensitivity.Analysis, n int, row func() (x, y int64)) []*bi
 // probability below 1e-9. Where twice the quantile of people decide, they are as right.
 func TestDecisions(t *testing.T) {
 	s := clinicSession(t, tame, funcs.Postgres)
-	set(t, s, "dpsql.epsilon", "1")
+	set(t, s, "dpsql.price", "1")
 	p, err := prepare(s, "select bool_and(days > 0), bool_or(days > 0) from encounters")
 	if err != nil {
 		t.Fatal(err)

@@ -401,7 +401,7 @@ func TestNormRefusals(t *testing.T) {
 	set(t, none, "dpsql.bounding", "l2")
 	for _, s := range []*Session{s, none} {
 		n := charged(t, s.engine, func() {
-			for _, text := range []string{sql, "explain " + sql} {
+			for _, text := range []string{sql, "explain verbose " + sql} {
 				_, err := try(s, text)
 				var shown *sqlerr.Error
 				if !errors.As(err, &shown) || shown.ID != sqlerr.BadMechanism.ID || !strings.Contains(shown.Hint, "linf") {
@@ -420,15 +420,15 @@ func TestNormRefusals(t *testing.T) {
 		"select gender, count(*) from patients group by 1":    "Groups of a unit: 1 (a unit has one row)",
 		"select kind_id, count(*) from encounters group by 1": "a norm that is chosen",
 	} {
-		_, a := ask(t, s, "explain "+sql)
+		_, a := ask(t, s, "explain verbose "+sql)
 		text := fmt.Sprint(a.Rows)
 		norm := strings.Contains(why, "norm")
-		if !strings.Contains(text, why) || strings.Contains(text, "norm of choice") != norm || strings.Contains(text, "times the norm;") != norm {
+		if !strings.Contains(text, why) || strings.Contains(text, "norm of choice") != norm || strings.Contains(text, "times the norm.") != norm {
 			t.Errorf("%s: %s", sql, text)
 		}
 	}
 	set(t, s, "dpsql.bounding", "linf")
-	if _, a := ask(t, s, "explain "+sql); strings.Contains(fmt.Sprint(a.Rows), "norm") {
+	if _, a := ask(t, s, "explain verbose "+sql); strings.Contains(fmt.Sprint(a.Rows), "norm") {
 		t.Errorf("linf: %v", a.Rows)
 	}
 }

@@ -155,6 +155,17 @@ func smallTopUpNote(r *release.Release, ask price.Request) string {
 	return ""
 }
 
+// statementCount is a number of statements in words.
+func statementCount(n int64) string {
+	switch n {
+	case 1:
+		return "1 statement"
+	case math.MaxInt64:
+		return "any number of statements"
+	}
+	return fmt.Sprintf("%d statements", n)
+}
+
 func statements(n int64) string {
 	if n == math.MaxInt64 {
 		return "any number"

@@ -72,7 +72,7 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 func TestNoticesNeighbours(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		session := func(c clinic) *Session {
-			s := clinicSession(t, c, d, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 3}"}, autoEdits...)...)
+			s := clinicSession(t, c, d, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 3}"}, autoEdits...)...)
 			set(t, s, "dpsql.notices", "full")
 			return s
 		}

@@ -59,7 +59,7 @@ func TestOneReleaseForAll(t *testing.T) {
 		)
 		for i := range sessions {
 			s := both[i%2].session(t, []string{"ann", "bob"}[i/2%2])
-			set(t, s, "dpsql.epsilon", c.epsilon)
+			set(t, s, "dpsql.price", c.epsilon)
 			set(t, s, "dpsql.fresh", c.fresh)
 			wg.Go(func() {
 				<-begin

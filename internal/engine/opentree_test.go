@@ -184,7 +184,7 @@ func TestHeavyExtremes(t *testing.T) {
 	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 10, funcs.Postgres: 4} { // with the same noise
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: heavy.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
 		pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      ranged: {range: [0, 5000]}\n      open: {}"+
-			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {epsilon: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
+			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestOpenNobody(t *testing.T) {
 	if _, b := ask(t, s, "select dp_low(max(free)), dp_high(max(free)), dp_low(min(free)) from encounters where free between 0 and 50"); b.Rows[0][1] != 50.0 || b.Rows[0][2] != 0.0 || strings.Contains(strings.Join(b.Warnings, "\n"), "only the rank") {
 		t.Errorf("%v %q", b.Rows, b.Warnings) // the warning's cure
 	}
-	set(t, s, "dpsql.epsilon", "5")
+	set(t, s, "dpsql.price", "5")
 	_, a = ask(t, s, "select max(free), dp_low(max(free)), dp_low(2 * max(free)), dp_high(abs(max(free))), dp_low(max(free) + 1) from encounters")
 	if r := a.Rows[0]; r[0] == nil || r[1] == nil || r[2] == nil || r[3] != nil || r[4] == nil {
 		t.Errorf("%v", r)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -60,7 +59,7 @@ func ownTableJoined(pos int) error {
 
 // budgetTable is design section 9's dpsql.budget.
 var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
-	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at")
+	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at", sqltype.Float8, "granted", "odometer_epsilon", "odometer_delta", sqltype.Int8, "windows")
 
 // releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
 var releasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
@@ -126,10 +125,11 @@ func (s *Session) budgetRows(context.Context) ([][]sqltype.Value, error) {
 			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
 		}
 		epsilon = min(f.Epsilon, epsilon+a.Granted)
-		return []sqltype.Value{scope, epsilon, f.Delta * (epsilon / f.Epsilon), order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
+		return []sqltype.Value{scope, epsilon, f.Delta * (epsilon / f.Epsilon), order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b), a.Granted, nil, nil, nil}
 	}
 	mine := row("analyst", s.analyst.Epsilon, b.Analyst)
 	mine[8] = b.StatementsLeft(price)
+	mine[11], mine[12] = odometer(b)
 	rows := [][]sqltype.Value{mine}
 	for i, r := range b.Roles {
 		rows = append(rows, row("role "+r.Name, s.analyst.Roles[i].Epsilon, r.Account))
@@ -140,10 +140,13 @@ func (s *Session) budgetRows(context.Context) ([][]sqltype.Value, error) {
 		if l.Limited {
 			most = l.Epsilon
 		}
-		rows = append(rows, []sqltype.Value{"lifetime", most, nil, nil, l.Spent, nil, nil, l.SpentDelta, nil, nil})
+		rows = append(rows, []sqltype.Value{"lifetime", most, nil, nil, l.Spent, nil, nil, l.SpentDelta, nil, nil, nil, nil, nil, int64(l.Windows)})
 	}
 	return rows, nil
 }
+
+// odometer is what the answers guarantee together that an analyst paid for in this window.
+func odometer(b ledger.Balance) (epsilon, delta float64) { return b.Began.Odometer(b.Analyst.Spent) }
 
 // renews is when a budget with windows comes back; NULL where it never does, be it that the lifetime holds no further window.
 func renews(b ledger.Balance) sqltype.Value {
@@ -153,33 +156,31 @@ func renews(b ledger.Balance) sqltype.Value {
 	return sqltype.InstantOf(b.Window.Renews)
 }
 
-// budgetLine is SHOW dpsql.budget.
+// budgetLineLength is the most characters of SHOW dpsql.budget; the table dpsql.budget has what does not fit.
+const budgetLineLength = 120
+
+// budgetLine is SHOW dpsql.budget: what is left, and of what.
 func (s *Session) budgetLine() (string, error) {
-	b, err := s.engine.ledger.Balance(s.payer())
+	b, err := s.balance()
 	if err != nil {
-		return "", s.ledgerFailed(err)
+		return "", err
 	}
 	f := b.Filter
-	line := s.leftLine(b) + "; yours: " + accountLine(f, s.analyst.Epsilon, b.Analyst)
-	line += "; delta spent " + number(b.Analyst.Spent.Delta)
-	if so, delta := b.Began.Odometer(b.Analyst.Spent); f.Order != 0 {
-		line += fmt.Sprintf("; what you paid for so far: epsilon %s at delta %s", number(so), number(delta))
-	}
-	for i, r := range b.Roles {
-		line += fmt.Sprintf("; all of role %s: %s", r.Name, accountLine(f, s.analyst.Roles[i].Epsilon, r.Account))
-	}
-	line += "; the data set's: " + accountLine(f, f.Epsilon, b.Dataset)
-	switch per := s.world.policy.Budget.Per; {
-	case per == "" || b.Dataset.Ended: // the line begins with that
+	epsilon := min(f.Epsilon, s.analyst.Epsilon+b.Analyst.Granted)
+	spent, _ := odometer(b)
+	parts := []string{s.leftLine(b), fmt.Sprintf("; spent epsilon %s of your %s", number(spent), number(epsilon))}
+	switch {
+	case s.world.policy.Budget.Per == "" || b.Dataset.Ended: // the line begins with that
 	case b.Window.Last:
-		line += "; does not come back, for the lifetime holds no further window"
+		parts = append(parts, "; it does not renew")
 	default:
-		line += fmt.Sprintf("; comes back each %s, next on %s UTC", per, b.Window.Renews.Format("2006-01-02 15:04"))
+		parts = append(parts, "; renews "+b.Window.Renews.Format("2006-01-02 15:04")+" UTC")
 	}
-	if l := b.Lifetime; l.Limited {
-		line += fmt.Sprintf("; lifetime epsilon %s, used %s by %d charged windows", number(l.Epsilon), number(l.Spent), l.Windows)
-	} else if s.world.policy.Budget.Per != "" {
-		line += fmt.Sprintf("; lifetime: none, used %s by %d charged windows", number(l.Spent), l.Windows)
+	line := ""
+	for _, part := range parts {
+		if len(line)+len(part) <= budgetLineLength {
+			line += part
+		}
 	}
 	return line, nil
 }
@@ -188,10 +189,7 @@ func (s *Session) budgetLine() (string, error) {
 func (s *Session) leftLine(b ledger.Balance) string {
 	f, e := b.Filter, s.now.epsilon
 	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
-	noise, left := "", fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
-	if n == 1 {
-		left = "left: 1 statement of epsilon " + number(e)
-	}
+	noise, left := "", fmt.Sprintf("left: %s at price %s", statementCount(n), number(e))
 	if m := s.now.mechanism; m == price.Gaussian || m == price.Auto && f.PrefersRenyi() {
 		if g := b.StatementsLeft(dp.Loss{Pure: math.Inf(1), Renyi: f.Usual(e).Renyi}); g < n {
 			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
@@ -199,15 +197,15 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	}
 	switch {
 	case b.Dataset.Ended:
-		return "left: nothing, for the lifetime does not hold this window"
+		return "left: nothing, as the lifetime does not hold this window"
 	case n > 0 && n < own:
-		return fmt.Sprintf("%s%s (yours alone would hold %d: others spend the same budget)", left, noise, own)
+		return fmt.Sprintf("%s%s (%d without what others spent)", left, noise, own)
 	case n > 0:
 		return left + noise
 	}
 	low, high := s.leastEpsilon(), e
 	if least := f.Usual(low); !b.CanAdmit(least) {
-		return "left: nothing" + otherBudgetNote(b, least) + "; answers that are stored are free"
+		return "left: nothing" + otherBudgetNote(b, least) + "; stored answers are free"
 	}
 	for high/low > 1.0005 {
 		if mid := math.Sqrt(low * high); b.CanAdmit(f.Usual(mid)) {
@@ -219,7 +217,7 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	if down := roundDown3(low); b.CanAdmit(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
+	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
 }
 
 // otherBudgetNote says whose budget does not hold a charge, where the own one does.
@@ -229,30 +227,18 @@ func otherBudgetNote(b ledger.Balance, charge dp.Loss) string {
 	}
 	for _, r := range b.Roles {
 		if r.StatementsLeft(charge) == 0 {
-			return ", for role " + r.Name + "'s budget has no room"
+			return ", as role " + shortName(r.Name) + " has no room"
 		}
 	}
-	return ", for the data set's budget has no room"
+	return ", as the data set has no room"
 }
 
-// accountLine says what one of a quota has in all, and has spent.
-func accountLine(f *budget.Filter, epsilon float64, a ledger.Account) string {
-	epsilon = min(f.Epsilon, epsilon+a.Granted)
-	line := "epsilon " + number(epsilon)
-	if a.Granted > 0 {
-		line += fmt.Sprintf(" (%s of it granted)", number(a.Granted))
+// shortName is a name as far as a line has room for it.
+func shortName(name string) string {
+	if r := []rune(name); len(r) > 24 {
+		return string(r[:23]) + "…"
 	}
-	line += fmt.Sprintf(", delta %s: ", number(f.Delta*(epsilon/f.Epsilon)))
-	switch {
-	case !math.IsInf(a.Spent.Pure, 1):
-		line += "spent epsilon " + number(a.Spent.Pure)
-	default:
-		line += "the plain sum of epsilons has ended (Gaussian noise was used)"
-	}
-	if f.Order != 0 {
-		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(a.Spent.Renyi), number(a.Rooms.Renyi), number(f.Order))
-	}
-	return line
+	return name
 }
 
 // epoch2000 is the zero of PostgreSQL's timestamps.

@@ -41,14 +41,14 @@ func TestReload(t *testing.T) {
 		}
 	}
 	// guest goes, clerk's table goes, ann's price limit sinks, a range changes.
-	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_epsilon: 5", "max_query_epsilon: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
+	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_price: 5", "max_query_price: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
 	if err := e.Reload(ctx, p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := try(guest, "select 1"); sqlerr.ID(err) != sqlerr.InvalidAuth.ID {
 		t.Errorf("an analyst who is gone: %v", err)
 	}
-	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.5" { // before the next statement
+	if v, _, _ := ann.Show("dpsql.price"); v != "0.5" { // before the next statement
 		t.Errorf("epsilon %s", v)
 	}
 	if n := charged(t, e, func() {
@@ -58,7 +58,7 @@ func TestReload(t *testing.T) {
 	}); n != 1 {
 		t.Errorf("under another range the old release answered: %d charges", n)
 	}
-	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.25" {
+	if v, _, _ := ann.Show("dpsql.price"); v != "0.25" {
 		t.Errorf("epsilon %s is above the new limit", v)
 	}
 	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
@@ -91,8 +91,8 @@ func mustTry(t testing.TB, s *Session, sql string) [][]sqltype.Value {
 func TestMinPeople(t *testing.T) {
 	const big = "1000000"
 	plain := clinicSession(t, tame, funcs.DuckDB)
-	hidden := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: "+big+"}")
-	small := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	hidden := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: "+big+"}")
+	small := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: 1}")
 	for _, q := range []string{
 		"select gender, count(*) from patients group by gender",
 		"select gender, count(distinct patient_id) from patients group by 1",
@@ -169,8 +169,8 @@ func TestFreeze(t *testing.T) {
 func TestWindows(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
-	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
-		"max_query_epsilon: 5", "max_query_epsilon: 1")
+	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{price: 0.5}", "{price: 1}",
+		"max_query_price: 5", "max_query_price: 1")
 	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +181,13 @@ func TestWindows(t *testing.T) {
 	if _, err := try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at from dpsql.budget")
-	if len(rows) != 3 || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
+	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at, windows from dpsql.budget")
+	if len(rows) != 3 || rows[2][5] != int64(1) || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
 		rows[0][4] != sqltype.InstantOf(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%v", rows)
 	}
 	line, _, err := s.Show("dpsql.budget")
-	if err != nil || !strings.Contains(line, "next on 2026-02-01 00:00 UTC") || !strings.Contains(line, "lifetime epsilon 2, used 1") {
+	if err != nil || !strings.Contains(line, "; renews 2026-02-01 00:00 UTC") {
 		t.Errorf("%q, %v", line, err)
 	}
 	now = now.Add(2 * time.Minute)
@@ -196,14 +196,14 @@ func TestWindows(t *testing.T) {
 	if _, err = try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
 		t.Errorf("beyond the last window: %v", err)
 	}
-	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; does not come back, for the lifetime holds no further window; ") || strings.Contains(line, "next on") {
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; it does not renew") || strings.Contains(line, "renews") {
 		t.Errorf("%q, %v", line, err)
 	}
 	if rows = mustTry(t, s, "select renews_at from dpsql.budget where renews_at is not null"); len(rows) != 0 {
 		t.Errorf("it renews: %v", rows)
 	}
 	now = now.AddDate(0, 1, 0)
-	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, for the lifetime does not hold this window; ") || strings.Contains(line, "come") {
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, as the lifetime does not hold this window; ") || strings.Contains(line, "renew") {
 		t.Errorf("%q, %v", line, err)
 	}
 	_, err = try(s, "select count(*) from prescriptions")
@@ -244,7 +244,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 		return strings.Join([]string{u.Code, u.ID, u.Message, u.Detail, u.Hint, sqltype.FormatText(int64(u.Pos), sqltype.Int8)}, "|")
 	}
 	tables := []string{
-		"select count(*) from T", "select count(*) from public.T", `select count(*) from "T"`, "select count(*) from main.T", "select * from T", "explain select count(*) from T",
+		"select count(*) from T", "select count(*) from public.T", `select count(*) from "T"`, "select count(*) from main.T", "select * from T", "explain verbose select count(*) from T",
 		"select count(*) from patients p join T e on p.patient_id = e.patient_id", "select count(*) from patients p left join T e on e.patient_id = p.patient_id",
 		"select T.days from patients", "select count(*) from patients where T.days > 1", "select count(*) from (select * from T) x", "select count(*) from patients, T",
 		"select count(*) from T where days > 3 group by nothing", "select sum(days) from T", "select 1 from cities, T", "select city from cities union select 1 from T",
@@ -261,7 +261,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 	columns := []string{"select C from patients", "select count(C) from patients", "select count(*) from patients where C = 'x'", "select C, count(*) from patients group by C",
 		"select count(*) from patients group by C", "select count(*) from patients p where p.C is null", "select count(*) from patients order by C", "select sum(C) from patients",
 		"select count(*) from patients p join cities c on p.C = c.city", "select count(*) from patients join cities using (C)", "select gender as x, max(C) from patients group by 1",
-		"select count(*) from (select C from patients) x", "explain select avg(C) from patients"}
+		"select count(*) from (select C from patients) x", "explain verbose select avg(C) from patients"}
 	for _, tmpl := range columns {
 		for _, pair := range [][2]string{{"weight", "wieght"}, {"race", "rade"}} {
 			hidden, absent := say(strings.ReplaceAll(tmpl, "C", pair[0])), say(strings.ReplaceAll(tmpl, "C", pair[1]))
@@ -330,7 +330,7 @@ select count(*) from encounters;
 select * from encounters;
 selec 1;
 select 'a;b';
-set dpsql.epsilon = 0.25; select sum(days), avg(days) from encounters`)
+set dpsql.price = 0.25; select sum(days), avg(days) from encounters`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestPeople(t *testing.T) {
 	open := func(edits ...string) (*Engine, error) {
 		return Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 	}
-	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_epsilon: 5", "max_query_epsilon: 4"}
+	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_price: 5", "max_query_price: 4"}
 	first, err := open(shared...)
 	if err != nil {
 		t.Fatal(err)
@@ -414,14 +414,14 @@ func TestPeople(t *testing.T) {
 // TestMinPeopleJudgesPeople: it is the number of people that decides, whatever else is measured before it.
 func TestMinPeopleJudgesPeople(t *testing.T) {
 	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
+	s := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
 	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	for _, r := range rows {
 		if n, ok := r[4].(int64); !ok || n < 100 {
 			t.Errorf("a group of %v people is shown", r[4])
 		}
 	}
-	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "epsilon: 0.5}", "epsilon: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
 		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	if len(all) != 3 || len(rows) == 3 {
 		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)
@@ -433,7 +433,7 @@ func TestExplainHidesNames(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, funcs.DuckDB))
 	s := e.session(t, "clerk")
 	set(t, s, "dpsql.notices", "full")
-	for _, q := range []string{"explain select sum(dose) from prescriptions", "explain select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
+	for _, q := range []string{"explain verbose select sum(dose) from prescriptions", "explain verbose select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
 		"select avg(a.dose) from prescriptions a, prescriptions b", "select max(dose) from prescriptions", "select * from prescriptions"} {
 		var text string
 		p, err := prepare(s, q)

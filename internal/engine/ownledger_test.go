@@ -23,7 +23,7 @@ func TestLedgerTable(t *testing.T) {
 	if n := len(rows(bob, "select * from dpsql.ledger")); n != 0 {
 		t.Errorf("%d rows of one who never asked", n)
 	}
-	set(t, bob, "dpsql.epsilon", "0.125")
+	set(t, bob, "dpsql.price", "0.125")
 	ask(t, bob, "select count(*) from visits")
 	set(t, ann, "dpsql.mechanism", "laplace")
 	ask(t, ann, "select count(*) from patients")
@@ -76,20 +76,20 @@ func TestBudgetLine(t *testing.T) {
 	line := func(s *Session) string {
 		t.Helper()
 		text, ok, err := s.Show("dpsql.budget")
-		if err != nil || !ok || strings.Contains(text, "\n") {
+		if err != nil || !ok || strings.Contains(text, "\n") || len(text) > budgetLineLength {
 			t.Fatalf("%q %v", text, err)
 		}
 		return text
 	}
-	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements of epsilon 0.5; yours: epsilon 20, delta 1e-06: spent epsilon 0; spent Renyi 0 of ") {
+	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements at price 0.5; spent epsilon 0 of your 20") {
 		t.Error(text)
 	}
 	text := line(guest) // a quota of 0.2, in statements of 0.5
 	var epsilon string
-	if _, err := fmt.Sscanf(text, "left: no statement of epsilon 0.5; SET dpsql.epsilon = %s would pass; yours:", &epsilon); err != nil {
+	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.price = %s would pass; spent", &epsilon); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	set(t, guest, "dpsql.epsilon", epsilon)
+	set(t, guest, "dpsql.price", epsilon)
 	ask(t, guest, "select count(*) from patients")
 	if text := line(guest); !strings.HasPrefix(text, "left: no") {
 		t.Error(text)
@@ -104,11 +104,11 @@ func TestBudgetLine(t *testing.T) {
 		t.Error(text)
 	}
 	bob := e.session(t, "bob")
-	if text := line(bob); !strings.Contains(text, ", for the data set's budget has no room; ") || !strings.Contains(text, "; the data set's: epsilon 20, delta 1e-06: ") {
+	if text := line(bob); !strings.Contains(text, ", as the data set has no room; ") {
 		t.Error(text)
 	}
-	set(t, bob, "dpsql.epsilon", "0.01")
-	if text := line(bob); !strings.Contains(text, "others spend the same budget") {
+	set(t, bob, "dpsql.price", "0.01")
+	if text := line(bob); !strings.Contains(text, "without what others spent)") {
 		t.Error(text)
 	}
 }

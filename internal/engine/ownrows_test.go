@@ -36,9 +36,9 @@ tables:
   parcels: {unit: order_id -> orders.order_id, columns: {order_id: {}, weight: {range: [0, 100]}}}
   visits: {unit: customer_id -> customers.customer_id, rows_without_unit: drop, columns: {customer_id: {}, minutes: {range: [0, 600]}}}
 budget: {epsilon: 1000, delta: 1e-6}
-query:  {epsilon: 5}
+query:  {price: 5}
 analysts:
-  ann: {password: VERIFIER, may: [customers, orders, items, parcels, visits], max_query_epsilon: 20}
+  ann: {password: VERIFIER, may: [customers, orders, items, parcels, visits], max_query_price: 20}
 `
 
 func guestSession(t testing.TB, d dialect.Dialect) *Session {
@@ -85,7 +85,7 @@ func TestRowsWithoutAPerson(t *testing.T) {
 	const visits = "rows in which visits.customer_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 	for _, d := range dialects {
 		s := guestSession(t, d)
-		set(t, s, "dpsql.epsilon", "20")
+		set(t, s, "dpsql.price", "20")
 		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
 		for _, c := range []struct {
 			sql  string
@@ -142,9 +142,9 @@ tables:
   items: {unit: "coalesce(order_id, email) -> orders.order_id", columns: {order_id: {}, product: {}, price: {range: [0, 500]}}}
   letters: {unit: "coalesce(customer_id, email) -> customers.customer_id", columns: {customer_id: {}, words: {range: [0, 600]}}}
 budget: {epsilon: 1000, delta: 1e-6}
-query:  {epsilon: 5, joins: any}
+query:  {price: 5, joins: any}
 analysts:
-  ann: {password: VERIFIER, may: [customers, orders, items, letters], max_query_epsilon: 60}
+  ann: {password: VERIFIER, may: [customers, orders, items, letters], max_query_price: 60}
 `
 
 // TestUnitsByColumns: where a row leads to no person its email is the unit, never a person; EXPLAIN says that one human may be two units, and answers and EXPLAIN alike which rows are left out.
@@ -154,14 +154,14 @@ func TestUnitsByColumns(t *testing.T) {
 	for _, d := range dialects {
 		s := personlessSession(t, d, mailPolicy, append(neighbour.MailCatalog().DDL(), neighbour.MailRows()...))
 		set(t, s, "dpsql.mechanism", "laplace")
-		set(t, s, "dpsql.epsilon", "60")
+		set(t, s, "dpsql.price", "60")
 		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
 		for _, c := range []struct {
 			sql, unit string
 			want      float64
 			says      []string
 		}{
-			{"select count(*) from orders", "where a row leads to no person, the value of a column that you may not see or orders.email, " + two + "; a row that leads to neither is a unit of its own", 40, nil},
+			{"select count(*) from orders", "Where a row leads to no person, the value of a column that you may not see or orders.email, " + two + ". A row that leads to neither is a unit of its own", 40, nil},
 			{"select count(distinct customer_id) from orders", two, 8, nil},
 			{"select count(*) from orders where customer_id is null", two, 13, nil},
 			{"select count(*) from letters", "the value of a column that you may not see, " + two, 16,

@@ -69,12 +69,12 @@ func TestPairsAsked(t *testing.T) {
 		if err != nil || fmt.Sprint(again[0][1]) != fmt.Sprint(first[0][0]) || len(charges(t, s.engine)) != 1 {
 			t.Errorf("%s: %v after %v, %v, %d charges", d, again, first, err, len(charges(t, s.engine)))
 		}
-		set(t, s, "dpsql.epsilon", "2")
+		set(t, s, "dpsql.price", "2")
 		topped, err := try(s, "SELECT sum(l_quantity), count(*) FROM lineitem")
 		if err != nil || len(charges(t, s.engine)) != 2 {
 			t.Errorf("%s: a top-up: %v, %v, %d charges", d, topped, err, len(charges(t, s.engine)))
 		}
-		rows, err := try(s, "EXPLAIN SELECT l_shipmode, avg(l_price) FROM lineitem GROUP BY 1")
+		rows, err := try(s, "EXPLAIN VERBOSE SELECT l_shipmode, avg(l_price) FROM lineitem GROUP BY 1")
 		if text := fmt.Sprint(rows); err != nil || !strings.Contains(text, "a row belongs to one of each") || !strings.Contains(text, "as a flow in which") || !strings.Contains(text, "how much more flow there is") {
 			t.Errorf("%s: %s, %v", d, text, err)
 		}
@@ -114,7 +114,7 @@ func TestPairsRefused(t *testing.T) {
 			t.Errorf("%d charges", n)
 		}
 	}
-	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}"), allShop.open(t, funcs.DuckDB)).session(t, "ann")
+	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}"), allShop.open(t, funcs.DuckDB)).session(t, "ann")
 	if _, err := try(s, "SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1"); err == nil || !strings.Contains(err.Error(), "min_people") {
 		t.Errorf("min_people: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestPairsMillions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.8}", "delta: 1e-6", "delta: 1e-7"), b).session(t, "ann")
+	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {price: 0.5}", "query:  {price: 0.8}", "delta: 1e-6", "delta: 1e-7"), b).session(t, "ann")
 	var most, now runtime.MemStats
 	var taken atomic.Int64
 	done := make(chan struct{})

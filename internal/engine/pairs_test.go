@@ -43,10 +43,10 @@ tables:
     columns: {l_orderkey: {}, l_linenumber: {}, l_partkey: {}, l_suppkey: {}, l_quantity: {range: [1, 50]}, l_price: {range: [0, 1000]}, l_tax: {range: [-1, 1]}, l_weight: {}, l_shipmode: {values: [AIR, RAIL, SHIP]}}
   remark: {unit: "(r_orderkey, r_linenumber) -> lineitem.(l_orderkey, l_linenumber)", columns: {r_orderkey: {}, r_linenumber: {}, r_stars: {range: [0, 5]}}}
 budget: {epsilon: 20, delta: 1e-6}
-query:  {epsilon: 0.5}
+query:  {price: 0.5}
 statement_timeout: 20s
 analysts:
-  ann: {password: VERIFIER, may: [nation, customer, supplier, partsupp, orders, lineitem, remark], max_query_epsilon: 5}
+  ann: {password: VERIFIER, may: [nation, customer, supplier, partsupp, orders, lineitem, remark], max_query_price: 5}
 `
 
 func shopPolicyFor(t testing.TB, d dialect.Dialect, edits ...string) *policy.Policy {
@@ -410,7 +410,7 @@ func TestPairsOfSpellings(t *testing.T) {
 }
 
 // richShop is a policy under which noise is next to nothing.
-var richShop = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 900}", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}", "max_query_epsilon: 5", "max_query_epsilon: 5000"}
+var richShop = []string{"query:  {price: 0.5}", "query:  {price: 900}", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}", "max_query_price: 5", "max_query_price: 5000"}
 
 // shopOracle are the statements' values as they are without clamps: PostgreSQL's own, over rows of both units with what is declared in place of what is stored.
 var shopOracle = map[string]string{

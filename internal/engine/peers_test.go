@@ -77,7 +77,7 @@ var peers = [][]string{
 	{"select pg_typeof(id) from admission_types"},
 	// EXPLAIN that runs
 	{"explain (analyze, timing) select * from admission_types"},
-	{"explain analyze select count(*) from encounters", "EXPLAIN without ANALYZE", "explain select count(*) from encounters"},
+	{"explain analyze select count(*) from encounters", "EXPLAIN without ANALYZE", "explain verbose select count(*) from encounters"},
 	{"explain (analyze, buffers) select count(*) from admission_types", "Leave it out", "explain (analyze) select count(*) from admission_types"},
 	// finite groups
 	{"select b, count(*) from (select patient_id, width_bucket(sum(medications), 0, 100, 10) as b from encounters group by 1) t group by 1"},
@@ -110,7 +110,7 @@ var duckPeers = [][]string{
 	{"select array_length(string_to_array(age_band, '-'), 1), count(*) from encounters group by 1", "length(x) - length(replace(x, '-', '')) + 1",
 		"select length(age_band) - length(replace(age_band, '-', '')) + 1, count(*) from encounters group by 1"},
 	{"select avg((medications - s.m) / s.sd) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "greatest(lo, least(x, hi))",
-		"select avg(greatest(-10, least((medications - s.m) / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "cast an operand to float8",
+		"select avg(greatest(-10, least((medications - s.m) / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "Cast an operand to float8",
 		"select avg(greatest(-10, least((medications - s.m)::float8 / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s"},
 }
 
@@ -133,7 +133,7 @@ func peersSession(t *testing.T, d dialect.Dialect) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[dialect.Dialect]string{
+	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "price: 0.5", "price: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[dialect.Dialect]string{
 		funcs.DuckDB: "{duckdb: peers.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]).Replace(string(text))
 	pol, err := policy.Parse("policy.yaml", []byte(changed))
 	if err != nil {

@@ -66,7 +66,7 @@ func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *Sessi
 	}
 	statements = append(statements, last...)
 	p, err := policy.Parse("digits.yaml", []byte("dataset: digits\nbackend: "+uri+"\nunit: digits.id\ntables:\n  digits:\n    columns: {id: {}, label: {values: ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']}, raw: {shape: ["+fmt.Sprint(g.side)+", "+fmt.Sprint(g.side)+"]}"+more+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [digits], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [digits], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

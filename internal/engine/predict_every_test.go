@@ -112,7 +112,7 @@ func (e everybody) session(t *testing.T, d dialect.Dialect, name string, stateme
 		columns += ", " + f.Name + ": {" + is + "}"
 	}
 	p, err := policy.Parse("people.yaml", []byte("dataset: people\nbackend: "+uri+"\nunit: people.slot\npopulation: 100\ntables:\n  people:\n    columns: {"+columns+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestProbesOfGroups(t *testing.T) {
 		}
 		paid = paidFor(t, s)
 	}
-	small := clinicSession(t, tame, funcs.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}")
+	small := clinicSession(t, tame, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}")
 	for sql, s := range map[string]*Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
 		"select count(*) from (select distinct readmitted from encounters) q": small, "select count(*) from (select readmitted from encounters group by 1) q": small} {
 		p, err := prepare(s, sql)

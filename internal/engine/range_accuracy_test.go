@@ -38,7 +38,7 @@ tables:
       level:     {range: [60, 100]}
       rare:      {range: [0, 1]}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 1}
+query: {price: 1}
 analysts:
   ann: {password: VERIFIER, may: [people, visits]}
 `

@@ -21,20 +21,20 @@ func TestRehearseAsAsked(t *testing.T) {
 		"select kind_id, count(*) from encounters group by 1",            // fewer columns
 		"select count(*) from encounters where kind_id = 2",              // one group
 		"select count(*) from encounters where kind_id = 2 and days > 3", // another condition
-		"set dpsql.fresh = on",                                                                      //
-		"select kind_id, count(*) from encounters group by 1",                                       // asked anew
-		"select kind_id, count(*), sum(cost) from encounters group by 1",                            // once more
-		"set dpsql.fresh = off",                                                                     //
-		"set dpsql.epsilon = 0.9",                                                                   //
-		"select kind_id, count(*), sum(cost) from encounters group by 1",                            // topped up
-		"select kind_id, count(*) from encounters group by 1",                                       // by that
-		"set dpsql.epsilon = 2",                                                                     //
+		"set dpsql.fresh = on",                                           //
+		"select kind_id, count(*) from encounters group by 1",            // asked anew
+		"select kind_id, count(*), sum(cost) from encounters group by 1", // once more
+		"set dpsql.fresh = off",                                          //
+		"set dpsql.price = 0.9",                                          //
+		"select kind_id, count(*), sum(cost) from encounters group by 1", // topped up
+		"select kind_id, count(*) from encounters group by 1",            // by that
+		"set dpsql.price = 2",                                            //
 		"select smoker, city_id > 2, count(*), count(distinct city_id) from patients group by 1, 2", // chosen groups
-		"set dpsql.epsilon = 0.5",                                                                   //
-		"select smoker, city_id > 2, count(*) from patients group by 1, 2",                          // of them
-		"select median(days) from encounters",                                                       // a tree, which is released anew
-		"set dpsql.epsilon = 0.55",                                                                  //
-		"select median(days) from encounters",                                                       // not for a tenth more
+		"set dpsql.price = 0.5", //
+		"select smoker, city_id > 2, count(*) from patients group by 1, 2", // of them
+		"select median(days) from encounters",                              // a tree, which is released anew
+		"set dpsql.price = 0.55",                                           //
+		"select median(days) from encounters",                              // not for a tenth more
 		"select kind_id, avg(c) from (select kind_id, days > 3 as d, count(*) as c from encounters group by 1, 2) x group by 1", // computed from released rows
 		"set dpsql.bounding = elastic",
 		"select count(*) from encounters a join encounters b on a.diag = b.diag", // charged

@@ -75,7 +75,7 @@ func TestParametersAreFree(t *testing.T) {
 		if again, n := answerAndCharges(t, c.s, text("-3")); n != 0 || again != byParam {
 			t.Errorf("%s by constant: %s after %s, %d charges", text("-3"), again, byParam, n)
 		}
-		set(t, c.s, "dpsql.epsilon", "1")
+		set(t, c.s, "dpsql.price", "1")
 		before := renyiSpent(t, c.s)
 		if _, n = answerAndCharges(t, c.s, text("$1"), param); n != c.more {
 			t.Errorf("%s at a higher price: %d charges", c.text, n)
@@ -91,7 +91,7 @@ func TestParametersAreFree(t *testing.T) {
 			t.Errorf("%s at a higher price costs %g, anew %g", c.text, topped, whole)
 		}
 		set(t, c.s, "dpsql.fresh", "off")
-		set(t, c.s, "dpsql.epsilon", "0.5")
+		set(t, c.s, "dpsql.price", "0.5")
 	}
 }
 

@@ -22,7 +22,7 @@ backend: BACKEND
 ledger: {sqlite: shop.ledger}
 unit: buyers.id
 budget: {epsilon: 9000, delta: 1e-6}
-query: {epsilon: 1}
+query: {price: 1}
 tables:
   buyers: {columns: {id: {}, kind: {}}}
   bought: {unit: buyer -> buyers.id, max_rows_per_unit: 3, columns: {id: {}, buyer: {}, total: {range: [0, 10]}}}

@@ -89,7 +89,7 @@ func TestSchemaChanges(t *testing.T) {
 	if after := len(charges(t, e)); after != before {
 		t.Errorf("%d charges while nothing is answered", after-before)
 	}
-	if _, err := try(ann, "explain "+next()); err != nil {
+	if _, err := try(ann, "explain verbose "+next()); err != nil {
 		t.Errorf("EXPLAIN reads no table: %v", err)
 	}
 	do(`alter table encounters add primary key (encounter_id)`)

@@ -95,14 +95,14 @@ func TestNobodyOracle(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d)
-		set(t, s, "dpsql.epsilon", "0.05")
+		set(t, s, "dpsql.price", "0.05")
 		ask := through(s)
 		for _, sql := range neighbour.Nobody {
 			first, again := ask(sql), ask(sql)
 			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
 			}
-			if got := ask("explain " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "distinct values") {
+			if got := ask("explain verbose " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "distinct values") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
 		}

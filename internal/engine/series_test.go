@@ -36,7 +36,7 @@ tables:
     max_rows_per_unit: 3
     columns: {id: {}, person: {}, day: {}, seen: {}, city: {values: {from: cities.id}}`+listed+`}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 50}
+query: {price: 50}
 analysts: {ann: {password: `+verifier+`, may: [people, calls, cities]}}
 `))
 	if err != nil {

@@ -139,7 +139,7 @@ func TestSetBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Snapshot()
-	set(t, s, "dpsql.epsilon", "2")
+	set(t, s, "dpsql.price", "2")
 	set(t, s, "dpsql.max_groups", "1")
 	if _, err := p.Run(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestSetBetween(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s.Restore(before)
-	if v, _, err := s.Show("dpsql.epsilon"); v != "0.5" || err != nil {
+	if v, _, err := s.Show("dpsql.price"); v != "0.5" || err != nil {
 		t.Errorf("epsilon %s, %v", v, err)
 	}
 	if n := len(charges(t, s.engine)); n != 1 {
@@ -161,8 +161,8 @@ func TestSetBetween(t *testing.T) {
 	if _, ok, _ := s.Show("timezone"); ok {
 		t.Error("timezone is taken for dpsql's own")
 	}
-	set(t, s, "dpsql.epsilon", "3")
-	if err := s.Reset("dpsql.epsilon"); err != nil || s.now.epsilon != 0.5 {
+	set(t, s, "dpsql.price", "3")
+	if err := s.Reset("dpsql.price"); err != nil || s.now.epsilon != 0.5 {
 		t.Errorf("%g, %v", s.now.epsilon, err)
 	}
 	for i, row := range s.Settings() {
@@ -219,10 +219,10 @@ func TestNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, a := ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements of epsilon 0.5; 95% error (largest group): count ") {
+	if _, a := ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements at price 0.5; 95% error (largest group): count ") {
 		t.Errorf("%q", a.Notice)
 	}
-	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5 (Gaussian, Renyi 0.282 at order 3.18, delta 0); left: 48 statements of epsilon 0.5; 95% error") {
+	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5 (Gaussian, Renyi 0.282 at order 3.18, delta 0); left: 48 statements at price 0.5; 95% error") {
 		t.Errorf("%q", a.Notice)
 	}
 	for sql, want := range map[string]string{ // aggregates that are no column of the answer have an error all the same

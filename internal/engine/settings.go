@@ -71,20 +71,20 @@ var (
 )
 
 var settingTable = map[string]setting{
-	"dpsql.epsilon": {
+	"dpsql.price": {
 		"The price of the next statements.",
 		kindReal, nil,
 		func(s *settings) string { return strconv.FormatFloat(s.epsilon, 'g', -1, 64) },
 		func(s *Session, to *settings, v string) error {
 			e, err := strconv.ParseFloat(v, 64)
 			if err != nil || !(e > 0) || math.IsInf(e, 0) {
-				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon must be a positive number, not %q", v)
+				return sqlerr.New(sqlerr.InvalidParam, "dpsql.price must be a positive number, not %q", v)
 			}
 			// A floor: an almost free statement is still a scan and two records in the ledger.
 			if least := s.leastEpsilon(); e < least {
-				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon %g is too small to ask for anything", e).WithHint("The least is %g.", least)
+				return sqlerr.New(sqlerr.InvalidParam, "dpsql.price %g is too small to ask for anything", e).WithHint("The least is %g.", least)
 			}
-			if err := s.mayAsk("dpsql.epsilon", e); err != nil {
+			if err := s.mayAsk("dpsql.price", e); err != nil {
 				return err
 			}
 			to.epsilon = e
@@ -131,7 +131,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.target_error": {
-		"The 95% error that the next statements should have at most, in place of dpsql.epsilon: off, a share such as 5%, or a number.",
+		"The 95% error that the next statements should have at most, in place of dpsql.price: off, a share such as 5%, or a number.",
 		kindString, nil,
 		func(s *settings) string { return s.target.String() },
 		func(_ *Session, to *settings, v string) (err error) {
@@ -247,9 +247,21 @@ func onOff(b bool) string {
 	return "off"
 }
 
+// settingAliases are older names of settings. They mean the same and are in no list.
+var settingAliases = map[string]string{"dpsql.epsilon": "dpsql.price"}
+
+// settingOf finds a setting by its name or its older one.
+func settingOf(name string) (setting, bool) {
+	if now, ok := settingAliases[name]; ok {
+		name = now
+	}
+	row, ok := settingTable[name]
+	return row, ok
+}
+
 // Set changes a dpsql.* setting.
 func (s *Session) Set(name string, values []string) error {
-	row, ok := settingTable[name]
+	row, ok := settingOf(name)
 	if !ok {
 		return unknownSetting(name)
 	}
@@ -266,7 +278,7 @@ func (s *Session) Set(name string, values []string) error {
 
 // Reset gives a setting its value of the session's start.
 func (s *Session) Reset(name string) error {
-	row, ok := settingTable[name]
+	row, ok := settingOf(name)
 	if !ok {
 		return unknownSetting(name)
 	}
@@ -293,7 +305,7 @@ func (s *Session) Show(name string) (value string, ok bool, err error) {
 		value, err = s.budgetLine()
 		return value, true, err
 	}
-	row, ok := settingTable[name]
+	row, ok := settingOf(name)
 	if !ok {
 		if strings.HasPrefix(name, "dpsql.") {
 			return "", true, unknownSetting(name)

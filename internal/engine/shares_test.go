@@ -14,7 +14,7 @@ import (
 // TestShares: the quotient of a count and the count of which it is a part is shown between 0 and 1, or 0 and the constant that it is multiplied by, and its interval is cut alike; other quotients are as they come. The noise is far larger than the counts, so about half of the quotients are beyond an end.
 func TestShares(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.epsilon", "0.005")
+	set(t, s, "dpsql.price", "0.005")
 	set(t, s, "dpsql.rounding", "off")
 	number := func(v any) float64 {
 		switch v := v.(type) {
@@ -82,7 +82,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: %d beyond the ends, %d at one", c.share, beyond, ends)
 		}
 	}
-	set(t, s, "dpsql.epsilon", "3") // all of them: the interval's end would be above 1
+	set(t, s, "dpsql.price", "3") // all of them: the interval's end would be above 1
 	const all = "count(*) filter (where days > 0)::float8 / count(*)"
 	row := mustTry(t, s, "select "+all+", dp_low("+all+"), dp_high("+all+"), dp_error("+all+") from encounters")[0]
 	v, low, high, width := number(row[0]), number(row[1]), number(row[2]), number(row[3])

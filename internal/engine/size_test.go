@@ -15,7 +15,7 @@ import (
 func TestPublicBytes(t *testing.T) {
 	keys := `CASE WHEN days > 7 THEN '<"long\' || e'é\n\x01' ELSE 'short' END`
 	for _, held := range []int64{50_000, 5} {
-		s := limited(t, func(p *policy.Policy) { p.Limits.SpoolGroups = held }, "{epsilon: 20,", "{epsilon: 2000,", "max_query_epsilon: 5", "max_query_epsilon: 20")
+		s := limited(t, func(p *policy.Policy) { p.Limits.SpoolGroups = held }, "{epsilon: 20,", "{epsilon: 2000,", "max_query_price: 5", "max_query_price: 20")
 		for _, c := range []struct {
 			sql    string
 			tight  float64 // bound by size, at most
@@ -30,7 +30,7 @@ func TestPublicBytes(t *testing.T) {
 			{"select days, mode() within group (order by readmitted), dp_top_k(medications, 5), median(cost) from encounters group by 1", 9, 14},
 		} {
 			for _, epsilon := range []string{"2", "19"} {
-				set(t, s, "dpsql.epsilon", epsilon)
+				set(t, s, "dpsql.price", epsilon)
 				set(t, s, "dpsql.fresh", "on")
 				p, err := prepare(s, c.sql)
 				if err == nil {
@@ -65,7 +65,7 @@ func TestPublicBytes(t *testing.T) {
 
 // TestLargeInOnePiece: what a ledger does not store in one piece goes to a spool, whatever number of groups memory may hold; what cannot is refused before it is charged.
 func TestLargeInOnePiece(t *testing.T) {
-	s := limited(t, func(p *policy.Policy) { p.Limits.SpoolGroups = 100_000_000 }, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, max_public_groups: 1000000}")
+	s := limited(t, func(p *policy.Policy) { p.Limits.SpoolGroups = 100_000_000 }, "query:  {price: 0.5}", "query:  {price: 0.5, max_public_groups: 1000000}")
 	from := " from encounters join patients using (patient_id) group by kind_id, days, medications, readmitted, gender, ward"
 	var sums, ranks []string
 	for i := range 40 {

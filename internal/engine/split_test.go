@@ -89,7 +89,7 @@ func TestSplitNeighbours(t *testing.T) {
 // TestSplit: what is trained on a part is evaluated on the other, at the full charge; all, or that part, where it is asked for.
 func TestSplit(t *testing.T) {
 	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 1000")
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 1000")
 		const query = "SELECT days, cost, readmitted = '<30' AS back FROM encounters"
 		for name, split := range map[string]string{"part": "SPLIT 0.75", "whole": ""} {
 			rows, err := try(s, "TRAIN DP MODEL "+name+" USING logistic_regression TARGET back "+split+" WITH (epsilon = 1, delta = 1e-9) AS "+query)

@@ -100,7 +100,7 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 // spoolingEngine keeps groups on disk from the second on.
 func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() time.Time, edits ...string) *Engine {
 	t.Helper()
-	p := clinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 20", "query:  {epsilon: 0.5}", "query:  {epsilon: 19, max_groups: 1}"}, edits...)...)
+	p := clinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_price: 5", "max_query_price: 20", "query:  {price: 0.5}", "query:  {price: 19, max_groups: 1}"}, edits...)...)
 	p.Limits.SpoolGroups = 1
 	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, d), LedgerPath: path, Now: now})
 	if err != nil {

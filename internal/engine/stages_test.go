@@ -312,7 +312,7 @@ func TestStageFails(t *testing.T) {
 	// What the budget holds one of is charged for none.
 	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
 	ask(t, s, "select count(*) from patients where gender = 'Male'")
-	set(t, s, "dpsql.epsilon", "0.15")
+	set(t, s, "dpsql.price", "0.15")
 	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("beyond the budget: %v", err)
 	}

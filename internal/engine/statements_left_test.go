@@ -26,7 +26,7 @@ func TestLeftCountsOneThing(t *testing.T) {
 			}
 			line, _, _ := strings.Cut(show, "; ")
 			left := 0
-			if _, err := fmt.Sscanf(line, "left: %d statements of epsilon 0.5", &left); err != nil || !strings.Contains(a.Notice, "; "+line) {
+			if _, err := fmt.Sscanf(line, "left: %d statements at price 0.5", &left); err != nil || !strings.Contains(a.Notice, "; "+line) {
 				t.Errorf("%s: %s; the budget: %s", sql, a.Notice, show)
 			}
 			free := strings.HasPrefix(a.Notice, "spent: nothing")

@@ -26,9 +26,9 @@ tables:
     max_rows_per_unit: 3
     columns: {person: {}, declared: {range: [0, 9e11]}, found: {}, fine: {range: [0, 5e6]}, whole: {range: [0, 1000000]}}
 budget: {epsilon: 10000, delta: 1e-6}
-query:  {epsilon: 10}
+query:  {price: 10}
 analysts:
-  ann: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
+  ann: {password: VERIFIER, may: [people, facts], max_query_price: 20}
 `
 
 var atTheEnd = []string{"median(declared)", "max(declared)", "count(distinct declared)", "sum(declared)", "sum(found)", "avg(found)", "sum(fine)", "avg(fine)", "sum(fine - 2)", "sum(fine * 2 + whole)",

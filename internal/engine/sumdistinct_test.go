@@ -26,7 +26,7 @@ tables:
   people:
     columns: {id: {}, wide: {range: [0, 1e9]}, fits: {range: [0, 100]}, cut: {range: [0, 10]}, ratio: {range: [-10, 50]}, far: {range: [0, 1e9]}, above: {range: [0, 10.5]}, half: {values: [low, high]}}
 budget: {epsilon: 1000, delta: 1e-6}
-query: {epsilon: 1}
+query: {price: 1}
 analysts: {ann: {password: `+verifier+`, may: [people]}}
 `))
 	if err != nil {

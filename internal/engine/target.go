@@ -91,7 +91,7 @@ func (p *Prepared) solveForTargetError(ctx context.Context, stages []*stage, arg
 	}
 	if p.under.fresh {
 		return nil, nil, sqlerr.New(sqlerr.TargetUnknown, "an error of %s is aimed at by an earlier release, which dpsql.fresh leaves alone", t).
-			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.epsilon.")
+			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.price.")
 	}
 	sum, most := 0.0, p.session.analyst.MaxQueryEpsilon
 	for i, st := range stages {
@@ -109,7 +109,7 @@ func (p *Prepared) solveForTargetError(ctx context.Context, stages []*stage, arg
 	}
 	if sum > most*(1+1e-9) {
 		return nil, nil, sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, number(roundUp3(sum)), most).
-			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_epsilon.")
+			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_price.")
 	}
 	return out, words, nil
 }
@@ -119,7 +119,7 @@ func (p *Prepared) solveStage(ctx context.Context, stages []*stage, i int, t tar
 	st := stages[i]
 	if st.an.HasTrees() {
 		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
-			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.epsilon how many rows in rank a statistic errs by.")
+			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.price how many rows in rank a statistic errs by.")
 	}
 	named := p.namedOf(i)
 	if len(named) == 0 {
@@ -214,7 +214,7 @@ func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_epsilon.", number(roundUp3(found)))
+	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_price.", number(roundUp3(found)))
 }
 
 // roundUp3 is x with three digits, rounded up.

@@ -12,7 +12,7 @@ import (
 
 // TestTargetJoined: where an error is asked for, the bound of joined rows is expected to shrink as the price grows: by a release of it at one price, its bound at another is expected to be what the same frequencies give there, or up to twice that (at ten times the price four times: the less a price, the less of a bound are frequencies), where the bound itself is many times as large.
 func TestTargetJoined(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, append(anyJoins[:2:2], "max_query_epsilon: 5", "max_query_epsilon: 50")...)
+	s := clinicSession(t, tame, funcs.DuckDB, append(anyJoins[:2:2], "max_query_price: 5", "max_query_price: 50")...)
 	const sql = "select dp_error(count(*)), count(*) from encounters a join encounters b on a.days = b.days"
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestTargetJoined(t *testing.T) {
 	if shrunk < 5 {
 		t.Errorf("%d bounds are much smaller at the higher price", shrunk)
 	}
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	rows, err := try(s, sql)
 	if err != nil {
 		t.Fatal(err)

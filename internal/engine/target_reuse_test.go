@@ -14,12 +14,12 @@ import (
 func TestTargetKin(t *testing.T) {
 	const groups = "select readmitted, count(*) from encounters group by 1"
 	const part = "select count(*), dp_error(count(*)) from encounters where readmitted = 'NO'"
-	room := []string{"max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,"}
+	room := []string{"max_query_price: 5", "max_query_price: 500", "epsilon: 20,", "epsilon: 10000,"}
 	for name, edits := range map[string][]string{"declared": room, "chosen": append(room, autoEdits[:4]...)} {
 		for _, relative := range []bool{false, true} {
 			s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, edits...), 22)
 			set(t, s, "dpsql.mechanism", "laplace")
-			set(t, s, "dpsql.epsilon", "12")
+			set(t, s, "dpsql.price", "12")
 			set(t, s, "dpsql.target_error", "5%")
 			if _, err := try(s, part); sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
 				t.Fatalf("%s: nothing is released: %v", name, err)
@@ -62,11 +62,11 @@ func TestTargetKin(t *testing.T) {
 // TestTargetKinDearer: a question's own release that errs more than the target is passed over for what is computed from another question's that does not; nothing is charged.
 func TestTargetKinDearer(t *testing.T) {
 	const part = "select count(*), dp_error(count(*)) from encounters where readmitted = 'NO'"
-	s := clinicSession(t, tame, funcs.DuckDB, "max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,")
+	s := clinicSession(t, tame, funcs.DuckDB, "max_query_price: 5", "max_query_price: 500", "epsilon: 20,", "epsilon: 10000,")
 	set(t, s, "dpsql.mechanism", "laplace")
-	set(t, s, "dpsql.epsilon", "0.1")
+	set(t, s, "dpsql.price", "0.1")
 	_, own := ask(t, s, part)
-	set(t, s, "dpsql.epsilon", "50")
+	set(t, s, "dpsql.price", "50")
 	ask(t, s, "select readmitted, count(*) from encounters group by 1")
 	set(t, s, "dpsql.target_error", target{most: own.Rows[0][1].(float64) / 2}.String())
 	if n := charged(t, s.engine, func() {

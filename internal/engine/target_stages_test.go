@@ -26,7 +26,7 @@ func TestTargetStages(t *testing.T) {
 		{"select count(*), sum(days), avg(days) from encounters", "20%", 1, "50"},
 		{"select (select count(*) from encounters) a, (select count(*) from encounters) b", "20", 1, "5"},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"max_query_epsilon: 5", "max_query_epsilon: " + c.max}, autoEdits[4:]...)...)
+		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"max_query_price: 5", "max_query_price: " + c.max}, autoEdits[4:]...)...)
 		set(t, s, "dpsql.expected_size", "400")
 		set(t, s, "dpsql.target_error", c.target)
 		told := explained(t, s, c.sql)
@@ -87,7 +87,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 	for first, part := range map[string]float64{"0.02": 4, "0.5": 2} {
 		s := fixedNoise(clinicSession(t, many, funcs.DuckDB, autoEdits...), 22)
 		set(t, s, "dpsql.mechanism", "laplace")
-		set(t, s, "dpsql.epsilon", first)
+		set(t, s, "dpsql.price", first)
 		ask(t, s, sql)
 		_, text, _ := strings.Cut(explained(t, s, sql), "95% error (largest group): count ")
 		var noisy float64
@@ -118,7 +118,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 			t.Errorf("%s: a new release is charged %+v of %+v: %v", first, own, tag, err)
 		}
 		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.epsilon", fmt.Sprint(last.Price))
+		set(t, s, "dpsql.price", fmt.Sprint(last.Price))
 		if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 0 {
 			t.Errorf("%s: asked again it is charged %d times", first, n)
 		}
@@ -128,7 +128,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 // TestTargetObserved: at the price that a target comes to, the answers are within it 95 times in 100, and at a third of that price they are not. False alarms: 6 deviations, 1e-9.
 func TestTargetObserved(t *testing.T) {
 	const n, sql = 300, "select count(*), sum(days) from encounters"
-	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 50"}, autoEdits[4:5]...)
+	edits := append([]string{"max_query_price: 5", "max_query_price: 50"}, autoEdits[4:5]...)
 	edits = append(edits, "epsilon: 10000,")
 	for _, mechanism := range []string{"laplace", "gaussian"} {
 		s := clinicSession(t, tame, funcs.DuckDB, edits...)
@@ -149,7 +149,7 @@ func TestTargetObserved(t *testing.T) {
 			if mechanism == "gaussian" && !within {
 				continue
 			}
-			set(t, s, "dpsql.epsilon", fmt.Sprint(part*aimed[0].request.Epsilon))
+			set(t, s, "dpsql.price", fmt.Sprint(part*aimed[0].request.Epsilon))
 			var drawn [2][]float64
 			for range n {
 				_, a := ask(t, s, sql)

@@ -36,14 +36,14 @@ func TestTarget(t *testing.T) {
 		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
 		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
 		"release, distinct values":   {distinct, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
-		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
+		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_price: 5", "max_query_price: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.expected_size", c.size)
 			if c.first != "" {
-				set(t, s, "dpsql.epsilon", c.first)
+				set(t, s, "dpsql.price", c.first)
 				_, a := ask(t, s, c.sql)
 				c.target = target{most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
 			}
@@ -51,7 +51,7 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := try(s, "explain (target_error '"+c.target+"') "+c.sql)
+			rows, err := try(s, "explain (verbose, target_error '"+c.target+"') "+c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestTargetRefused(t *testing.T) {
 		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.expected_size", c.size)
 		set(t, s, "dpsql.target_error", c.target)
-		for _, sql := range []string{c.sql, "explain " + c.sql} {
+		for _, sql := range []string{c.sql, "explain verbose " + c.sql} {
 			_, err := try(s, sql)
 			if sqlerr.ID(err) != c.id {
 				t.Errorf("%s: %s: %v", name, sql, err)
@@ -146,7 +146,7 @@ func TestTargetRefused(t *testing.T) {
 			t.Errorf("%s: %d charges", name, n)
 		}
 		set(t, s, "dpsql.target_error", "off")
-		if _, err := try(s, "explain "+c.sql); err != nil {
+		if _, err := try(s, "explain verbose "+c.sql); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -163,9 +163,9 @@ func TestTargetNeighbours(t *testing.T) {
 	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
 	here, gone := clinicSession(t, tame, funcs.DuckDB, edits...), clinicSession(t, lacking(1), funcs.DuckDB, edits...)
 	for _, sql := range []string{
-		"explain (target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
-		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
-		"explain (target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
+		"explain (verbose, target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (verbose, target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (verbose, target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
+		"explain (verbose, target_error '5%') select count(*) from encounters where days > 2", "explain (verbose, target_error 40, format json) select diag, count(*) from encounters group by 1",
+		"explain (verbose, target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
 		told := func(s *Session) string {
 			rows, err := try(s, sql)
@@ -182,7 +182,7 @@ func TestTargetNeighbours(t *testing.T) {
 
 // TestTargetHintsLead: where bounds are chosen, each thing that the hint of a target says leads to an answer.
 func TestTargetHintsLead(t *testing.T) {
-	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, autoEdits...)
+	edits := append([]string{"max_query_price: 5", "max_query_price: 500"}, autoEdits...)
 	for _, c := range []struct {
 		sql, target string
 		clip        bool // the hint names it
@@ -203,7 +203,7 @@ func TestTargetHintsLead(t *testing.T) {
 		}
 		s, hint := refused()
 		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.epsilon", "40")
+		set(t, s, "dpsql.price", "40")
 		if _, err := try(s, c.sql); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestTopUpOfLittle(t *testing.T) {
 	_, first := ask(t, s, sql)
 	_, errs, _ := lastAnswered(t, s)
 	for _, epsilon := range []string{"0.50000001", "0.5000000101", "0.501", "0.62"} {
-		set(t, s, "dpsql.epsilon", epsilon)
+		set(t, s, "dpsql.price", epsilon)
 		if n := charged(t, s.engine, func() {
 			_, a := ask(t, s, sql)
 			if fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) || !strings.Contains(a.Notice, "measuring again takes a quarter more") {
@@ -43,7 +43,7 @@ func TestTopUpOfLittle(t *testing.T) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}
 	s.engine.unnoted.pardon("ann")
-	set(t, s, "dpsql.epsilon", "0.63")
+	set(t, s, "dpsql.price", "0.63")
 	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 1 {
 		t.Errorf("a quarter more: %d charges", n)
 	}
@@ -72,9 +72,9 @@ func TestTopUpOfSelections(t *testing.T) {
 		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.max_groups", c.groups)
 		const sql = "select diag, count(distinct patient_id), count(*) from encounters group by 1 order by 1"
-		set(t, s, "dpsql.epsilon", "3")
+		set(t, s, "dpsql.price", "3")
 		p, first := ask(t, s, sql)
-		set(t, s, "dpsql.epsilon", "5")
+		set(t, s, "dpsql.price", "5")
 		_, again := ask(t, s, sql)
 		r := s.last.releases[0].release
 		if p.an.Groups.Public || p.an.Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {

@@ -41,7 +41,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 	set(t, session, "dpsql.mechanism", "laplace")
 	ask := func(price, sql string) (n int64, notice string, paid float64) {
 		t.Helper()
-		set(t, session, "dpsql.epsilon", price)
+		set(t, session, "dpsql.price", price)
 		before := charges(t, e)
 		p, err := prepare(session, sql)
 		if err != nil {
@@ -66,12 +66,12 @@ func TestTopUpOfOtherData(t *testing.T) {
 		t.Fatalf("%d of 500", n)
 	}
 	do(`insert into buyers select i, 'a' from generate_series(501, 2500) i`)
-	rows, err := try(session, "explain "+count)
+	rows, err := try(session, "explain verbose "+count)
 	if err != nil || strings.Contains(fmt.Sprint(rows), "Top-up") {
 		t.Errorf("%v, %v", rows, err)
 	}
-	set(t, session, "dpsql.epsilon", "2")
-	if rows, err = try(session, "explain "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
+	set(t, session, "dpsql.price", "2")
+	if rows, err = try(session, "explain verbose "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
 		t.Errorf("EXPLAIN: %v, %v", rows, err)
 	}
 	n, notice, paid := ask("2", count)
@@ -100,7 +100,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 		c.mu.Lock()
 		clear(c.held) // as if the time had passed
 		c.mu.Unlock()
-		set(t, session, "dpsql.epsilon", price)
+		set(t, session, "dpsql.price", price)
 		for _, row := range mustTry(t, session, byKind) {
 			text += fmt.Sprintf("%s %d ", row[0], (row[1].(int64)+50)/100)
 		}
@@ -177,7 +177,7 @@ func TestSteadyData(t *testing.T) {
 		if price == "8" {
 			e.backend = open()
 		}
-		set(t, s, "dpsql.epsilon", price)
+		set(t, s, "dpsql.price", price)
 		before := len(charges(t, e))
 		mustTry(t, s, "select count(*) from buyers")
 		sums = append(sums, charges(t, e)[before].Loss.Pure)

@@ -66,7 +66,11 @@ func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free
 // explained is EXPLAIN's text.
 func explained(t testing.TB, s *Session, sql string) string {
 	t.Helper()
-	rows, err := try(s, "explain "+sql)
+	how := "explain verbose "
+	if strings.HasPrefix(sql, "(") {
+		how = "explain "
+	}
+	rows, err := try(s, how+sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +100,7 @@ func TestTopUps(t *testing.T) {
 			paid, order := dp.Loss{}, 0.0
 			steps := []struct{ epsilon, paid float64 }{{1, 1}, {1.5, 0.5}, {1, 0}, {4, 2.5}, {4, 0}, {0.25, 0}}
 			for i, step := range steps {
-				set(t, s, "dpsql.epsilon", fmt.Sprint(step.epsilon))
+				set(t, s, "dpsql.price", fmt.Sprint(step.epsilon))
 				told := explained(t, s, c.sql)
 				var p *Prepared
 				var a *Answer
@@ -258,7 +262,7 @@ func TestTopUpCrash(t *testing.T) {
 		if i == 1 {
 			e.backend = &failing{Backend: e.backend, query: errBackend}
 		}
-		set(t, s, "dpsql.epsilon", "1")
+		set(t, s, "dpsql.price", "1")
 		if rows, err := try(s, sql); err == nil || rows != nil {
 			t.Fatalf("%v, %v", rows, err)
 		}
@@ -284,7 +288,7 @@ func TestTopUpCrash(t *testing.T) {
 			t.Errorf("the older release costs %d charges", n)
 		}
 	}
-	set(t, s, "dpsql.epsilon", "1") // and a top-up is possible
+	set(t, s, "dpsql.price", "1") // and a top-up is possible
 	if n := charged(t, e, func() { ask(t, s, sql) }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
@@ -306,16 +310,16 @@ func TestTopUpOverBudget(t *testing.T) {
 	const sql = "select count(*) from encounters"
 	_, first := ask(t, s, sql)
 	for epsilon, ok := range map[string]bool{"1.01": false, "5": false} {
-		set(t, s, "dpsql.epsilon", epsilon)
+		set(t, s, "dpsql.price", epsilon)
 		if _, err := try(s, sql); (err == nil) != ok || err != nil && sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 			t.Errorf("%s: %v", epsilon, err)
 		}
 	}
-	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.price", "0.5")
 	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}
-	set(t, s, "dpsql.epsilon", "1") // 0.5 more is all that is left: a statement of its own would not pass
+	set(t, s, "dpsql.price", "1") // 0.5 more is all that is left: a statement of its own would not pass
 	ask(t, s, sql)
 	if _, err := try(s, "select count(*) from visits"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("%v", err)
@@ -334,7 +338,7 @@ func TestRehearseTopUps(t *testing.T) {
 		script := fmt.Sprintf("set dpsql.mechanism = '%s'; set dpsql.bounding = '%s'; set dpsql.max_groups = '%s'; ", c.mechanism, c.bounding, c.groups)
 		prices := []string{"1", "1.5", "1", "4"}
 		for _, e := range prices {
-			script += fmt.Sprintf("set dpsql.epsilon = %s; %s; ", e, c.sql)
+			script += fmt.Sprintf("set dpsql.price = %s; %s; ", e, c.sql)
 		}
 		forecasts, err := r.Play(ctx, "ann", script)
 		if err := errors.Join(err, r.Close()); err != nil {
@@ -352,7 +356,7 @@ func TestRehearseTopUps(t *testing.T) {
 			if f.Class != "private" {
 				continue
 			}
-			set(t, s, "dpsql.epsilon", prices[at])
+			set(t, s, "dpsql.price", prices[at])
 			n := charged(t, s.engine, func() { ask(t, s, c.sql) })
 			if f.Free != (n == 0) || f.Free != (at == 2) {
 				t.Fatalf("%s: at %s: forecast free %t, charges %d", c.name, prices[at], f.Free, n)
@@ -381,7 +385,7 @@ func TestNoticeOfTopUps(t *testing.T) {
 		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.notices", "brief")
 		for k, epsilon := range []string{"0.1", "1", "1"} {
-			set(t, s, "dpsql.epsilon", epsilon)
+			set(t, s, "dpsql.price", epsilon)
 			if _, a := ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) != (i == 0 && k > 0) {
 				t.Errorf("%d, %d: %s", i, k, a.Notice)
 			}

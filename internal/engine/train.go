@@ -364,7 +364,7 @@ func (t *training) notice() string {
 	}
 	text := "spent: " + t.charged(t.loss)
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == t.filter.Order {
-		text += fmt.Sprintf("; left: %s more such trainings", statements(b.StatementsLeft(t.loss)))
+		text += fmt.Sprintf("; left: %s trainings at this charge", statements(b.StatementsLeft(t.loss)))
 	}
 	return text
 }

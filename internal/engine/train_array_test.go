@@ -64,7 +64,7 @@ func imageSession(t *testing.T, d dialect.Dialect) *Session {
 	}
 	p, err := policy.Parse("images.yaml", []byte("dataset: images\nbackend: "+uri+"\nunit: people.id\npopulation: 300\ntables:\n  people:\n    columns: {id: {}, y: {}, raw: {shape: [2, 2]}"+more+"}\n"+
 		"  takes:\n    unit: id -> people.id\n    max_rows_per_unit: 2\n    columns: {id: {}, y: {}, raw: {shape: [2, 2]}"+more+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 1, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people, takes], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people, takes], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func BenchmarkTrainStream(b *testing.B) {
 	}
 	defer func() { _ = db.Close() }()
 	p, err := policy.Parse("stream.yaml", []byte(fmt.Sprintf("dataset: stream\nbackend: {postgres: \"postgres://reader@127.0.0.1/stream\"}\nunit: people.id\npopulation: %d\ntables:\n  people:\n    columns: {id: {}, y: {}, %s}\n"+
-		"budget: {epsilon: 1000, delta: 1e-8}\nquery: {epsilon: 1}\nanalysts: {ann: {password: %s, may: [people], budget: {epsilon: 1000}}}\n", streamRows, strings.Join(ranges, ", "), verifier)))
+		"budget: {epsilon: 1000, delta: 1e-8}\nquery: {price: 1}\nanalysts: {ann: {password: %s, may: [people], budget: {epsilon: 1000}}}\n", streamRows, strings.Join(ranges, ", "), verifier)))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func oddSession(t *testing.T, d dialect.Dialect, people int) *Session {
 		statements = append(statements, "INSERT INTO people VALUES ("+strings.Join(values, ", ")+")")
 	}
 	p, err := policy.Parse("odd.yaml", []byte("dataset: odd\nbackend: "+uri+"\nunit: people.id\npopulation: 1000\ntables:\n  people:\n    columns: {id: {}, same: {range: [5, 6]}, odd: {range: [-10, 10]}, one: {}, y: {}, n: {range: [0, 6]}, "+strings.Join(ranges, ", ")+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

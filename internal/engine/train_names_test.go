@@ -103,7 +103,7 @@ func TestExplainTrainLeft(t *testing.T) {
 	explained := func(prefix, delta, left, refused string) {
 		t.Helper()
 		rows := mustTry(t, s, prefix+train("free", delta))
-		if property(rows, "left") != left+" such trainings" || refused == "" && property(rows, "refused") != "" || !strings.Contains(property(rows, "refused"), refused) {
+		if property(rows, "left") != left+" trainings at this charge" || refused == "" && property(rows, "refused") != "" || !strings.Contains(property(rows, "refused"), refused) {
 			t.Errorf("%s%s: left %q, refused %q", prefix, delta, property(rows, "left"), property(rows, "refused"))
 		}
 	}

@@ -112,7 +112,7 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if limit := s.world.policy.Limits.StatementTime; limit > 0 {
 		rows = append(rows, []sqltype.Value{"time limit", fmt.Sprintf("%v (limits.statement_time); a training that takes longer ends charged, without a model", limit)})
 	}
-	rows = append(rows, []sqltype.Value{"left", statements(balance.StatementsLeft(t.loss)) + " such trainings"})
+	rows = append(rows, []sqltype.Value{"left", statements(balance.StatementsLeft(t.loss)) + " trainings at this charge"})
 	if err := t.free(ctx); err != nil {
 		if err := refused(err); err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func TestTrainByRenyi(t *testing.T) {
 			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
 		}
 		set(t, s, "dpsql.mechanism", c.mechanism)
-		set(t, s, "dpsql.epsilon", "0.1")
+		set(t, s, "dpsql.price", "0.1")
 		if c.before != "" {
 			ask(t, s, c.before)
 		}

@@ -14,7 +14,7 @@ import (
 func manySession(t *testing.T) *Session {
 	t.Helper()
 	p, err := policy.Parse("many.yaml", []byte("dataset: many\nbackend: {duckdb: many.duckdb}\nunit: people.id\npopulation: 200000\ntables:\n  people:\n    columns: {id: {}, a: {range: [0, 100]}, b: {range: [-1, 1]}, y: {}}\n"+
-		"budget: {epsilon: 1000, delta: 1e-7}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], budget: {epsilon: 1000}}}\n"))
+		"budget: {epsilon: 1000, delta: 1e-7}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], budget: {epsilon: 1000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

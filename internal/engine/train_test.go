@@ -435,7 +435,7 @@ func TestTrainOrder(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	s := e.session(t, "ann")
-	set(t, s, "dpsql.epsilon", "0.1")
+	set(t, s, "dpsql.price", "0.1")
 	ask(t, s, "select count(*) from encounters") // begins the window
 	run := func(p *Prepared) {
 		t.Helper()

@@ -14,7 +14,7 @@ func TestPredictTimes(t *testing.T) {
 	for _, d := range dialects {
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: times.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/times"}`}[d]
 		p, err := policy.Parse("times.yaml", []byte("dataset: times\nbackend: "+uri+"\nunit: people.id\npopulation: 1000\ntables:\n  people:\n    columns: {id: {}, born: {range: [1950-01-01, 2010-01-01]}, seen: {range: [2020-01-01, 2026-01-01]}, last_seen_of_all: {range: [2020-01-01, 2026-01-01]}, kind: {values: [a, b, c]}, y: {}}\n"+
-			"budget: {epsilon: 10000, delta: 1e-5}\nquery: {epsilon: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_epsilon: 1000, budget: {epsilon: 10000}}}\n"))
+			"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

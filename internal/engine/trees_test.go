@@ -333,7 +333,7 @@ func TestTreesEndToEnd(t *testing.T) {
 		} {
 			var first [][]sqltype.Value
 			for i, epsilon := range []string{"0.5", "0.5", "0.4", "2"} {
-				set(t, s, "dpsql.epsilon", epsilon)
+				set(t, s, "dpsql.price", epsilon)
 				var a *Answer
 				if n := charged(t, s.engine, func() { _, a = ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
 					t.Errorf("%s: %s at %s: charged %d times", d, sql, epsilon, n)
@@ -352,7 +352,7 @@ func TestTreesEndToEnd(t *testing.T) {
 				}
 			}
 		}
-		set(t, s, "dpsql.epsilon", "0.5")
+		set(t, s, "dpsql.price", "0.5")
 		ask(t, s, "select diag, median(minutes), count(*) from visits join encounters using (patient_id) group by 1")
 		_, last := ask(t, s, "select kind, bound, error_95 > 0 from dpsql.last order by measure")
 		if len(last.Rows) != 2 || last.Rows[1][0] != "rows by value" || last.Rows[1][1] == "declared" {

@@ -225,7 +225,7 @@ func TestJoinsAreChosen(t *testing.T) {
 			t.Errorf("%v: measured %t: %s", c, p.an.IsSmoothed(), p.an.Joined.Why)
 		}
 		if c.because != "" {
-			rows, err := try(s, "EXPLAIN "+days)
+			rows, err := try(s, "EXPLAIN VERBOSE "+days)
 			if err != nil || !strings.Contains(fmt.Sprint(rows), c.because) {
 				t.Errorf("%v, %v", rows, err)
 			}
@@ -253,9 +253,9 @@ func TestJoinsAreToppedUp(t *testing.T) {
 				t.Errorf("%s: %v: %+v", bounding, err, a)
 			}
 		}
-		set(t, s, "dpsql.epsilon", "0.1")
+		set(t, s, "dpsql.price", "0.1")
 		run("price 0.1")
-		set(t, s, "dpsql.epsilon", "0.4")
+		set(t, s, "dpsql.price", "0.4")
 		run("the difference from price 0.1")
 		run("spent: nothing")
 		set(t, s, "dpsql.target_error", "100000")

@@ -234,7 +234,7 @@ func (r *run) noValue(fn plan.AggFunc) {
 		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
 		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
-			words += "; a larger dpsql.epsilon needs fewer"
+			words += "; a larger dpsql.price needs fewer"
 		}
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
@@ -242,9 +242,9 @@ func (r *run) noValue(fn plan.AggFunc) {
 
 // noInterval notes a computed value of which nothing can be said.
 func (r *run) noInterval(name string, m displayColumn) {
-	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.price helps, or a condition that leaves small groups out"
 	if m.divides {
-		why = "noise does not tell a divisor from 0; a larger dpsql.epsilon helps, or a condition that leaves small groups out"
+		why = "noise does not tell a divisor from 0; a larger dpsql.price helps, or a condition that leaves small groups out"
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
@@ -292,7 +292,7 @@ func (r *run) hiddenLines(a *stageRun) []string {
 	case most < least:
 		words += "; query.min_people in the policy hides smaller ones"
 	case lower > 0:
-		words += fmt.Sprintf("; with SET dpsql.epsilon = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
+		words += fmt.Sprintf("; with SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
 	}
 	if !a.an.Groups.Public {
 		words += "; groups whose values the policy declares are always shown"
@@ -420,7 +420,7 @@ func (r *run) fewLines(a *stageRun) []string {
 	if hidden == 0 || float64(hidden) < mostHidden*all || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
 		return nil
 	}
-	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.epsilon helps, or a range or max_rows_per_unit in the policy", hidden)}
+	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.price helps, or a range or max_rows_per_unit in the policy", hidden)}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

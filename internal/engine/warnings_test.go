@@ -95,7 +95,7 @@ func TestNoPublicValueMeetsConditions(t *testing.T) {
 	} {
 		_, a := ask(t, s, sql)
 		all := strings.Join(a.Warnings, "\n")
-		if strings.Contains(all, none) != want || strings.Contains(all, "a larger dpsql.epsilon") == want || strings.Contains(explained(t, s, sql), none) != want {
+		if strings.Contains(all, none) != want || strings.Contains(all, "a larger dpsql.price") == want || strings.Contains(explained(t, s, sql), none) != want {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}

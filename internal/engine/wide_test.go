@@ -29,9 +29,9 @@ tables:
       segment:    {values: [business, young, basic, plus, joint, none]}
       balance:    {}
 budget: {epsilon: 10000, delta: 1e-6}
-query: {epsilon: 1}
+query: {price: 1}
 analysts:
-  ann: {password: VERIFIER, may: [people, accounts], max_query_epsilon: 100}
+  ann: {password: VERIFIER, may: [people, accounts], max_query_price: 100}
 `
 
 func scalesSession(t *testing.T, edits ...string) *Session {
@@ -109,7 +109,7 @@ func TestWideIntervals(t *testing.T) {
 
 // TestNamesGaussian: where auto takes Laplace noise for a policy of few large statements, EXPLAIN says by which factor Gaussian noise is narrower, and it is. Under Gaussian noise, and for one group, it says nothing.
 func TestNamesGaussian(t *testing.T) {
-	s := scalesSession(t, "{epsilon: 10000, delta: 1e-6}", "{epsilon: 1, delta: 1e-6}", "{epsilon: 1}", "{epsilon: 0.2}", "max_query_epsilon: 100", "max_query_epsilon: 1", "balance:    {}", "balance:    {range: [0, 1000]}",
+	s := scalesSession(t, "{epsilon: 10000, delta: 1e-6}", "{epsilon: 1, delta: 1e-6}", "{price: 1}", "{price: 0.2}", "max_query_price: 100", "max_query_price: 1", "balance:    {}", "balance:    {range: [0, 1000]}",
 		"max_rows_per_unit: auto", "max_rows_per_unit: 12")
 	set(t, s, "dpsql.bounding", "linf")
 	set(t, s, "dpsql.max_groups", "100")

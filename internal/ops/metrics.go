@@ -32,7 +32,7 @@ func NewMetrics(version string) *Metrics {
 			[]string{"outcome"}),
 		private: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpsql_private_statements_total", Help: "Statements over private rows that were priced, by analyst and outcome."},
 			[]string{"analyst", "outcome"}),
-		price: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpsql_charged_epsilon_total", Help: "Price tags (epsilon) of charged statements, by analyst."},
+		price: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpsql_charged_epsilon_total", Help: "Prices of charged statements, by analyst."},
 			[]string{"analyst"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpsql_wire_bytes_total", Help: "Bytes of the wire protocol, without TLS."},
 			[]string{"direction"}),

@@ -154,7 +154,7 @@ func (w *writer) foot() {
 		"  delta: 1e-6    # keep it well below 1 / (number of people)",
 		"  per: month     # the window after which epsilon is there again",
 		"  lifetime: 60   # epsilon of all windows together, for ever: here six of them",
-		"# query: {epsilon: 0.1}  # price of a statement where the session says nothing",
+		"# query: {price: 0.1}  # price of a statement where the session says nothing",
 		"",
 		"analysts:",
 		"  analyst:",

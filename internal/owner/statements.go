@@ -26,7 +26,7 @@ func (c *Client) Statements(ctx context.Context, f ledger.StatementFilter) (p St
 // PrintStatements writes charges for a terminal. A statement of several releases is written once, below all of its charges.
 func PrintStatements(w io.Writer, list []ledger.StatementCharge) error {
 	for i, a := range list {
-		_, err := fmt.Fprintf(w, "%s  %s  epsilon %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), harmless(a.Analyst), a.Price, a.Seq, a.Statement)
+		_, err := fmt.Fprintf(w, "%s  %s  price %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), harmless(a.Analyst), a.Price, a.Seq, a.Statement)
 		if i+1 < len(list) && sameStatement(&a, &list[i+1]) {
 			if err != nil {
 				return err

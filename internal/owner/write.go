@@ -24,7 +24,8 @@ const (
 	proseSays     = "the database says: "
 	proseLookup   = "a look-up table?"
 	proseNoWay    = "not listed: "
-	proseRows     = "found with a part of each statement's epsilon"
+	proseRows     = "found with a part of each statement's price"
+	proseRowsOld  = "found with a part of each statement's epsilon" // of older versions
 	proseOneRow   = "one row a person"
 	proseFilesKey = "checked when the files are opened"
 	proseView     = "a view of one table, "
@@ -33,7 +34,7 @@ const (
 	proseDropped  = "rows without "
 )
 
-var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
+var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseRowsOld, proseOneRow,
 	proseFilesKey, proseView, proseList, proseOwn, proseDropped}
 
 // writer gathers a policy's lines.

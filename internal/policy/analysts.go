@@ -68,8 +68,8 @@ func (f *file) analysts(n ast.Node, roles []role) {
 			{name: "may", read: func(n ast.Node) { a.may = append(a.may, f.may(n, what+".may")...) }},
 			{name: "roles", read: func(n ast.Node) { f.memberships(n, a, what+".roles", roles) }},
 			{name: "budget", read: func(n ast.Node) { a.Epsilon = f.quota(n, what+".budget") }},
-			{name: "max_query_epsilon", read: func(n ast.Node) {
-				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_epsilon", bounds{minEpsilon, maxEpsilon, true})
+			{name: "max_query_price", was: "max_query_epsilon", read: func(n ast.Node) {
+				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_price", bounds{minEpsilon, maxEpsilon, true})
 			}},
 		})
 		f.p.Analysts = append(f.p.Analysts, a)

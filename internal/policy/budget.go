@@ -79,6 +79,7 @@ func (b *Budget) allDelta() float64 {
 // lifetime reads the epsilon that all windows may cost together, or none.
 func (f *file) lifetime(n ast.Node) bool {
 	b := &f.p.Budget
+	f.tell(n, sight{kind: sawWord, words: []string{"none"}})
 	if s, ok := n.(*ast.StringNode); ok && s.Token.Value == "none" {
 		if f.p.People != f.p.Dataset {
 			f.add(at(n), "budget.lifetime: policies over the same people need one")
@@ -107,10 +108,10 @@ func (f *file) query(n ast.Node) {
 	}
 	var l2 ast.Node
 	f.fields(n, "query", []field{
-		{name: "epsilon", read: func(n ast.Node) {
-			x, ok := f.float(n, "query.epsilon", bounds{minEpsilon, maxEpsilon, true})
+		{name: "price", was: "epsilon", read: func(n ast.Node) {
+			x, ok := f.float(n, "query.price", bounds{minEpsilon, maxEpsilon, true})
 			if ok && b.Epsilon > 0 && x > b.Epsilon {
-				f.add(at(n), "query.epsilon %g is more than budget.epsilon %g", x, b.Epsilon)
+				f.add(at(n), "query.price %g is more than budget.epsilon %g", x, b.Epsilon)
 			}
 			q.Epsilon = x
 		}},

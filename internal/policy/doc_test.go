@@ -63,12 +63,12 @@ var beyond = map[string]string{
 // settings are what analysts may SET; internal/engine's TestDocumentedSettings holds them against the engine's own list.
 const settings = `| setting | at the start | values | what it does |
 |---|---|---|---|
-| ''dpsql.epsilon'' | ''query.epsilon'', at most the analyst's ''max_query_epsilon'' | from ''query.epsilon''/1000 (else 22023) to ''max_query_epsilon'' (else PV008) | price of the next statements |
+| ''dpsql.price'' | ''query.price'', at most the analyst's ''max_query_price'' | from ''query.price''/1000 (else 22023) to ''max_query_price'' (else PV008) | price of the next statements |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'' is that number, or one that is chosen |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: see [policy.md](policy.md#querybounding). ''weighted'' counts [joined rows](joins.md) by weights, which is another number than count(*) |
-| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, in place of ''dpsql.epsilon'' ([below](#asking-for-an-error)) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, in place of ''dpsql.price'' ([below](#asking-for-an-error)) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged ([below](#asking-anew)) |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
@@ -83,7 +83,7 @@ const aiming = `
 ''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place
 of a price. A stored release that errs no more answers, free. It may be of the same statement, or of another question
 from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else dpsql finds the
-least price that should give the error, at most ''max_query_epsilon''.
+least price that should give the error, at most ''max_query_price''.
 
 For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever
 the group. A share of the value, and averages and statistics, need the size of a group, and private rows may not tell
@@ -99,7 +99,7 @@ it. The first of these that is known counts:
    kinds it is that of the kind whose rows they are.
 
 Each output column that is an aggregate itself has the target. What is computed from aggregates has none. Each release
-of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
+of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_price''.
 These are refused (PV019):
 
 - statements for which such a size is not known
@@ -170,13 +170,13 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 const last = `
 ## The last answer
 
-''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN. All of it is
+''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN (VERBOSE). All of it is
 public or was released.
 
 | column of dpsql.last | type | what it tells |
 |---|---|---|
-| ''release'' | bigint | the number of the statement's release, as in EXPLAIN: 1 where there is one |
-| ''measure'' | bigint | its number, as in EXPLAIN |
+| ''release'' | bigint | the number of the statement's release, as in EXPLAIN (VERBOSE): 1 where there is one |
+| ''measure'' | bigint | its number, as in EXPLAIN (VERBOSE) |
 | ''kind'' | text | ''rows'', ''values'' (rows with a value), ''weighted rows'', ''units'' (people), ''sum'', ''centred sum'' (of distances from a [centre](bounds.md#a-range-and-a-chosen-bound)) |
 | ''bound'' | text | ''declared'', ''chosen'', ''chosen norm'' (of a person's vector), or ''none, so that only the rank is known'' (''min'' and ''max'' without a range). An [end of the candidates](bounds.md#where-candidates-end) is named |
 | ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units. For a norm, over all groups |
@@ -198,7 +198,7 @@ const paid = `
 ## What is left
 
 ''dpsql.budget'' has a row for your own budget, one for each of your roles that has a budget, and one for the data
-set's. Where the budget comes back in windows it has one for the lifetime. The same in one line is
+set's. Where the budget comes back in windows it has one for the lifetime. What is left, and of what, in one line is
 ''SHOW dpsql.budget''. Since ''order'' is a word of SQL, ''SELECT scope, "order" FROM dpsql.budget'' needs the quotes.
 
 | column of dpsql.budget | type | what it tells |
@@ -209,8 +209,11 @@ set's. Where the budget comes back in windows it has one for the lifetime. The s
 | ''pure_spent'' | double precision | the sum of epsilons. ''Infinity'' from the window's first Gaussian noise on. For the lifetime, what its charged windows cost |
 | ''renyi_spent'', ''renyi_room'' | double precision | the Renyi losses, and how much they may come to. NULL without an order |
 | ''delta_spent'' | double precision | the deltas, as of selected groups, which may come to half of ''delta''. For the lifetime, those of its charged windows |
-| ''statements_left'' | bigint | how many more statements at the present ''dpsql.epsilon'' fit. In your own row, the least of all rows |
+| ''statements_left'' | bigint | how many more statements at the present ''dpsql.price'' fit. In your own row, the least of all rows |
 | ''renews_at'' | timestamp without time zone | when it comes back, in UTC. NULL if it does not |
+| ''granted'' | double precision | the part of ''epsilon'' that the owner granted in this window |
+| ''odometer_epsilon'', ''odometer_delta'' | double precision | what the answers guarantee together that you paid for. In your own row alone |
+| ''windows'' | bigint | for the lifetime, how many windows were charged |
 
 ## What you paid
 
@@ -230,7 +233,7 @@ records, 2 s for 100,000. Other statements go on meanwhile.
 | ''statement'' | text | fingerprint of what was asked, ''release'' in ''dpsql.releases'': equal for equal statements, however they are spelled |
 | ''state'' | text | ''reserved'', ''committed'', ''failed'', ''cancelled'' or ''recovered'', as below. Each is spent: none is given back |
 | ''mechanism'' | text | what was run, as below. If there are several, all |
-| ''price'' | double precision | the price tag, epsilon |
+| ''price'' | double precision | the [price](glossary.md) |
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
 | ''"order"'' | double precision | the order of the Renyi losses, which is that of the window that paid. Losses at different orders do not add up |
 | ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
@@ -325,7 +328,10 @@ They follow transactions as PostgreSQL's do, but what was spent does not come ba
 them too.
 
 `, settings, `
-''SHOW dpsql.budget'' is the balance in one line. [What is left](#what-is-left) has it as a table.
+The price of a statement is the epsilon of the Laplace answer that costs as much. EXPLAIN says what a Gaussian answer at
+this price guarantees alone. ''dpsql.epsilon'' is the older name of ''dpsql.price'', and works the same.
+
+''SHOW dpsql.budget'' says in one line what is left. [What is left](#what-is-left) has it as a table.
 
 Some of PostgreSQL's settings matter too:
 
@@ -355,7 +361,7 @@ mean of what it was and of the fresh one, weighed by variance and rounded. Where
 is the more exact of the two alone. Beforehand ''EXPLAIN'' says what it would cost and how exact it would be, and
 afterwards ''dpsql.last'' does.
 
-- A top-up raises the price by a quarter of what it was at least, and by ''query.epsilon''/1000. For a smaller raise the
+- A top-up raises the price by a quarter of what it was at least, and by ''query.price''/1000. For a smaller raise the
   release answers as it is, free: the error hardly differs. So a release has some tens of top-ups at most, and nobody
   can spoil or use up what others share.
 - With Gaussian noise the mean is as exact as asking at once. With Laplace noise its error is up to sqrt(2) times that

@@ -183,7 +183,7 @@ func (w *warnings) maxRows(t *tableDecl) {
 	switch n := t.maxRows; {
 	case n > usualRows:
 		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d makes the noise of every count that much larger", t, n).
-			hint("max_rows_per_unit: auto finds a smaller bound with a part of each statement's epsilon")
+			hint("max_rows_per_unit: auto finds a smaller bound with a part of each statement's price")
 	case isOdd(decimal.NewFromUint64(n)):
 		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d looks copied from the data", t, n).
 			hint("it is public: choose it from what the rows mean, never from max(); if you do not know it, max_rows_per_unit: auto")

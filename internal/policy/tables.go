@@ -198,6 +198,7 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 func (f *file) days(list *ast.SequenceNode, what string) (first, last string, ok bool) {
 	var ends [2]string
 	for i, n := range list.Values {
+		f.tell(n, sight{kind: sawDay})
 		s, isText := n.(*ast.StringNode)
 		if !isText || !dayLike.MatchString(s.Token.Value) {
 			return "", "", false

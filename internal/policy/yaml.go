@@ -28,6 +28,7 @@ type reader struct {
 	problems
 	lookup func(string) (string, bool) // of environment variables
 	bare   []word                      // words in the place of texts that YAML 1.1 takes for true or false
+	watch  func(ast.Node, sight)       // nil but for Schema
 }
 
 // parseYAML gives the one document of a text, or nil after a problem.
@@ -163,6 +164,7 @@ func (r *reader) mapping(n ast.Node, what string) ([]entry, bool) {
 		r.add(at(n), "%s must be a mapping (key: value)", what)
 		return nil, false
 	}
+	r.tell(n, sight{kind: sawMapping})
 	seen := map[string]position{}
 	var out []entry
 	for _, p := range pairs {
@@ -191,6 +193,7 @@ func (r *reader) mapping(n ast.Node, what string) ([]entry, bool) {
 // field is one key that a mapping may have.
 type field struct {
 	name     string
+	was      string         // an older name, which is still read
 	read     func(ast.Node) // nil: not built yet
 	required bool
 	instead  string // what to do meanwhile, where the key is not built yet
@@ -202,18 +205,23 @@ func (r *reader) fields(n ast.Node, what string, spec []field) {
 	if !ok {
 		return
 	}
+	r.tell(n, sight{kind: sawFields, fields: spec})
 	var names []string
 	for _, f := range spec {
 		names = append(names, f.name)
 	}
-	given := map[string]bool{}
+	given := map[string]word{}
 next:
 	for _, e := range entries {
 		for _, f := range spec {
-			if f.name != e.key.text {
+			if f.name != e.key.text && (f.was == "" || f.was != e.key.text) {
 				continue
 			}
-			given[f.name] = true
+			if before, twice := given[f.name]; twice && before.text != e.key.text {
+				r.add(e.key.position, "%s: %s on line %d and %s on line %d are one key", what, before.text, before.line, e.key.text, e.key.line).hint("leave out %s, the older name", f.was)
+				continue next
+			}
+			given[f.name] = e.key
 			if f.read == nil {
 				p := r.add(e.key.position, "%s: %s is not built yet", what, f.name)
 				if f.instead != "" {
@@ -235,7 +243,7 @@ next:
 		}
 	}
 	for _, f := range spec {
-		if f.required && !given[f.name] {
+		if _, ok := given[f.name]; f.required && !ok {
 			r.add(at(n), "%s: %s is missing", what, f.name)
 		}
 	}
@@ -244,6 +252,7 @@ next:
 // items reads a sequence.
 func (r *reader) items(n ast.Node, what string) ([]ast.Node, bool) {
 	if s, ok := n.(*ast.SequenceNode); ok {
+		r.tell(n, sight{kind: sawList})
 		return s.Values, true
 	}
 	r.add(at(n), "%s must be a list [a, b]", what)
@@ -292,6 +301,7 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 		r.add(s.position, "%s holds a NUL character", what)
 		return s, false
 	}
+	r.tell(n, sight{kind: sawScalar})
 	return s, true
 }
 
@@ -315,6 +325,8 @@ func (r *reader) text(n ast.Node, what string) (word, bool) {
 		return s.word, false
 	case r.blank(s, what):
 		return s.word, false
+	case ok:
+		r.tell(n, sight{kind: sawText})
 	}
 	return s.word, ok
 }
@@ -333,6 +345,7 @@ func (r *reader) blank(s scalar, what string) bool {
 // choice reads one of a few words; those of later are known but not built yet.
 func (r *reader) choice(n ast.Node, what string, now, later []string) string {
 	w, ok := r.text(n, what)
+	r.tell(n, sight{kind: sawWord, words: now})
 	if !ok {
 		return now[0]
 	}
@@ -354,6 +367,7 @@ func (r *reader) choice(n ast.Node, what string, now, later []string) string {
 // flag reads true or false.
 func (r *reader) flag(n ast.Node, what string) bool {
 	s, ok := r.scalar(n, what)
+	r.tell(n, sight{kind: sawFlag})
 	switch {
 	case !ok:
 	case !s.quoted && s.text == "true":
@@ -373,6 +387,7 @@ const maxDigits = 60
 
 func (r *reader) decimal(n ast.Node, what string) (decimal.Decimal, position, bool) {
 	s, ok := r.scalar(n, what)
+	r.tell(n, sight{kind: sawNumber})
 	if !ok || r.blank(s, what) {
 		return decimal.Decimal{}, s.position, false
 	}
@@ -430,6 +445,8 @@ func (r *reader) countOr(n ast.Node, word, what string, most int64) (int64, posi
 	allowed := fmt.Sprintf("a whole number from 1 to %d", most)
 	if word != "" {
 		allowed = word + " or " + allowed
+		r.tell(n, sight{kind: sawNumber})
+		r.tell(n, sight{kind: sawWord, words: []string{word}})
 		if s, ok := n.(*ast.StringNode); ok && s.Token.Value == word {
 			return 0, at(n), true
 		} else if ok && s.Token.Value != Blank {

@@ -152,7 +152,7 @@ func numericOperator(op string) *Func {
 		MayBeNull: true, Range: numericRange(op), Safe: numericSafe(op)}
 	f.TotalForm, f.RaisingForm = Forms{}, Forms{Postgres: infix(op)}
 	if op == "/" || op == "%" {
-		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values; cast an operand to float8")
+		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values. Cast an operand to float8")
 	} else {
 		computed := func(x []string, types []sqltype.Type) string {
 			return "(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"

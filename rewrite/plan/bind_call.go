@@ -436,7 +436,7 @@ func unsupportedFunction(name, types string, args []Scalar, pos pgsyntax.Pos) er
 	case "generate_series":
 		hint = "Write it in FROM, with constants: SELECT n FROM generate_series(1, 10) AS n."
 	case "random":
-		hint = "Leave it out; released rows have an order without meaning by ORDER BY md5(x)."
+		hint = "Leave it out. Released rows have an order without meaning by ORDER BY md5(x)."
 	}
 	return sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, types).At(int(pos)).WithHint("%s", hint)
 }

@@ -50,7 +50,7 @@ SELECT age_band, days_in_hospital, lab_procedures, medications, diagnoses, prior
        med_change, diabetes_med, readmitted = '<30' AS back FROM encounters;
 
 -- answered: How good is it? (all metrics from one charged statement)
-EVALUATE DP MODEL readmission WITH (epsilon = 0.5) ON
+EVALUATE DP MODEL readmission WITH (price = 0.5) ON
 SELECT age_band, days_in_hospital, lab_procedures, medications, diagnoses, prior_inpatient, prior_emergency,
        med_change, diabetes_med, readmitted = '<30' AS back FROM encounters;
 

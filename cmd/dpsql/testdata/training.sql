@@ -36,9 +36,9 @@ SELECT age_band, days_in_hospital, medications, prior_inpatient FROM encounters 
 SHOW DP MODELS;
 
 -- How good it is: on the patients that it was not trained on.
-EVALUATE DP MODEL comes_back WITH (epsilon = 0.5) ON
+EVALUATE DP MODEL comes_back WITH (price = 0.5) ON
 SELECT age_band, days_in_hospital, medications, prior_inpatient, readmitted = '<30' AS back FROM encounters;
-EVALUATE DP MODEL by_moments WITH (epsilon = 0.5) ON
+EVALUATE DP MODEL by_moments WITH (price = 0.5) ON
 SELECT age_band, medications, prior_inpatient, days_in_hospital FROM encounters;
 
 DESCRIBE DP MODEL comes_back;

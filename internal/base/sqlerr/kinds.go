@@ -86,7 +86,7 @@ var (
 	UnknownGroups   = reg("unknown_groups", "PV005")    // unknown groups with delta 0
 	TooManyGroups   = reg("too_many_groups", "PV006")   // more public groups than max_public_groups
 	BudgetExhausted = reg("budget_exhausted", "PV007")  // not enough budget left
-	EpsilonTooLarge = reg("epsilon_too_large", "PV008") // above max_query_epsilon
+	EpsilonTooLarge = reg("epsilon_too_large", "PV008") // above max_query_price
 	PrivateShape    = reg("private_shape", "PV009")     // a shape over private rows that cannot be bounded
 	BadMechanism    = reg("mechanism_unavailable", "PV010")
 	NoiseTooLarge   = reg("noise_too_large", "PV011")

@@ -36,7 +36,7 @@ func Cheapest(a *sensitivity.Analysis, ask Request, err error) error {
 	if unit := math.Pow(10, math.Floor(math.Log10(high))-1); passes(rounded(math.Ceil(high/unit) * unit)) {
 		best = math.Min(best, rounded(math.Ceil(high/unit)*unit))
 	}
-	return e.WithHint("SET dpsql.epsilon = %s, about the least price at which it can be drawn, or ask over a narrower range or for fewer groups.", strconv.FormatFloat(best, 'g', -1, 64))
+	return e.WithHint("SET dpsql.price = %s, about the least price at which it can be drawn, or ask over a narrower range or for fewer groups.", strconv.FormatFloat(best, 'g', -1, 64))
 }
 
 // rounded is x to three digits, without the rest that a product of doubles leaves.

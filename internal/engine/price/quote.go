@@ -367,7 +367,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 
 func tooMuch(err error) error {
 	return sqlerr.New(sqlerr.NoiseTooLarge, "the noise that this statement needs is too large to be drawn").
-		WithHint("Ask with a larger dpsql.epsilon, over a narrower range, or for fewer groups.").WithCause(err)
+		WithHint("Ask with a larger dpsql.price, over a narrower range, or for fewer groups.").WithCause(err)
 }
 
 // CanBeGaussian reports whether a statement may have CanBeGaussian noise: it is asked for, or auto may take it.

@@ -10,7 +10,7 @@ import (
 )
 
 // leastRise is the part of a release's price that a top-up adds at least. So prices grow geometrically, and a release has few top-ups (44 from the
-// least price, query.epsilon/1000, to 40 times query.epsilon) whatever anybody asks: what a repeat and the ledger carry along stays small, and nobody
+// least price, query.price/1000, to 40 times query.price) whatever anybody asks: what a repeat and the ledger carry along stays small, and nobody
 // can use up the top-ups of a release that others share.
 const leastRise = 0.25
 

@@ -134,7 +134,7 @@ func (b *bench) joinedWorld(ctx context.Context, path string, q *joined) (*world
 		query += fmt.Sprintf(", delta: %g", q.delta)
 	}
 	query += q.query
-	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: %q}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\nlimits: {statement_time: 10m}\n",
+	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: %q}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_price: 100}\nlimits: {statement_time: 10m}\n",
 		path, q.policy, budget, query, b.verifier, q.tables)
 	p, err := policy.Parse(q.id+".yaml", []byte(text))
 	if err != nil {
@@ -163,7 +163,7 @@ func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err er
 			return q.refusal(err)
 		}
 	}
-	if q.explained, err = w.run(ctx, "EXPLAIN "+q.sql); err != nil {
+	if q.explained, err = w.run(ctx, "EXPLAIN VERBOSE "+q.sql); err != nil {
 		return q.refusal(err)
 	}
 	s, err := w.scan(ctx, q.sql)

@@ -110,7 +110,7 @@ func (r *joinReport) plans() string {
 		for name, value := range q.settings {
 			fmt.Fprintf(&t, "SET %s = %s;\n", name, value)
 		}
-		t.WriteString("EXPLAIN " + q.sql + ";\n\n")
+		t.WriteString("EXPLAIN VERBOSE " + q.sql + ";\n\n")
 		if q.refused != "" {
 			t.WriteString("ERROR:  " + q.refused + "\n")
 		}

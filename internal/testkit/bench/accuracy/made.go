@@ -34,7 +34,7 @@ func (m made) open(ctx context.Context, verifier string) (s *scan, err error) {
 		budget = fmt.Sprintf("epsilon: 10000, delta: %g, accountant: pure", 2*m.delta)
 		query += fmt.Sprintf(", delta: %g", m.delta)
 	}
-	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: made.duckdb}\n%sbudget: {%s}\nquery: {%s%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\n", m.policy, budget, query, m.query, verifier, m.may)
+	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: made.duckdb}\n%sbudget: {%s}\nquery: {%s%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_price: 100}\n", m.policy, budget, query, m.query, verifier, m.may)
 	p, err := policy.Parse("made.yaml", []byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)

@@ -17,7 +17,7 @@ func policyText(d *dataset, kind, where string, fixed bool, budget, query, verif
 		with = "$1"
 	}
 	text := bound.ReplaceAllString(d.policy, with)
-	return fmt.Sprintf("dataset: bench\nbackend: {%s: %q%s}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\nlimits: {statement_time: 10m}\n",
+	return fmt.Sprintf("dataset: bench\nbackend: {%s: %q%s}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_price: 100}\nlimits: {statement_time: 10m}\n",
 		kind, where, settingsOf(kind), text, budget, query, verifier, strings.Join(d.private, ", "))
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// The policy of the first table: budget: {epsilon: 10, delta: 1e-6}, query: {epsilon: 0.1}.
+// The policy of the first table: budget: {epsilon: 10, delta: 1e-6}, query: {price: 0.1}.
 const (
 	epsilon    = 10
 	delta      = 1e-6

@@ -307,7 +307,7 @@ type result struct {
 
 // measure draws a statement's answers at a price.
 func (b *bench) measure(ctx context.Context, w *world, f *facts, a *asking, price float64, n noises) ([]*result, error) {
-	if err := w.session.Set("dpsql.epsilon", []string{fmt.Sprint(price)}); err != nil {
+	if err := w.session.Set("dpsql.price", []string{fmt.Sprint(price)}); err != nil {
 		return nil, err
 	}
 	f.reset()

@@ -80,7 +80,7 @@ func measure(b *testing.B, of tpc.Bench) (out []*timing) {
 		}
 		t := &timing{query: q.Name}
 		out = append(out, t)
-		told := onPostgres.Ask(ctx, "EXPLAIN "+q.Text)
+		told := onPostgres.Ask(ctx, "EXPLAIN VERBOSE "+q.Text)
 		if t.fate = told.String(); told.How != "answered" {
 			continue
 		}

@@ -27,7 +27,7 @@ func TestPricesOfQ1(t *testing.T) {
 		for _, auto := range []bool{false, true} {
 			w := b.empty(ctx, t, nullable, auto)
 			for _, price := range []string{"0.01", "0.8", "1"} {
-				if err := w.Session.Set("dpsql.epsilon", []string{price}); err != nil {
+				if err := w.Session.Set("dpsql.price", []string{price}); err != nil {
 					t.Fatal(err)
 				}
 				if f := w.Ask(ctx, "EXPLAIN "+q1); f.How != "answered" {
@@ -37,23 +37,23 @@ func TestPricesOfQ1(t *testing.T) {
 			if f := w.Ask(ctx, q1); f.How != "answered" {
 				t.Errorf("nullable %v, auto %v: %s", nullable, auto, f)
 			}
-			if err := w.Session.Set("dpsql.epsilon", []string{"0.001"}); err != nil {
+			if err := w.Session.Set("dpsql.price", []string{"0.001"}); err != nil {
 				t.Fatal(err)
 			}
 			const wide = "SELECT sum(l_linenumber * 1000000000000) FROM lineitem"
 			for _, text := range []string{"EXPLAIN " + wide, wide} {
 				hint := w.hint(ctx, t, text)
-				m := regexp.MustCompile(`^SET dpsql.epsilon = ([0-9.]+),`).FindStringSubmatch(hint)
+				m := regexp.MustCompile(`^SET dpsql.price = ([0-9.]+),`).FindStringSubmatch(hint)
 				if m == nil {
 					t.Fatalf("auto %v: %s: hint %q", auto, text, hint)
 				}
-				if err := w.Session.Set("dpsql.epsilon", m[1:]); err != nil {
+				if err := w.Session.Set("dpsql.price", m[1:]); err != nil {
 					t.Fatal(err)
 				}
 				if f := w.Ask(ctx, text); f.How != "answered" {
 					t.Errorf("auto %v, after the hint %q: %s", auto, hint, f)
 				}
-				if err := w.Session.Set("dpsql.epsilon", []string{"0.001"}); err != nil {
+				if err := w.Session.Set("dpsql.price", []string{"0.001"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -110,7 +110,7 @@ func (b Bench) empty(ctx context.Context, t *testing.T, nullable, auto bool) *Wo
 	if auto {
 		text = []byte(rowsDeclared.ReplaceAllString(string(text), "    max_rows_per_unit: auto"))
 	}
-	w, err := Open(ctx, []byte(strings.ReplaceAll(string(text), "may: [", "max_query_epsilon: 1000, may: [")), "bench", over)
+	w, err := Open(ctx, []byte(strings.ReplaceAll(string(text), "may: [", "max_query_price: 1000, may: [")), "bench", over)
 	if err != nil {
 		t.Fatal(err)
 	}

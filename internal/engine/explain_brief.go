@@ -1,0 +1,403 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// EXPLAIN without VERBOSE: what an analyst needs before a statement is asked, in words. It says nothing that EXPLAIN (VERBOSE) does not follow from.
+
+const (
+	// briefLines is the most lines of EXPLAIN without VERBOSE.
+	briefLines = 12
+	// briefColumns is how many columns it names.
+	briefColumns = 6
+	// assumedRows is how many rows a group has where nobody says it.
+	assumedRows = 10_000
+
+	briefEnd = "Details: EXPLAIN (VERBOSE)"
+)
+
+// brief are the lines of EXPLAIN without VERBOSE.
+func (r *report) brief() []string {
+	if r.Brief == nil { // it is short
+		return r.text()
+	}
+	lines := append([]string{r.Head.Text}, r.Brief...)
+	if len(lines) < briefLines {
+		return append(lines, briefEnd)
+	}
+	kept := briefLines - 1
+	return append(lines[:kept:kept], fmt.Sprintf("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
+}
+
+// briefly sums up a private statement's report.
+func (p *Prepared) briefly(ctx context.Context, rep *report, list []*stageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+	say := func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	priced, err := p.session.briefPrice(list, charged)
+	if err != nil {
+		return nil, err
+	}
+	say("Price: %s", priced)
+	left := total(whole)
+	if len(charged) > 0 {
+		left = total(charged)
+	}
+	switch n := b.StatementsLeft(left.Loss); {
+	case len(whole) == 0:
+	case n == 0 && len(charged) > 0:
+		say("Left: 0 statements at this price, so it would be refused")
+	default:
+		say("Left: %s at this price", statementCount(n))
+	}
+	var known, expect []string // what a release says, and what is expected of a new one
+	assuming := ""
+	for i, st := range list {
+		for _, l := range rep.Releases[i].Lines {
+			switch l.Key {
+			case "Errors":
+				known = append(known, intervals(l.Value.([]expected))...)
+			case "Expected Errors":
+				words, given, err := explainer{p, st, len(list) == 1}.expectedIntervals(ctx)
+				if err != nil {
+					return nil, err
+				}
+				expect = append(expect, words...)
+				if given != "" {
+					assuming = given
+				}
+			}
+		}
+	}
+	if len(known) > 0 {
+		say("95%% interval in the largest group: %s", firstFew(known))
+	}
+	if len(expect) > 0 {
+		hidden := uint64(0)
+		for _, q := range whole {
+			hidden = max(hidden, q.HiddenOutliers())
+		}
+		wider := ""
+		if hidden > 0 {
+			wider = fmt.Sprintf(". No interval holds what fewer than about %d people have far beyond all others", hidden)
+		}
+		say("Expected 95%% interval%s: %s%s", assuming, firstFew(expect), wider)
+	}
+	for i, st := range list {
+		for _, l := range rep.Releases[i].Lines {
+			switch {
+			case l.Key == "Part of the units":
+				say("%s", l.Text)
+			case l.Key != "Unit" && l.Key != "Units":
+			case st.an.Joined != nil:
+				say("Protects: every person in a joined row")
+			default:
+				say("Protects: %s", l.Value)
+			}
+		}
+		if rows := rowsInWords(st.an, st.plan); rows != "" {
+			say("Rows of a person: %s", rows)
+		}
+		if groups := groupsInWords(st.an, st.plan); groups != "" {
+			say("Groups: %s", groups)
+		}
+	}
+	all := slices.Clone(rep.All)
+	for _, rel := range rep.Releases {
+		all = append(all, rel.Lines...)
+	}
+	for _, keys := range [][]string{{"Target"}, {"Warnings"}, {"Intervals", "Shown", "Shown as released"}} {
+		for _, l := range all {
+			if slices.Contains(keys, l.Key) {
+				say("%s", l.Text)
+			}
+		}
+	}
+	for _, l := range all {
+		if l.Key == "" && l.Text != "" {
+			say("Note: %s", strings.TrimSpace(l.Text))
+		}
+	}
+	return lines, nil
+}
+
+// briefPrice says what is charged, or why nothing is, and what noise without a pure epsilon guarantees alone.
+func (s *Session) briefPrice(list []*stageRun, charged []*price.Quote) (string, error) {
+	if len(charged) == 0 {
+		var stored []*release.Release
+		for _, st := range list {
+			if st.isCharged() && st.release != nil {
+				stored = append(stored, st.release)
+			}
+		}
+		switch {
+		case len(stored) == 0:
+			return "nothing, as nothing is measured", nil
+		case len(stored) > 1:
+			return fmt.Sprintf("nothing, as %d stored releases answer it", len(stored)), nil
+		case stored[0].Of != nil:
+			return "nothing, as it is " + computedNote(stored[0]), nil
+		}
+		return fmt.Sprintf("nothing, as it is answered from the release made at price %s", number(stored[0].LastQuote().Price)), nil
+	}
+	sum, paid := total(charged), 0.0
+	for _, st := range list {
+		if st.release != nil && !st.free {
+			paid += st.release.LastQuote().Price
+		}
+	}
+	text := number(sum.Price)
+	if len(charged) > 1 {
+		text += fmt.Sprintf(" for %d releases", len(charged))
+	}
+	if paid > 0 {
+		text += fmt.Sprintf(", of which %s was paid before", number(paid))
+	}
+	switch sum.Mechanism {
+	case price.Gaussian:
+		text += ", with Gaussian noise"
+	case price.Laplace:
+		text += ", with Laplace noise"
+	}
+	if !math.IsInf(sum.Loss.Pure, 1) {
+		return text, nil
+	}
+	line, err := s.accountantsLine(charged...)
+	if err != nil {
+		return "", err
+	}
+	least := math.Inf(1)
+	for _, a := range line.Value.([]accountantJSON) {
+		if a.Epsilon != nil {
+			least = min(least, *a.Epsilon)
+		}
+	}
+	return text + ". " + guarantee(s.filter, least), nil
+}
+
+// guarantee says what a price buys alone.
+func guarantee(f *budget.Filter, epsilon float64) string {
+	return fmt.Sprintf("Alone this guarantees epsilon %s at delta %s", number(epsilon), number(f.Delta))
+}
+
+// intervals are columns with their errors, as intervals.
+func intervals(list []expected) (out []string) {
+	for _, e := range list {
+		out = append(out, e.Column+" "+plusMinus(e.Words))
+	}
+	return out
+}
+
+// plusMinus is a width before which a sign is missing; other words as they are.
+func plusMinus(words string) string {
+	if _, err := strconv.ParseFloat(strings.SplitN(words, " ", 2)[0], 64); err == nil {
+		return "+- " + words
+	}
+	return words
+}
+
+// chosenBound is how expectedErrors names a bound that is chosen when the statement is asked.
+var chosenBound = regexp.MustCompile(` x choice \d+`)
+
+// inWords names no choice by its number.
+func inWords(words string) string {
+	return chosenBound.ReplaceAllString(words, " times the bound that is chosen")
+}
+
+// firstFew lists as much as one line holds.
+func firstFew(list []string) string {
+	if n := len(list); n > briefColumns {
+		list = append(list[:briefColumns:briefColumns], fmt.Sprintf("and %d more", n-briefColumns))
+	}
+	return strings.Join(list, ", ")
+}
+
+// expectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else that each person has one row; and so many rows a group as dpsql.expected_size or the policy's population say.
+func (x explainer) expectedIntervals(ctx context.Context) (words []string, assuming string, err error) {
+	a, mp := x.st.an, x.st.plan
+	chosen, bounds, err := x.likelyBounds(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	var e *finish.Errors
+	if chosen != nil {
+		run, err := mp.Resolve(a, chosen)
+		if err == nil {
+			if e, err = finish.NewErrors(a, run); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	rows, from, err := x.likelyRows()
+	if err != nil {
+		return nil, "", err
+	}
+	known, err := expectedErrors(x.program, a, mp, rows)
+	if err != nil {
+		return nil, "", err
+	}
+	sized, bounded := false, false
+	for i, n := range namedAggregates(x.program, a) {
+		if i >= len(known) {
+			break
+		}
+		f := a.Formulas[n.formula]
+		text := inWords(known[i].Words)
+		if e != nil && !f.IsOrderStatistic() && !f.IsPick() {
+			if width := e.Expected(n.formula, rows); !math.IsNaN(width) {
+				sized = sized || f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
+				text, bounded = number(width), bounded || len(a.Choices) > 0
+			}
+		} else if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment {
+			sized = true
+		}
+		words = append(words, known[i].Column+" "+plusMinus(text))
+	}
+	if sized {
+		assuming = " for " + from
+	}
+	if bounded {
+		assuming += bounds
+	}
+	return words, assuming, nil
+}
+
+// likelyRows is how many rows a group may have, and who says so.
+func (x explainer) likelyRows() (rows float64, from string, err error) {
+	_, size, err := x.targetAndSize()
+	switch a := x.st.an; {
+	case err != nil:
+		return 0, "", err
+	case size > 0:
+		return float64(size), fmt.Sprintf("%d rows a group", size), nil
+	case x.world.policy.Population.MostOf(a.Units()) > 0 && a.Groups.Public && !isFiltered(a):
+		rows := math.Round(x.session.declaredRows(a))
+		return rows, fmt.Sprintf("%g rows a group (the policy's population)", rows), nil
+	}
+	return assumedRows, "10,000 rows a group", nil
+}
+
+// likelyBounds are bounds that may be chosen: those of a release of the statement that does not answer it now, else the least that hold one row a person; nil where neither is known.
+func (x explainer) likelyBounds(ctx context.Context) (price.Chosen, string, error) {
+	a, mp := x.st.an, x.st.plan
+	if len(a.Choices) == 0 {
+		return price.Chosen{}, "", nil
+	}
+	if len(x.st.inputs) == 0 {
+		old, err := x.ownRelease(ctx, x.st.stage, x.st.args)
+		if err != nil {
+			return nil, "", err
+		}
+		if old != nil {
+			defer func() { _ = old.Close() }()
+			if at, err := boundsOf(ctx, a, old)(mp); err == nil {
+				return at, fmt.Sprintf(", with the bounds of the release made at price %s", number(old.LastQuote().Price)), nil
+			}
+		}
+	}
+	at := make(price.Chosen, len(a.Choices))
+	for i, c := range a.Choices {
+		need, ok := oneRow(a, c)
+		if !ok {
+			return nil, "", nil
+		}
+		for most := int(mp.CandidateCount(c)) - 1; at[i] < most && c.Edges[at[i]] < need; { //nolint:gosec // candidates are few
+			at[i]++
+		}
+	}
+	return at, ", if each person has one row", nil
+}
+
+// oneRow is what one row is at most, in what a choice's edges count; false where no range says it.
+func oneRow(a *sensitivity.Analysis, c *sensitivity.Choice) (uint64, bool) {
+	switch {
+	case c.By == sensitivity.BySmooth:
+		return 0, false
+	case c.Measure < 0:
+		return 1, true
+	}
+	m, most := a.Measures[c.Measure], uint64(1)
+	switch m.Kind {
+	case sensitivity.SumValues:
+		if !m.Declared {
+			return 0, false
+		}
+		most = m.MostOfRow()
+	case sensitivity.CentredSum:
+		most = m.MostOfRow()
+	}
+	return max(1, most) * max(1, m.Subdivision), true
+}
+
+// rowsInWords says how many rows of a person count; "" where that is no question.
+func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+	switch {
+	case a.Joined != nil && a.Joined.Weighted != nil:
+		return "all count, by weights in place of one each"
+	case a.Joined != nil && len(a.Choices) == 0:
+		return "rows above the declared bounds are dropped"
+	case a.Pairs != nil:
+		return "dpsql chooses privately how many count"
+	case a.MaxRows > 0:
+		return fmt.Sprintf("at most %d in a group count (%s)", a.MaxRows, a.MaxWhy)
+	case len(a.Choices) == 0:
+		return ""
+	}
+	few := uint64(0)
+	if mp != nil {
+		for i, c := range mp.Choices {
+			if ev, ok := c.(dp.AboveThreshold); ok && a.Choices[i].Rows == nil { // others are price.Quote.Settled
+				few = max(few, ev.Threshold+ev.Margin)
+			}
+		}
+	}
+	text := "dpsql chooses privately how many count"
+	if few > 0 {
+		text += fmt.Sprintf(". With fewer than about %d people that fails, and the answer is NULL", few)
+	}
+	return text
+}
+
+// groupsInWords says which groups are shown; "" where there is one.
+func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+	text := ""
+	switch {
+	case len(a.Keys) == 0 || a.HasNoGroups():
+		return ""
+	case a.Groups.Public:
+		text = fmt.Sprintf("%d public ones, all shown", a.Groups.Count)
+	default:
+		text = "those with enough people"
+		if n := 0; mp != nil && len(mp.Selections) > 0 {
+			n = len(mp.Selections) - 1
+			text = fmt.Sprintf("those with more than about %d people", mp.Selections[0].Threshold)
+			if most := mp.Selections[n].Threshold; most > mp.Selections[0].Threshold {
+				text = fmt.Sprintf("those with more than about %d to %d people", mp.Selections[0].Threshold, most)
+			}
+		}
+	}
+	switch c := a.Limit.Cap; {
+	case c != nil:
+		text += ". dpsql chooses privately in how many a person counts"
+	case a.Limit.Capped:
+		text += fmt.Sprintf(". A person counts in at most %d", a.Limit.PerUnit)
+	}
+	return text
+}

@@ -1,0 +1,59 @@
+package rooms
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// printedLabel begins a text of the program on a page or in a golden file.
+var printedLabel = regexp.MustCompile(`^(?:ERROR|DETAIL|HINT|WARNING|NOTICE): +`)
+
+// figures are lines of EXPLAIN that list a figure a column.
+var figures = regexp.MustCompile(`^ *(?:Expected 95%|With (?:Laplace|Gaussian) noise at this price)`)
+
+// printedTexts are what the program prints: errors, details and hints of docs/errors.md, and the lines of EXPLAIN's golden files.
+func printedTexts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	read := func(path string) []string {
+		text, err := os.ReadFile("../../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(string(text), "\n")
+	}
+	seen := map[string]bool{}
+	for _, line := range read("docs/errors.md") {
+		if printedLabel.MatchString(line) && !seen[line] {
+			seen[line] = true
+			out["errors"] += printedLabel.ReplaceAllString(line, "") + ".\n\n"
+		}
+	}
+	for _, path := range []string{"explain_brief", "explain", "explain_joined"} {
+		printed := false
+		for _, line := range read("internal/engine/testdata/" + path) {
+			switch {
+			case line == "----":
+				printed = true
+			case line == "":
+				printed = false
+			case figures.MatchString(line):
+			case printed && !seen[line] && !strings.HasPrefix(line, "error ") && !strings.ContainsAny(line, "{}"):
+				seen[line] = true
+				out[path] += strings.TrimSpace(line) + ".\n\n"
+			}
+		}
+	}
+	return out
+}
+
+// TestPrintedProse: what the program prints keeps the limits of the pages.
+func TestPrintedProse(t *testing.T) {
+	for what, text := range printedTexts(t) {
+		for _, problem := range proseProblems(text) {
+			t.Errorf("%s: %s", what, problem)
+		}
+	}
+}
