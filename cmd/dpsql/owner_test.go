@@ -48,8 +48,10 @@ func TestDocumentedCommands(t *testing.T) {
 	if len(named) < 10 {
 		t.Fatalf("only %d commands were found", len(named))
 	}
+	all := root()
+	all.InitDefaultCompletionCmd() // which Execute adds
 	for _, m := range named {
-		if c, rest, err := root().Find(strings.Fields(string(m[1]))); err != nil || len(rest) > 0 || c.RunE == nil {
+		if c, rest, err := all.Find(strings.Fields(string(m[1]))); err != nil || len(rest) > 0 || c.RunE == nil && !c.HasSubCommands() {
 			t.Errorf("dpsql %s: %v", m[1], err)
 		}
 	}
