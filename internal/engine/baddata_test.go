@@ -280,6 +280,9 @@ func TestBadData(t *testing.T) {
 						refused = append(refused, sql+": "+err.Error())
 						continue
 					}
+					if len(p.stages) == 0 { // of a value that the policy does not list nothing is read
+						continue
+					}
 					run++
 					st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
 					if err != nil {

@@ -26,7 +26,7 @@ func TestBridges(t *testing.T) {
 		}
 		set(t, s, "dpsql.bounding", "auto")
 		lines := planText(t, s, bridge)
-		for _, want := range []string{"r: public; at most 2 with one value of kind_id are kept (as rates has, which is public); at most 1 with one value of rate are kept (as rates has, which is public)", "elastic (measured frequencies) about"} {
+		for _, want := range []string{"r: public. Of these at most 2 with one value of kind_id are kept (as rates has, which is public), at most 1 with one value of rate are kept (as rates has, which is public)", "elastic (measured frequencies) about"} {
 			if !strings.Contains(lines, want) {
 				t.Errorf("%s: no %q in\n%s", d, want, lines)
 			}

@@ -376,7 +376,7 @@ func TestOverBudget(t *testing.T) {
 // TestDenialsTellWhatPasses: the largest price that a refusal names is admitted, and the next one with three digits is not; also for statements of several
 // releases and for top-ups, on either side of the filter.
 func TestDenialsTellWhatPasses(t *testing.T) {
-	named := regexp.MustCompile(`SET dpsql\.epsilon = ([0-9.e-]+) passes now`)
+	named := regexp.MustCompile(`SET dpsql\.price = ([0-9.e-]+) passes now`)
 	const few, all = "(select count(*) from encounters where days > 2)", "(select count(*) from patients)"
 	for name, c := range map[string]struct {
 		budget, mechanism, target, max, statement string
