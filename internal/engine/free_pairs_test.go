@@ -93,7 +93,7 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		}
 	}
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	_, pair := ask(t, s, "select ward, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by ward")
+	_, pair := ask(t, s, "select active, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by active")
 	before := paidFor(t, s)
 	_, all := ask(t, s, "select sum(weight), dp_error(sum(weight)) from patients")
 	sum, one := 0.0, 0.0
