@@ -19,6 +19,17 @@ func (p *Program) InnerStages() (out []int) {
 	return slices.Compact(out)
 }
 
+// ReadsNoisyNumbers reports that a stage goes by released numbers that are of no group, as count(*) of rows above a noisy average does.
+func (p *Program) ReadsNoisyNumbers() bool {
+	return slices.ContainsFunc(p.Stages, func(st *Stage) bool {
+		return slices.ContainsFunc(st.Inputs, func(in Input) bool {
+			return slices.ContainsFunc(in.Leaves, func(l Leaf) bool {
+				return slices.ContainsFunc(l.Parts, func(part Part) bool { return len(p.Stages[part.Stage].Agg.Keys) == 0 })
+			})
+		})
+	})
+}
+
 // inner adds the stages that a relation reads; read says that an aggregate reads its rows.
 func (c *Computed) inner(r plan.Rel, read bool, out []int) []int {
 	for _, l := range c.Leaves {

@@ -25,3 +25,22 @@ func TestFewUnseen(t *testing.T) {
 		}
 	}
 }
+
+// TestNoisyNumbersInside: where rows are chosen by a released number, a warning says that the intervals are of the rows that the noisy number gives. Of what is computed from released numbers alone they hold the exact value.
+func TestNoisyNumbersInside(t *testing.T) {
+	const words = "goes by the noisy number"
+	for sql, warns := range map[string]bool{
+		"select count(*) from accounts where balance > (select avg(balance) from accounts)":                  true,
+		"with m as (select avg(balance) a from accounts) select count(*) from accounts, m where balance > a": true,
+		"select (select count(*) from accounts) / (select count(*) from people)":                             false,
+		"select count(*) from accounts where balance > (select 10)":                                          false,
+	} {
+		s := scalesSession(t)
+		if told := explained(t, s, sql); strings.Contains(told, words) != warns {
+			t.Errorf("%s: %s", sql, told)
+		}
+		if _, a := ask(t, s, sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != warns {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}

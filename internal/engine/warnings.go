@@ -57,6 +57,9 @@ func (p *Prepared) innerWarnings() (lines []string) {
 		}
 		add(line)
 	}
+	if p.program.ReadsNoisyNumbers() {
+		add("an inner query's number has noise, and the outer query goes by the noisy number: its dp_low and dp_high do not include that noise")
+	}
 	for _, st := range p.stages {
 		for _, w := range st.an.Warnings {
 			add(w)
