@@ -64,8 +64,6 @@ type Analysis struct {
 	Unlisted []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none. UnlistedGroups names those that may have other values than the policy lists.
 	NullGroups, UnlistedGroups []string
-	// HasNoRows: a condition asks for values alone that the policy does not list. Nothing is read or released then, and every number is NULL.
-	HasNoRows bool
 	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.
 	OwnRows  bool
 	UnitElse []string

@@ -39,37 +39,27 @@ func withoutRows(q *plan.Query) *plan.Query {
 	}
 	out := *q
 	out.Root = root
+	return withoutNoise(&out)
+}
+
+// withoutNoise is a statement that reads no private table, with exact intervals.
+func withoutNoise(q *plan.Query) *plan.Query {
+	out := *q
+	out.Root = plan.WithoutNoise(q, q.Root)
 	return &out
 }
 
-// WithoutStages is the statement where nothing of its stages, as they were analysed, is needed for the answer; nil where something is. An aggregate without groups has no rows, and one over no rows NULL for each number.
+// WithoutStages is the statement where nothing of its stages, as they were analysed, is needed for the answer; nil where something is. Of an aggregate that has no groups there are no rows.
 //
-// Proof: what is left reads no private table, so it is a function of the statement and public tables. What is left out are relations of which the analysis says, by the statement, the policy and public tables, that nothing of them is released (HasNoGroups, HasNoRows), or rows that are joined with none.
+// Proof: what is left reads no private table, so it is a function of the statement and public tables. What is left out are relations of which the analysis says, by the statement, the policy and public tables, that nothing of them is released (HasNoGroups), or rows that are joined with none.
 func (p *Program) WithoutStages(list []*Analysis) *plan.Query {
 	given := map[plan.Rel]plan.Rel{}
 	for _, l := range p.Answer.Leaves {
 		if l.Parts == nil {
 			continue
 		}
-		var shown []Part // with one row each
-		all := true
-		for _, part := range l.Parts {
-			a := list[part.Stage]
-			all = all && (a.HasNoGroups() || a.HasNoRows)
-			if len(a.Keys) == 0 {
-				shown = append(shown, part)
-			}
-		}
-		switch {
-		case !all || len(shown) > 1:
-		case len(shown) == 0:
+		if !slices.ContainsFunc(l.Parts, func(part Part) bool { return !list[part.Stage].HasNoGroups() }) {
 			given[l.At] = nothing(p.Query, l.Cols)
-		default:
-			row := &plan.Project{Input: &plan.OneRow{}}
-			for i, id := range l.Cols {
-				row.Items = append(row.Items, plan.Item{ID: id, Expr: &plan.Const{Value: shown[0].Values[i].Const, T: p.Query.Columns[id].Type}})
-			}
-			given[l.At] = row
 		}
 	}
 	var rel func(r plan.Rel) (plan.Rel, error)
@@ -96,7 +86,7 @@ func (p *Program) WithoutStages(list []*Analysis) *plan.Query {
 
 // isOverEmptyInput: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
 func isOverEmptyInput(a *plan.Aggregate) bool {
-	return len(a.Errors) == 0 && !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
+	return !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
 }
 
 // nothing are no rows of such columns.

@@ -36,12 +36,9 @@ func (z *analyzer) warnNoValues() {
 			}
 		}
 	}
-	inAll := z.onGroups(z.blocks[0].conds)
 	for _, b := range z.blocks {
 		for _, x := range b.conds {
-			if z.noteUnlisted(x) && a.Pairs == nil && slices.Contains(inAll, x) {
-				a.HasNoRows = true
-			}
+			z.noteUnlisted(x)
 		}
 	}
 	for _, s := range a.Groups.Sources {
@@ -82,28 +79,30 @@ func (z *analyzer) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Con
 		return 0, nil
 	}
 	for _, t := range list {
-		if t, is := t.(*plan.Const); is && t.Value != nil {
+		t, is := t.(*plan.Const)
+		if !is { // a column or a parameter may have any value
+			return 0, nil
+		}
+		if t.Value != nil {
 			consts = append(consts, t)
 		}
 	}
 	return z.base(c.ID), consts
 }
 
-// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column. It reports that the policy lists none of the constants.
-func (z *analyzer) noteUnlisted(x plan.Scalar) (none bool) {
+// noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column.
+func (z *analyzer) noteUnlisted(x plan.Scalar) {
 	id, consts := z.askedConsts(x)
 	s := z.owner[id]
 	if consts == nil || s == nil {
-		return false
+		return
 	}
 	listed, domain := z.listedValues[id], s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Domain
 	if domain != nil && domain.Values != nil {
 		listed = domain.Values
 	}
 	isKey := slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id })
-	none = s.private() && domain != nil && domain.Values != nil
 	for _, c := range consts {
-		none = none && isUnlisted(c.Value, domain.Values)
 		text, isText := c.Value.(string)
 		if isText {
 			z.suggest(text, listed)
@@ -119,7 +118,6 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) (none bool) {
 			}
 		}
 	}
-	return none
 }
 
 // isUnlisted reports that a constant is none of some values: texts and whole numbers, which have one spelling.

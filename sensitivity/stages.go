@@ -77,6 +77,8 @@ const maxOperators = 1000
 func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) {
 	p := &Program{Class: Public, Query: q, Answer: Computed{Root: q.Root}}
 	if !hasPrivateTable(q.Root) {
+		p.Query = withoutNoise(q)
+		p.Answer.Root = p.Query.Root
 		return p, nil
 	}
 	p.Warnings = reversedLines(q)

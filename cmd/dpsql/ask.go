@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/spf13/cobra"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/ops"
@@ -61,6 +62,12 @@ type table struct {
 
 func (q *oneQuestion) run(cmd *cobra.Command, sql string) (err error) {
 	ctx := cmd.Context()
+	switch pieces, err := pgsyntax.Split(sql); { // a server would run each, and charge those behind the prefix's own
+	case err != nil:
+		return err
+	case len(pieces) != 1:
+		return sqlerr.New(sqlerr.Syntax, "one statement at a time: %d were given", len(pieces)).WithHint("dpsql explain FILE explains a file of statements; psql asks several.")
+	}
 	c, err := q.connect(ctx, func(notice string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", notice) })
 	if err != nil {
 		return err

@@ -74,7 +74,11 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
-		rep.All = append(rep.All, linesOfWarnings(p.outer)...)
+		warnings := linesOfWarnings(p.outer)
+		rep.All = append(rep.All, warnings...)
+		for _, l := range warnings {
+			rep.Brief = append(rep.Brief, l.Text)
+		}
 	default:
 		var err error
 		if rep, err = p.explainPrivate(ctx, args); err != nil {

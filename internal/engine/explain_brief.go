@@ -41,6 +41,15 @@ func (r *report) brief() []string {
 		return append(lines, briefEnd)
 	}
 	kept := briefLines - 1
+	slices.SortStableFunc(lines[1:], func(a, b string) int { // a warning is cut last
+		isLate := func(l string) int {
+			if strings.HasPrefix(l, "Warning: ") {
+				return 0
+			}
+			return 1
+		}
+		return isLate(a) - isLate(b)
+	})
 	return append(lines[:kept:kept], fmt.Sprintf("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
 }
 

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFewUnseen: where the people whom a choice of bounds does not see are much of all, a warning says that no interval holds what they may have. With a range, and among so many that they are hardly any, nothing warns.
@@ -41,6 +44,21 @@ func TestNoisyNumbersInside(t *testing.T) {
 		}
 		if _, a := ask(t, s, sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != warns {
 			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
+
+// TestExactIntervals: over public tables, and over no rows, dp_error is 0 and both ends are the value; nothing is charged.
+func TestExactIntervals(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	for sql, want := range map[string]string{
+		"select count(*), dp_error(count(*)), dp_low(sum(id)), dp_high(sum(id)) from kinds":                            "[[4 0 10 10]]",
+		"select count(*), dp_low(count(*)), sum(free), dp_error(sum(free)) from encounters where days between 9 and 5": "[[0 0 <nil> <nil>]]",
+	} {
+		before := paidFor(t, s)
+		rows, err := try(s, sql)
+		if err != nil || fmt.Sprint(rows) != want || paidFor(t, s) != before {
+			t.Errorf("%s: %v, %v, not %s", sql, rows, err, want)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (p *Prepared) family(text string) ledger.Hash {
 	if p.query.Zoned {
 		zone = p.values.Zone.String()
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 3\n%q %q\n%s", p.world.catalogs.Epoch(), zone, text))
+	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 4\n%q %q\n%s", p.world.catalogs.Epoch(), zone, text))
 }
 
 // related puts into a release that will be stored what others need to be computed from it, and names its family, or that of its scale; zero: none.

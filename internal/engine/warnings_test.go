@@ -139,17 +139,13 @@ func TestNoGroupsOfJoins(t *testing.T) {
 	}
 }
 
-// TestUnlistedIsFree: a condition that asks for values alone that the policy does not list costs nothing without GROUP BY too, and a number is NULL. Nor does a statement whose rows are joined with groups of which there are none. What else a statement shows is charged.
-func TestUnlistedIsFree(t *testing.T) {
+// TestNoGroupsJoined: a statement whose rows are joined with groups of which there are none costs nothing. What else is asked of values that the policy does not list is charged, as rows may have them, and a warning names what is listed.
+func TestNoGroupsJoined(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		set(t, s, "dpsql.notices", "brief")
 		for sql, want := range map[string]string{
-			"select count(*), sum(free) s from patients p join encounters e on e.patient_id = p.patient_id where gender = 'Femail'":                  "[[<nil> <nil>]] write 'Female' for 'Femail'",
-			"select count(*) + 1, dp_error(count(*)) from encounters where readmitted in ('wbe', 'no')":                                              "[[<nil> <nil>]] write 'NO' for 'no'",
 			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1":          "[] of encounters.readmitted",
-			"select kind_id, count(*) from encounters where readmitted = 'wbe' group by 1":                                                           "[] of encounters.readmitted",
-			"select gender, count(*) from patients where gender = 'Femal' group by rollup(gender)":                                                   "[[<nil> <nil>]] write 'Female' for 'Femal'",
 			"select (select count(*) from encounters), n from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t": "[] of encounters.readmitted",
 			"select (select count(*) from encounters), n from (select kind_id, count(*) n from encounters where kind_id > 1000 group by 1) t":        "[] keep none of the public values of encounters.kind_id",
 		} {
@@ -167,8 +163,10 @@ func TestUnlistedIsFree(t *testing.T) {
 		for _, sql := range []string{
 			"select (select count(*) from encounters), (select count(*) from encounters where readmitted = 'wbe')",
 			"select count(*) from encounters where readmitted not in ('NO', '<30', '>30')",
+			"select count(*) from encounters where readmitted in ('wbe', diag)",
+			"select count(*) from encounters where readmitted = 'wbe'",
 		} {
-			if _, a := ask(t, s, sql); !strings.HasPrefix(a.Notice, "spent: price") {
+			if _, a := ask(t, s, sql); !strings.HasPrefix(a.Notice, "spent: ") {
 				t.Errorf("%s: %s: %q", d, sql, a.Notice)
 			}
 		}
@@ -221,7 +219,7 @@ func TestFewPeopleHasNumber(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const sql = "select count(*) from encounters where days = 1000"
 	told := explained(t, s, sql)
-	number, _, _ := strings.Cut(after(told, "with fewer than about "), " people")
+	number, _, _ := strings.Cut(after(strings.ToLower(told), "with fewer than about "), " people")
 	_, a := ask(t, s, sql)
 	if all := strings.Join(a.Warnings, "\n"); number == "" || !strings.Contains(all, "too few people have rows here to choose a bound by (about "+number+" or fewer, by a noisy number), so") {
 		t.Errorf("%q: %q\n%s", number, a.Warnings, told)
@@ -281,8 +279,8 @@ func TestTotalsOfHiddenGroups(t *testing.T) {
 
 // TestLastHasNoErrorOfNull: where a value is NULL for want of people, dpsql.last has no error of it.
 func TestLastHasNoErrorOfNull(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	for sql, null := range map[string]bool{"select count(*) from encounters where days = 1000": true, "select readmitted, count(*) from encounters group by 1": false} {
+	s := scalesSession(t)
+	for sql, null := range map[string]bool{"select count(*) from accounts where balance = 77777": true, "select segment, count(*) from accounts group by 1": false} {
 		ask(t, s, sql)
 		rows, err := try(s, "select bool_and(error_95 is null) from dpsql.last")
 		if err != nil || rows[0][0] != null {
