@@ -7,6 +7,7 @@ RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
 .PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
+# The same as build.
 all: build
 
 # The targets, each with the comment above it.
@@ -27,6 +28,7 @@ test test-unit test-db test-engine test-race test-cmd vet: export RAPID_SEED ?= 
 test test-unit test-db test-engine test-race test-cmd vet: export GOGC ?= 400
 
 # Two parts at a time. The engine's tests are the longest part and mostly one thread: they start first, and the others run beside them.
+# Everything that CI runs.
 test: deps vet
 	$(MAKE) --jobs=2 --output-sync=target test-engine test-cmd test-race test-unit test-db
 
@@ -42,16 +44,19 @@ test-unit:
 test-db:
 	$(GOTEST) $(DB)
 
+# What answers statements: internal/engine.
 test-engine:
 	$(GOTEST) ./internal/engine
 
 # Which of the engine's tests run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs this file."
 # (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
 RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
+# Whatever starts goroutines, under the race detector.
 test-race:
 	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine
 	$(GOTEST) -race $(RACE)
 
+# The commands, against real servers.
 test-cmd:
 	$(GOTEST) ./cmd/...
 
@@ -75,8 +80,9 @@ test-clients: deps
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
-# How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own
-# parser takes some minutes the first time). SCHEMA is a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.
+# CORPUS=folder SCHEMA=name, or every corpus that is here (building PostgreSQL's own parser takes some minutes the first time). SCHEMA is
+# a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.
+# How statements are read, beside PostgreSQL.
 corpus: deps
 	cd internal/testkit/oracle && $(GO) run ./corpus -corpus '$(if $(CORPUS),$(abspath $(CORPUS)))' -schema '$(if $(filter %.sql,$(SCHEMA)),$(abspath $(SCHEMA)),$(SCHEMA))' $(if $(VERBOSE),-v)
 
