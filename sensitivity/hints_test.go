@@ -258,6 +258,21 @@ func TestReversed(t *testing.T) {
 	}
 }
 
+// TestReversedInJoins: rows that no value meets leave a join without rows only where the join needs them.
+func TestReversedInJoins(t *testing.T) {
+	const catalog = "people unit=id\n  id int4\nr unit=u path=u->people.id m=3\n  u int4\n  a int4 range=0..9\n"
+	for join, isEmpty := range map[string]bool{"n JOIN r": true, "n LEFT JOIN r": true, "n RIGHT JOIN r": false, "n FULL JOIN r": false, "r LEFT JOIN n": false, "r RIGHT JOIN n": true, "r FULL JOIN n": false} {
+		sql := "WITH n AS (SELECT * FROM r WHERE a BETWEEN 9 AND 2) SELECT count(*) FROM " + join + " ON n.u = r.u"
+		q, err := boundIn(catalog, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := sensitivity.Divide(context.Background(), q, options()); err == nil && (p.Class == sensitivity.Public) != isEmpty || err != nil && isEmpty {
+			t.Errorf("%s: %v, %v", sql, p, err)
+		}
+	}
+}
+
 // TestUnlistedValues: rows of values that the policy does not list are in no group, unless the conditions or the type leave them out.
 func TestUnlistedValues(t *testing.T) {
 	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain\n  size int4 values=1|2|null\n  fits bool values=true|false\n"
