@@ -31,6 +31,9 @@ const (
 	briefEnd = "Details: EXPLAIN (VERBOSE)"
 )
 
+// details begin lines that VERBOSE says better.
+var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
+
 // brief are the lines of EXPLAIN without VERBOSE.
 func (r *report) brief() []string {
 	if r.Brief == nil { // it is short
@@ -41,14 +44,8 @@ func (r *report) brief() []string {
 		return append(lines, briefEnd)
 	}
 	kept := briefLines - 1
-	slices.SortStableFunc(lines[1:], func(a, b string) int { // a warning is cut last
-		isLate := func(l string) int {
-			if strings.HasPrefix(l, "Warning: ") {
-				return 0
-			}
-			return 1
-		}
-		return isLate(a) - isLate(b)
+	slices.SortStableFunc(lines[1:], func(a, b string) int { // bounds and groups are cut first: price and warnings stay
+		return strings.Compare(details.FindString(a), details.FindString(b))
 	})
 	return append(lines[:kept:kept], fmt.Sprintf("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
 }
