@@ -21,44 +21,11 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 	if err := ev.Validate(); err != nil {
 		return dp.Loss{}, err
 	}
-	switch e := ev.(type) {
-	case dp.Laplace:
-		return dp.Loss{Pure: overScaleUp(e.Sensitivity.L1(), e.Scale), Renyi: f.laplaceRenyi(e.Sensitivity, e.Scale)}, nil
-	case dp.Gaussian:
-		if f.Order == 0 {
-			return dp.Loss{}, errGaussian
-		}
-		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(e.Sensitivity, e.Scale)}, nil
-	case dp.Picks:
-		return dp.Loss{Pure: overScaleUp(e.Sensitivity.L1(), e.Scale), Renyi: f.picksRenyi(e.Sensitivity, e.Scale)}, nil
-	case dp.Selection:
-		return f.selectionLoss(e)
-	case dp.Choice:
-		pure, renyi := f.choiceLoss(e.Scale)
-		return dp.Loss{Pure: pure, Renyi: renyi}, nil
-	case dp.AboveThreshold:
-		pure, renyi := f.thresholdLoss(e.Scale)
-		return dp.Loss{Pure: pure, Renyi: renyi}, nil
-	case dp.Clipped:
-		return f.clippedLoss(e)
-	case dp.SmoothScale:
-		return f.smoothLoss(e)
-	case dp.Training: // at the order no more than randomised response of its epsilon, beside its delta (design section 8)
-		return dp.Loss{Pure: e.Epsilon, Renyi: f.responseRenyi(e.Epsilon), Delta: e.Delta}, nil
-	case dp.Composed:
-		return f.composedLoss(e)
-	case dp.OneOf: // whichever it is, given the choice that was released before it
-		var most dp.Loss
-		for _, sel := range e.Selections {
-			l, err := f.selectionLoss(sel)
-			if err != nil {
-				return dp.Loss{}, err
-			}
-			most = dp.Loss{Pure: math.Max(most.Pure, l.Pure), Renyi: math.Max(most.Renyi, l.Renyi), Delta: math.Max(most.Delta, l.Delta)}
-		}
-		return most, nil
+	m, err := mechanismOf(ev)
+	if err != nil {
+		return dp.Loss{}, err
 	}
-	return dp.Loss{}, fmt.Errorf("budget: the accountant does not know the event %q", ev.Name())
+	return m.loss(f, ev)
 }
 
 // Usual is what a statement of a price with Laplace noise, such as a count, is charged: a hair below the price tag, by which as many fit as should. The tag itself where

@@ -22,18 +22,21 @@ func DistributionOf(ev dp.Event) (Distribution, error) {
 	if err := ev.Validate(); err != nil {
 		return Distribution{}, err
 	}
-	switch e := ev.(type) {
-	case dp.Laplace:
-		return Distribution{newLaplace(e.Scale)}, nil
-	case dp.Gaussian:
-		return Distribution{newGaussian(e.Scale)}, nil
-	case dp.Selection:
-		if e.Noise == dp.GaussianNoise {
-			return Distribution{newGaussian(e.Scale)}, nil
-		}
-		return Distribution{newTruncated(e.Scale, e.Threshold)}, nil
+	l, err := dp.LawOf(ev)
+	if err != nil {
+		return Distribution{}, err
 	}
-	return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)
+	if laws[l.Noise] == nil {
+		return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)
+	}
+	return Distribution{laws[l.Noise](l)}, nil
+}
+
+// laws has a row for each kind of noise that is added to a number.
+var laws = map[dp.NoiseKind]func(dp.Law) law{
+	dp.LaplaceNoise:   func(l dp.Law) law { return newLaplace(l.Scale) },
+	dp.GaussianNoise:  func(l dp.Law) law { return newGaussian(l.Scale) },
+	dp.TruncatedNoise: func(l dp.Law) law { return newTruncated(l.Scale, l.Largest) },
 }
 
 // Variance is the noise's variance in squared grid steps, to float64's precision.
@@ -71,16 +74,14 @@ type Mechanism struct {
 // law, but that a sample beyond an int64 is an error instead, of probability below e^-8000 (laplaceLaw.draw). (3) It is added to the exact integer without rounding or wrapping. What this costs is the accountant's theorem about
 // the event; that the totals have the sensitivity is the caller's claim.
 func (s *Source) Mechanism(ev dp.Event) (*Mechanism, error) {
-	m := &Mechanism{event: ev}
-	switch e := ev.(type) {
-	case dp.Laplace:
-		m.scale = e.Scale
-	case dp.Gaussian:
-		m.scale = e.Scale
-	default:
+	l, err := dp.LawOf(ev)
+	if err != nil {
+		return nil, err
+	}
+	if _, selects := ev.(dp.Selection); selects {
 		return nil, fmt.Errorf("noise: event %T is not noise added to a number", ev)
 	}
-	var err error
+	m := &Mechanism{event: ev, scale: l.Scale}
 	if m.Distribution, err = DistributionOf(ev); err != nil { // condition 1
 		return nil, err
 	}

@@ -36,8 +36,8 @@ func TestEventsRoundTrip(t *testing.T) {
 	for _, ev := range in {
 		kinds[ev.Name()] = true
 	}
-	if len(kinds) != len(eventReaders) {
-		t.Errorf("%d kinds of events, a ledger holds %d", len(kinds), len(eventReaders))
+	if len(kinds) != len(eventTypes) {
+		t.Errorf("%d kinds of events, a ledger holds %d", len(kinds), len(eventTypes))
 	}
 	text, err := json.Marshal(in)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -164,27 +166,26 @@ type namedEvent struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// eventReaders is the registry of what a ledger can hold: one line an event.
-var eventReaders = map[string]func([]byte) (dp.Event, error){
-	dp.Laplace{}.Name():                          readEvent[dp.Laplace],
-	dp.Gaussian{}.Name():                         readEvent[dp.Gaussian],
-	dp.Selection{}.Name():                        readEvent[dp.Selection],
-	dp.Selection{Noise: dp.GaussianNoise}.Name(): readEvent[dp.Selection],
-	dp.Choice{}.Name():                           readEvent[dp.Choice],
-	dp.Clipped{}.Name():                          readEvent[dp.Clipped],
-	dp.AboveThreshold{}.Name():                   readEvent[dp.AboveThreshold],
-	dp.OneOf{}.Name():                            readEvent[dp.OneOf],
-	dp.SmoothScale{}.Name():                      readEvent[dp.SmoothScale],
-	dp.Picks{}.Name():                            readEvent[dp.Picks],
-	dp.Training{}.Name():                         readEvent[dp.Training],
-	dp.Composed{}.Name():                         readEvent[dp.Composed],
-}
+// eventTypes has the type of each event that a ledger can hold, by its name.
+var eventTypes = func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, e := range dp.Events() {
+		types[e.Name()] = reflect.TypeOf(e)
+	}
+	return types
+}()
 
-func readEvent[E dp.Event](text []byte) (dp.Event, error) {
-	var e E
-	if err := strict(text, &e); err != nil {
+// readEvent reads a valid event of a name.
+func readEvent(name string, text []byte) (dp.Event, error) {
+	t := eventTypes[name]
+	if t == nil {
+		return nil, fmt.Errorf("ledger: event %q is not one that a ledger holds", name)
+	}
+	into := reflect.New(t)
+	if err := strict(text, into.Interface()); err != nil {
 		return nil, err
 	}
+	e := into.Elem().Interface().(dp.Event)
 	return e, e.Validate()
 }
 
@@ -192,14 +193,14 @@ func readEvent[E dp.Event](text []byte) (dp.Event, error) {
 func (es Events) MarshalJSON() ([]byte, error) {
 	out := make([]namedEvent, len(es))
 	for i, e := range es {
-		if e == nil || eventReaders[e.Name()] == nil {
-			return nil, fmt.Errorf("ledger: event %v is not one that a ledger holds", e)
+		if e == nil {
+			return nil, errors.New("ledger: no event")
 		}
 		text, err := json.Marshal(e)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := eventReaders[e.Name()](text); err != nil {
+		if _, err := readEvent(e.Name(), text); err != nil {
 			return nil, err
 		}
 		out[i] = namedEvent{e.Name(), text}
@@ -215,12 +216,8 @@ func (es *Events) UnmarshalJSON(text []byte) error {
 	}
 	out := make(Events, len(in))
 	for i, e := range in {
-		read := eventReaders[e.Name]
-		if read == nil {
-			return fmt.Errorf("unknown event %q", e.Name)
-		}
 		var err error
-		if out[i], err = read(e.Event); err != nil {
+		if out[i], err = readEvent(e.Name, e.Event); err != nil {
 			return err
 		}
 	}

@@ -49,36 +49,39 @@ func noiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 		}
 		return text + changed(a.Measures[i], fmt.Sprint(s.Groups/a.Measures[i].Vectors())) + " by at most " + by
 	}
-	switch ev := mp.Measures[i].(type) {
-	case dp.Laplace:
-		return fixed("discrete Laplace, scale", ev.Scale, ev.Sensitivity)
-	case dp.Picks:
-		return fixed("permute and flip, rows for each e-fold", ev.Scale, ev.Sensitivity)
-	case dp.Gaussian:
-		return fixed("discrete Gaussian, sigma", ev.Scale, ev.Sensitivity)
-	case dp.Clipped:
-		law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.GaussianNormNoise: "discrete Gaussian, sigma"}[ev.Noise]
+	if l, err := dp.LawOf(mp.Measures[i]); err == nil {
+		return fixed(noiseWords[l.Noise].scale, l.Scale, l.Sensitivity)
+	}
+	if ev, ok := mp.Measures[i].(dp.Clipped); ok {
+		law := noiseWords[ev.Noise].scale
 		if a.Limit.Norm > 0 {
 			return fmt.Sprintf("%s %s times the norm. One unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
 		}
 		if a.Joined != nil {
 			return fmt.Sprintf("%s %s times the bound. One unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
 		}
-		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
 			groups = fmt.Sprintf("at most %d", c.Edges[mp.CandidateCount(c)-1])
 		}
-		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups", dp.PickNoise: "bound and groups"}[ev.Noise]
 		ratio := ev.Ratio.Float()
 		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.GaussianNoise {
 			ratio *= math.Sqrt(n)
 		} else {
 			ratio *= n
 		}
-		return fmt.Sprintf("%s %s times %s. One unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
+		return fmt.Sprintf("%s %s times %s. One unit changes %s by at most the bound", law, number(ratio), noiseWords[ev.Noise].norm, changed(a.Measures[i], groups))
 	}
 	return mp.Measures[i].Name()
+}
+
+// noiseWords has EXPLAIN's words for each kind of noise: its law and scale, and what the scale is a multiple of where the bound is chosen.
+var noiseWords = map[dp.NoiseKind]struct{ scale, norm string }{
+	dp.LaplaceNoise:      {"discrete Laplace, scale", "bound and groups"},
+	dp.GaussianNoise:     {"discrete Gaussian, sigma", "bound and the root of groups"},
+	dp.GaussianNormNoise: {"discrete Gaussian, sigma", "the norm"},
+	dp.PickNoise:         {"permute and flip, rows for each e-fold", "bound and groups"},
+	dp.TruncatedNoise:    {"truncated discrete Laplace, scale", "bound and groups"},
 }
 
 // changed says what one unit changes: of a tree each level by itself.

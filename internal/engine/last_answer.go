@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/engine/price"
 )
 
 // lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
@@ -69,11 +70,11 @@ func (l *stageRun) facts(ctx context.Context, number int64, together int) ([][]s
 		if err != nil {
 			return nil, err
 		}
-		run, err := price.LawOf(ev)
+		run, err := dp.LawOf(ev)
 		if err != nil {
 			return nil, err
 		}
-		bound, law, in := "declared", run.Name, run.Sensitivity
+		bound, law, in := "declared", strings.ReplaceAll(string(run.Noise), "_", " "), run.Sensitivity
 		switch {
 		case m.Bound != nil:
 			bound = "chosen"

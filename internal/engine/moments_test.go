@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -65,7 +65,7 @@ func TestMomentErrors(t *testing.T) {
 			for range 1000 {
 				v := make([]*big.Int, len(exact))
 				for i, ev := range mp.Run().Measures {
-					law, err := price.LawOf(ev)
+					law, err := dp.LawOf(ev)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,7 +153,7 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := price.LawOf(mp.Run().Measures[0])
+	law, err := dp.LawOf(mp.Run().Measures[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 			return err
 		}
 	}
-	law, err := price.LawOf(ev)
+	law, err := dp.LawOf(ev)
 	if err != nil {
 		return err
 	}

@@ -53,12 +53,14 @@ const MaxEdges = 1 << 12
 // NoiseKind names a law of noise.
 type NoiseKind string
 
-// The laws of a Clipped event.
+// The laws of noise. A Clipped event has any but TruncatedNoise.
 const (
 	LaplaceNoise  NoiseKind = "laplace"
 	GaussianNoise NoiseKind = "gaussian"
 	// GaussianNormNoise is Gaussian noise on a vector that one unit changes by a vector of L2 norm at most t, in whichever entries: Groups is {1}.
 	GaussianNormNoise NoiseKind = "gaussian_norm"
+	// TruncatedNoise is a Selection's Laplace noise, which ends at the threshold.
+	TruncatedNoise NoiseKind = "truncated_laplace"
 )
 
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most

@@ -22,25 +22,35 @@ const narrow = 256
 const tolerance = 1e-9
 
 func lawOf(ev dp.Event) (*law, error) {
-	switch ev := ev.(type) {
-	case dp.Laplace:
-		scale := ev.Scale.Float()
-		return &law{laplace: true, scale: scale, both: 1 + math.Exp(-1/scale)}, nil
-	case dp.Gaussian:
-		l := &law{scale: ev.Scale.Float()}
-		if l.scale <= narrow {
-			l.fill()
-		}
-		return l, nil
-	case dp.Selection:
-		if ev.Noise == dp.GaussianNoise {
-			return lawOf(dp.Gaussian{Scale: ev.Scale})
-		}
-		// Truncated noise has thinner tails: P(N >= k | |N| <= T) = (p - t)/(1 - 2t) <= p for p = P(N >= k) <= 1/2, t = P(N > T); and sums of symmetric
-		// unimodal numbers keep that order of |.| (Birnbaum 1948).
-		return lawOf(dp.Laplace{Scale: ev.Scale})
+	l, err := dp.LawOf(ev)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("finish: no sum has noise of event %T", ev)
+	if laws[l.Noise] == nil {
+		return nil, fmt.Errorf("finish: no sum has noise of event %T", ev)
+	}
+	return laws[l.Noise](l.Scale.Float()), nil
+}
+
+// laws has a row for each kind of noise that is added to a number.
+var laws = map[dp.NoiseKind]func(scale float64) *law{
+	dp.LaplaceNoise:  laplaceLaw,
+	dp.GaussianNoise: gaussianLaw,
+	// Truncated noise has thinner tails: P(N >= k | |N| <= T) = (p - t)/(1 - 2t) <= p for p = P(N >= k) <= 1/2, t = P(N > T); and sums of symmetric
+	// unimodal numbers keep that order of |.| (Birnbaum 1948).
+	dp.TruncatedNoise: laplaceLaw,
+}
+
+func laplaceLaw(scale float64) *law {
+	return &law{laplace: true, scale: scale, both: 1 + math.Exp(-1/scale)}
+}
+
+func gaussianLaw(scale float64) *law {
+	l := &law{scale: scale}
+	if scale <= narrow {
+		l.fill()
+	}
+	return l
 }
 
 // fill sums a narrow Gaussian's pmf, small terms first; what lies beyond 6.5 deviations is below 1e-10.

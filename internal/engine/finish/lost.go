@@ -229,9 +229,12 @@ func lostNoiseOf(ev dp.Event) (lostNoise, error) {
 	if err != nil {
 		return lostNoise{}, err
 	}
-	_, laplace := ev.(dp.Laplace)
+	law, err := dp.LawOf(ev)
+	if err != nil {
+		return lostNoise{}, err
+	}
 	above := func(miss float64) float64 {
-		if laplace {
+		if law.Noise == dp.LaplaceNoise {
 			return math.Log(1/(2*miss)) / math.Sqrt2
 		}
 		return math.Sqrt2 * math.Erfinv(1-2*miss)
@@ -256,7 +259,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		if err != nil {
 			return nil, err
 		}
-		law, err := price.LawOf(run.Lost[i].Event)
+		law, err := dp.LawOf(run.Lost[i].Event)
 		if err != nil {
 			return nil, err
 		}

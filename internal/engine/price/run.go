@@ -2,7 +2,6 @@ package price
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/noise"
@@ -64,31 +63,6 @@ func (r *Run) sensitivity(i int) (dp.Sensitivity, error) {
 	if err != nil {
 		return dp.Sensitivity{}, err
 	}
-	l, err := LawOf(ev)
+	l, err := dp.LawOf(ev)
 	return l.Sensitivity, err
-}
-
-// Law is which noise an event added, how much, and for what.
-type Law struct {
-	Name        string
-	Scale       dp.Scale
-	Sensitivity dp.Sensitivity
-}
-
-// LawOf is that of an event that was run; a bound that is not chosen yet has none.
-func LawOf(ev dp.Event) (Law, error) {
-	switch ev := ev.(type) {
-	case dp.Laplace:
-		return Law{"laplace", ev.Scale, ev.Sensitivity}, nil
-	case dp.Gaussian:
-		return Law{"gaussian", ev.Scale, ev.Sensitivity}, nil
-	case dp.Picks:
-		return Law{"permute and flip", ev.Scale, ev.Sensitivity}, nil
-	case dp.Selection:
-		if ev.Noise == dp.GaussianNoise {
-			return Law{"gaussian", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
-		}
-		return Law{"truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
-	}
-	return Law{}, fmt.Errorf("measure: %T has no law", ev)
 }

@@ -150,7 +150,7 @@ func (p *Quote) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity,
 		events = append(events, ev)
 	}
 	for _, ev := range events {
-		l, err := LawOf(ev)
+		l, err := dp.LawOf(ev)
 		if err != nil {
 			return nil, err
 		}
