@@ -51,10 +51,13 @@ test-engine:
 # Which of the engine's tests run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs this file."
 # (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
 RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
+# Tests of the ledger with one thread, in files that are built without the race detector alone: it makes them seven times as slow.
+UNRACED = grep -l '^//go:build !race' budget/ledger/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Whatever starts goroutines, under the race detector.
 test-race:
 	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine
 	$(GOTEST) -race $(RACE)
+	$(GOTEST) -run "^($$($(UNRACED)))$$" ./budget/ledger
 
 # The commands, against real servers.
 test-cmd:
