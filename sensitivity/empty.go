@@ -125,7 +125,7 @@ func isEmpty(r plan.Rel) bool {
 	return false
 }
 
-// isNeverTrue: a condition of constants is false or NULL, or one has limits that no value meets.
+// isNeverTrue: a condition of constants is false or NULL, one has limits that no value meets, or asks for a row of a subquery that has none.
 func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
@@ -133,6 +133,8 @@ func isNeverTrue(x plan.Scalar) bool {
 	case *plan.Call:
 		v, ok := constantCall(n)
 		return ok && v != true
+	case *plan.Subquery:
+		return (n.Kind == plan.ExistsQuery || n.Kind == plan.AnyQuery) && isEmpty(n.Query)
 	case *plan.Logic:
 		some, all := false, true
 		for _, a := range n.Args {

@@ -194,7 +194,7 @@ func TestNoGroups(t *testing.T) {
 
 // TestSuggestions: for a text that is no public value the nearest one is named: of the policy's list, and of a public table of whose rows conditions keep none. A text that is listed, or near to none, has none.
 func TestSuggestions(t *testing.T) {
-	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n"
+	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n  code char(4) values=ES|FR|GB\n"
 	for sql, want := range map[string]string{
 		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' GROUP BY 1":            "'France' for 'Franse'",
 		"SELECT kind, count(*) FROM notes WHERE kind = 'FRANCE ' GROUP BY 1":           "'France' for 'FRANCE '",
@@ -203,6 +203,9 @@ func TestSuggestions(t *testing.T) {
 		"SELECT count(*) FROM notes WHERE kind = 'Frank'":                              "'France' for 'Frank'",
 		"SELECT count(*) FROM notes WHERE kind = 'f'":                                  "'France' for 'f'",
 		"SELECT count(*) FROM notes WHERE kind = 's'":                                  "",
+		"SELECT count(*) FROM notes WHERE code = 'ES'":                                 "",
+		"SELECT count(*) FROM notes WHERE code IN ('FR  ', 'GB')":                      "",
+		"SELECT count(*) FROM notes WHERE code = 'ESS'":                                "'ES' for 'ESS'",
 		"SELECT kind, count(*) FROM notes WHERE kind = 'France' GROUP BY 1":            "",
 		"SELECT kind, count(*) FROM notes WHERE kind = 'elsewhere' GROUP BY 1":         "",
 		"SELECT kind, count(*) FROM notes WHERE kind <> 'Franse' GROUP BY 1":           "",
@@ -258,11 +261,17 @@ func TestReversed(t *testing.T) {
 	}
 }
 
-// TestReversedInJoins: rows that no value meets leave a join without rows only where the join needs them.
+// TestReversedInJoins: rows that no value meets leave a join without rows only where the join needs them, and a condition on a subquery of them only where it asks for one.
 func TestReversedInJoins(t *testing.T) {
 	const catalog = "people unit=id\n  id int4\nr unit=u path=u->people.id m=3\n  u int4\n  a int4 range=0..9\n"
+	ons := map[string]bool{"people JOIN r ON r.u = id AND id IN (SELECT u FROM n)": true, "people WHERE id = ANY (SELECT u FROM n)": true, "people p WHERE EXISTS (SELECT FROM r WHERE r.u = p.id AND a BETWEEN 9 AND 2)": true,
+		"people WHERE id > 3 AND id IN (SELECT u FROM n) OR id IN (SELECT u FROM n)": true, "people WHERE id IN (SELECT u FROM n) OR id > 3": false, "people WHERE id NOT IN (SELECT u FROM n)": false,
+		"people p WHERE NOT EXISTS (SELECT FROM r WHERE r.u = p.id AND a BETWEEN 9 AND 2)": false, "people WHERE id = ALL (SELECT u FROM n)": false}
 	for join, isEmpty := range map[string]bool{"n JOIN r": true, "n LEFT JOIN r": true, "n RIGHT JOIN r": false, "n FULL JOIN r": false, "r LEFT JOIN n": false, "r RIGHT JOIN n": true, "r FULL JOIN n": false} {
-		sql := "WITH n AS (SELECT * FROM r WHERE a BETWEEN 9 AND 2) SELECT count(*) FROM " + join + " ON n.u = r.u"
+		ons[join+" ON n.u = r.u"] = isEmpty
+	}
+	for from, isEmpty := range ons {
+		sql := "WITH n AS (SELECT * FROM r WHERE a BETWEEN 9 AND 2) SELECT count(*) FROM " + from
 		q, err := boundIn(catalog, sql)
 		if err != nil {
 			t.Fatal(err)

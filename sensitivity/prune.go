@@ -105,7 +105,7 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) {
 	for _, c := range consts {
 		text, isText := c.Value.(string)
 		if isText {
-			z.suggest(text, listed)
+			z.suggest(text, listed, z.typeOf(id).OID == sqltype.OIDBPChar)
 		}
 		switch {
 		case !s.private():
@@ -141,9 +141,15 @@ const (
 	mostSuggestions = 3
 )
 
-// suggest notes the public value that is nearest to a text which is none of them.
-func (z *analyzer) suggest(text string, values []sqltype.Value) {
+// suggest notes the public value that is nearest to a text which is none of them. Blanks at the end mean nothing in char(n).
+func (z *analyzer) suggest(text string, values []sqltype.Value, padded bool) {
 	listed := textsOf(values)
+	if padded {
+		text = strings.TrimRight(text, " ")
+		for i := range listed {
+			listed[i] = strings.TrimRight(listed[i], " ")
+		}
+	}
 	if len(listed) == 0 || len(z.out.Suggestions) == mostSuggestions || len(text) > longestText || slices.Contains(listed, text) {
 		return
 	}
