@@ -30,9 +30,8 @@ type Session interface {
 	UseParameters(pgmeta.Parameters)
 	// UseProgress says where word of a long statement's progress goes while it runs.
 	UseProgress(tell func(text string))
-	// Set, Reset, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.
+	// Set, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.
 	Set(name string, values []string) error
-	Reset(name string) error
 	ResetAll()
 	Show(name string) (value string, ok bool, err error)
 	// Settings are those settings for SHOW ALL.

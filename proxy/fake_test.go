@@ -92,7 +92,6 @@ func (s *scriptedSession) Set(name string, values []string) error {
 	return nil
 }
 
-func (s *scriptedSession) Reset(name string) error         { return s.Set(name, []string{"0.1"}) }
 func (s *scriptedSession) ResetAll()                       { s.values = map[string]string{"dpsql.price": "0.1"} }
 func (s *scriptedSession) Use(sqltype.Settings)            {}
 func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
@@ -112,7 +111,7 @@ func (s *scriptedSession) Show(name string) (string, bool, error) {
 
 func (s *scriptedSession) Settings() (out []engine.Setting) {
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
-		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted.", Kind: "string"})
+		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted.", Kind: "string", Start: "0.1"})
 	}
 	return out
 }

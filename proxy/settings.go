@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // enginePrefix begins the names of the engine's own settings.
@@ -86,7 +88,7 @@ func (s *settings) start(name, value string) error {
 		if err := s.engine.Set(name, []string{value}); err != nil {
 			return err
 		}
-		s.startEngine = append(s.startEngine, engineSetting{name, []string{value}})
+		s.startEngine = append(s.startEngine, engineSetting{engine.SettingName(name), []string{value}})
 		return nil
 	}
 	p, err := findParameter(name)
@@ -104,7 +106,7 @@ func (s *settings) start(name, value string) error {
 // assign is SET and SET LOCAL.
 func (s *settings) assign(name string, list []string, local bool) error {
 	if strings.HasPrefix(name, enginePrefix) {
-		return s.assignEngine(engineSetting{name, list}, local)
+		return s.assignEngine(engineSetting{engine.SettingName(name), list}, local)
 	}
 	p, err := findParameter(name)
 	if err != nil {
@@ -190,15 +192,7 @@ func (s *settings) underLocal(name string, change func() error) error {
 // reset is RESET name and SET name TO DEFAULT.
 func (s *settings) reset(name string, local bool) error {
 	if strings.HasPrefix(name, enginePrefix) {
-		for i := len(s.startEngine) - 1; i >= 0; i-- {
-			if s.startEngine[i].name == name {
-				return s.assignEngine(s.startEngine[i], local)
-			}
-		}
-		if s.now.engineBase != nil {
-			return s.underLocal(name, func() error { return s.engine.Reset(name) })
-		}
-		return s.engine.Reset(name)
+		return s.assignEngine(s.engineStart(engine.SettingName(name)), local)
 	}
 	p, err := findParameter(name)
 	if err != nil {
@@ -213,6 +207,21 @@ func (s *settings) reset(name string, local bool) error {
 	}
 	s.put(name, v, local)
 	return nil
+}
+
+// engineStart is the value of one of the engine's settings at the session's start. A name that is none has no value.
+func (s *settings) engineStart(name string) engineSetting {
+	for _, given := range slices.Backward(s.startEngine) {
+		if given.name == name {
+			return given
+		}
+	}
+	for _, e := range s.engine.Settings() {
+		if e.Name == name {
+			return engineSetting{name, []string{e.Start}}
+		}
+	}
+	return engineSetting{name: name}
 }
 
 // resetAll is RESET ALL.

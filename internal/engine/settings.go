@@ -250,12 +250,17 @@ func onOff(b bool) string {
 // settingAliases are older names of settings. They mean the same and are in no list.
 var settingAliases = map[string]string{"dpsql.epsilon": "dpsql.price"}
 
+// SettingName is the name of a setting that may be called by its older one.
+func SettingName(name string) string {
+	if now, ok := settingAliases[name]; ok {
+		return now
+	}
+	return name
+}
+
 // settingOf finds a setting by its name or its older one.
 func settingOf(name string) (setting, bool) {
-	if now, ok := settingAliases[name]; ok {
-		name = now
-	}
-	row, ok := settingTable[name]
+	row, ok := settingTable[SettingName(name)]
 	return row, ok
 }
 
