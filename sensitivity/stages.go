@@ -178,7 +178,7 @@ type divider struct {
 	q          *plan.Query
 	opts       Options
 	out        *Program
-	stages     map[string]int    // by canonical text
+	stages     map[string]int    // by canonical text, without error functions
 	aggregates int               // of all of them
 	passed     map[plan.Rel]bool // what was found of a relation
 
@@ -315,14 +315,17 @@ func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
 			of.Keys = slices.DeleteFunc(slices.Clone(n.Keys), func(k plan.ColID) bool { return !slices.Contains(set, k) })
 			one = &of
 		}
-		stage, err := d.stage(one)
+		stage, places, err := d.stage(one)
 		if err != nil {
 			return err
 		}
 		p := Part{Stage: stage}
-		cols := one.Cols()
 		for _, id := range n.Cols() {
-			p.Values = append(p.Values, PartValue{From: slices.Index(cols, id)})
+			from, ok := places[id]
+			if !ok {
+				from = -1
+			}
+			p.Values = append(p.Values, PartValue{From: from})
 		}
 		for i, g := range n.Groupings {
 			p.Values[len(p.Values)-len(n.Groupings)+i].Const = groupingBits(g, set)
@@ -345,19 +348,53 @@ func groupingBits(g plan.GroupingItem, set []plan.ColID) sqltype.Value {
 	return bits
 }
 
-// stage is the number of an aggregate's release.
-func (d *divider) stage(agg *plan.Aggregate) (int, error) {
-	text := plan.Canonical(agg)
-	if at, ok := d.stages[text]; ok {
-		return at, nil
+// stage is the number of an aggregate's release, and the places of the aggregate's columns in it. Error functions are computed from a release, so aggregates that differ in these alone are one.
+func (d *divider) stage(agg *plan.Aggregate) (int, map[plan.ColID]int, error) {
+	bare := *agg
+	bare.Errors = nil
+	text := plan.Canonical(&bare)
+	at, known := d.stages[text]
+	if !known {
+		if err := d.newStage(&bare); err != nil {
+			return 0, nil, err
+		}
+		at = len(d.out.Stages) - 1
+		d.stages[text] = at
 	}
+	of, places := d.out.Stages[at].Agg, map[plan.ColID]int{}
+	cols := of.Cols()
+	for i, id := range bare.Cols() {
+		places[id] = i
+	}
+	for _, e := range agg.Errors {
+		id := e.ID
+		e.Of = cols[places[e.Of]]
+		for i, beside := range e.Beside {
+			if beside != 0 {
+				e.Beside[i] = cols[places[beside]]
+			}
+		}
+		k := slices.IndexFunc(of.Errors, func(old plan.ErrorItem) bool {
+			e.ID = old.ID
+			return e == old
+		})
+		if k < 0 {
+			e.ID, k = id, len(of.Errors)
+			of.Errors = append(of.Errors, e)
+		}
+		places[id] = len(bare.Keys) + len(bare.Aggs) + k
+	}
+	return at, places, nil
+}
+
+// newStage makes an aggregate a release of its own.
+func (d *divider) newStage(agg *plan.Aggregate) (err error) {
 	b := &body{divider: d, stage: &Stage{Params: slices.Clone(d.q.Params)}}
-	var err error
 	if b.stage.Agg, err = b.over(agg); err != nil {
-		return 0, err
+		return err
 	}
 	if len(d.out.Stages) == maxStages {
-		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
+		return sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
 	plan.VisitRels(b.stage.Agg, func(r plan.Rel) bool { // those within a person's rows too
@@ -367,12 +404,11 @@ func (d *divider) stage(agg *plan.Aggregate) (int, error) {
 		return true
 	})
 	if d.aggregates > maxAggregates {
-		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, in all its grouping sets", maxAggregates).At(agg.Pos).
+		return sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, in all its grouping sets", maxAggregates).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
-	d.stages[text] = len(d.out.Stages)
 	d.out.Stages = append(d.out.Stages, b.stage)
-	return d.stages[text], nil
+	return nil
 }
 
 // columns finds which columns of public leaves are read.
