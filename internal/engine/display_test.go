@@ -147,6 +147,34 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestSubqueriesAreRounded: a scalar subquery has the digits that its interval supports, like the same aggregate in a query of its own, and it and its error functions are one release.
+func TestSubqueriesAreRounded(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 9)
+	set(t, s, "dpsql.price", "0.1") // noise of several rows
+	set(t, s, "dpsql.rounding", roundOff)
+	const count, sum = "SELECT count(*) FROM encounters", "SELECT sum(days) FROM encounters"
+	plain := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
+	before := paidFor(t, s)
+	set(t, s, "dpsql.rounding", roundError)
+	want := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
+	if fmt.Sprint(want) == fmt.Sprint(plain) {
+		t.Fatalf("%v has no digits to round", plain)
+	}
+	for sql, want := range map[string][]sqltype.Value{
+		"SELECT (" + count + "), (" + sum + ")":                                            want,
+		"WITH a AS (SELECT count(*) n FROM encounters) SELECT n, (SELECT n FROM a) FROM a": {want[0], want[0]},
+	} {
+		rows := mustTry(t, s, sql)
+		if fmt.Sprint(rows) != fmt.Sprint([][]sqltype.Value{want}) {
+			t.Errorf("%s: %v, not %v (%v without rounding)", sql, rows, want, plain)
+		}
+	}
+	row := mustTry(t, s, "SELECT (SELECT count(*) FROM encounters), (SELECT dp_low(count(*)) FROM encounters), (SELECT dp_high(count(*)) FROM encounters)")[0]
+	if row[0] != want[0] || row[1] == nil || row[2] == nil || paidFor(t, s) != before {
+		t.Errorf("%v, %d charges", row, paidFor(t, s)-before)
+	}
+}
+
 // TestShownAsReleased: what has no error of its own stays as it is, and EXPLAIN says so; the settings change neither answer nor charge.
 func TestShownAsReleased(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -11,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -131,6 +133,25 @@ func atEnd(r *release.Release, c *sensitivity.Choice) string {
 	return ""
 }
 
+// choiceName is a choice's number, with the aggregates that depend on it where others do not.
+func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
+	name := fmt.Sprintf("choice %d", c.Index+1)
+	if of := aggregatesOf(a, c); len(of) > 0 && len(of) < len(a.Formulas) {
+		name += " (" + firstFew(of) + ")"
+	}
+	return name
+}
+
+// aggregatesOf are the aggregates that depend on a choice.
+func aggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []string) {
+	for i, f := range a.Formulas {
+		if slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && (a.Measures[m].Bound == c || a.Limit.Cap == c) }) {
+			out = append(out, plan.ReadableAggregate(a.Query, a.Agg.Aggs[i]))
+		}
+	}
+	return out
+}
+
 // isFarTooLow reports that a choice ended far below what people have, by the released mass that one of its measures loses; what a cap of groups and a bound take together is the bound's.
 func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choice) bool {
 	for i, m := range a.Measures {
@@ -150,7 +171,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
 		if smooth && end == "the largest" {
-			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
+			out = append(out, fmt.Sprintf("%s: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", choiceName(a, c)))
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
@@ -158,14 +179,14 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
 				cure = cures(a, largest, false)
 			}
-			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), cureList(cure)))
+			out = append(out, fmt.Sprintf("%s: people have far more than %s, at which it ended, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
 			continue
 		}
 		if end == "" || smooth {
 			continue
 		}
 		if r.Chosen.HasTooFewPeople(c) {
-			if line := fmt.Sprintf("choice %d: too few people have rows here to choose a bound by%s, so what depends on it is NULL", c.Index+1, fewNote(r.Plan, c)); len(a.NoValues) > 0 {
+			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
 				out = append(out, line+"; a larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
@@ -189,7 +210,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		case c.By == sensitivity.ByFlow:
 			told = "which the error does not tell"
 		}
-		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, cureList(cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("%s: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", choiceName(a, c), a.Edge(c, edge), end, what, told, cureList(cures(a, c, end == "the least" || !all))))
 	}
 	return out
 }

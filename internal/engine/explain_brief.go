@@ -98,7 +98,8 @@ func (p *Prepared) briefly(ctx context.Context, rep *report, list []*stageRun, c
 	if len(expect) > 0 {
 		hidden := uint64(0)
 		for _, q := range whole {
-			hidden = max(hidden, q.HiddenOutliers())
+			most, _ := q.HiddenOutliers()
+			hidden = max(hidden, most)
 		}
 		wider := ""
 		if hidden > 0 {
@@ -366,17 +367,33 @@ func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 	case len(a.Choices) == 0:
 		return ""
 	}
-	few := uint64(0)
+	text := "dpsql chooses privately how many count"
+	few, of := []uint64(nil), map[uint64][]string{}
 	if mp != nil {
 		for i, c := range mp.Choices {
 			if ev, ok := c.(dp.AboveThreshold); ok && a.Choices[i].Rows == nil { // others are price.Quote.Settled
-				few = max(few, ev.Threshold+ev.Margin)
+				n := ev.Threshold + ev.Margin
+				if of[n] == nil {
+					few = append(few, n)
+				}
+				for _, name := range aggregatesOf(a, a.Choices[i]) {
+					if !slices.Contains(of[n], name) {
+						of[n] = append(of[n], name)
+					}
+				}
 			}
 		}
 	}
-	text := "dpsql chooses privately how many count"
-	if few > 0 {
-		text += fmt.Sprintf(". With fewer than about %d people that fails, and the answer is NULL", few)
+	switch slices.Sort(few); len(few) {
+	case 0:
+	case 1:
+		text += fmt.Sprintf(". With fewer than about %d people that fails, and the answer is NULL", few[0])
+	default:
+		var parts []string
+		for _, n := range few {
+			parts = append(parts, fmt.Sprintf("%d people for %s", n, firstFew(of[n])))
+		}
+		text += fmt.Sprintf(". With too few people that fails, and what needs it is NULL: fewer than about %s", strings.Join(parts, ", "))
 	}
 	return text
 }

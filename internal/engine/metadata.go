@@ -80,7 +80,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 	opts := plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s, made}}
 	defer func() { p.predicts = *made > 0 }()
 	data, catalogs := s.reads(p.stmt)
-	p.meta = nil
+	p.meta, p.readsData = nil, data
 	if !catalogs {
 		q, err := plan.Bind(p.stmt, s.along(s.catalog), opts)
 		if err == nil || data {

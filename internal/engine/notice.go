@@ -98,7 +98,8 @@ func firstReleaseNote(list []*stageRun) string {
 func outlierNote(plans ...*price.Quote) string {
 	n := uint64(0)
 	for _, p := range plans {
-		n = max(n, p.HiddenOutliers())
+		most, _ := p.HiddenOutliers()
+		n = max(n, most)
 	}
 	if n == 0 {
 		return ""

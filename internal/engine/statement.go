@@ -77,6 +77,7 @@ type Prepared struct {
 	refused         error                          // what else is refused then, once they are there
 	at              time.Time                      // when it was analysed
 	outer           []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
+	readsData       bool                           // it reads tables, but for those of PostgreSQL and dpsql: dpsql.last is about it
 	preview         string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
@@ -140,7 +141,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		p.analyzeFree(q, "")
 		return nil
 	}
-	if q, p.dependsOnParams, err = q.WithValues(args, eval.ScalarValue); err != nil {
+	if q, p.dependsOnParams, err = q.WithListedRows().WithValues(args, eval.ScalarValue); err != nil {
 		return err
 	}
 	p.empties, p.refused = mayBeEmpty(q), nil
@@ -268,6 +269,9 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()
+	}
+	if p.readsData && p.explain == nil {
+		s.last = nil // a release sets it
 	}
 	if none := p.emptied(args); none != nil {
 		return none.answer(ctx, args)

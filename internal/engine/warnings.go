@@ -411,7 +411,8 @@ const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
 func (r *run) fewLines(a *stageRun) []string {
-	hidden, all := a.release.Plan.HiddenOutliers(), float64(a.request.People(a.an))
+	hidden, choice := a.release.Plan.HiddenOutliers()
+	all := float64(a.request.People(a.an))
 	if people := a.an.People; people >= 0 && !a.release.IsOnDisk() && len(a.release.Groups) > 0 {
 		sum := new(big.Int) // a person may be in several groups
 		for _, g := range a.release.Groups {
@@ -423,7 +424,11 @@ func (r *run) fewLines(a *stageRun) []string {
 	if hidden == 0 || float64(hidden) < mostHidden*all || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
 		return nil
 	}
-	return []string{fmt.Sprintf("fewer than about %d people may have far more than all others, which dp_low and dp_high would not hold; a larger dpsql.price helps, or a range or max_rows_per_unit in the policy", hidden)}
+	words := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden)
+	if of := aggregatesOf(a.an, a.an.Choices[choice]); len(of) > 0 && len(of) < len(a.an.Formulas) {
+		words += " in " + firstFew(of)
+	}
+	return []string{words + ", which dp_low and dp_high would not hold; a larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

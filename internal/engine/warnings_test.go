@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -229,6 +230,69 @@ func TestFewPeopleHasNumber(t *testing.T) {
 func after(text, words string) string {
 	_, rest, _ := strings.Cut(text, words)
 	return rest
+}
+
+// TestFewPeopleOfWhat: where several bounds are chosen, warnings and EXPLAIN say of which aggregates each number of people is.
+func TestFewPeopleOfWhat(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
+	const sql = "select count(*), sum(days), sum(cost) from encounters where days = 1000"
+	told := explained(t, s, "(costs off) "+sql)
+	_, a := ask(t, s, sql)
+	of := regexp.MustCompile(`choice \d \((.+?)\): too few people have rows here to choose a bound by \(about (\d+) or fewer`).FindAllStringSubmatch(strings.Join(a.Warnings, "\n"), -1)
+	if len(of) != 3 || of[0][1] != "count(*)" || of[1][1] != "sum(days)" || of[2][1] != "sum(cost)" || of[0][2] == of[1][2] {
+		t.Fatalf("%q\n%q", of, a.Warnings)
+	}
+	if words := fmt.Sprintf("fewer than about %s people for count(*), %s people for sum(days), sum(cost)", of[0][2], of[2][2]); !strings.Contains(told, words) {
+		t.Errorf("EXPLAIN does not say %q:\n%s", words, told)
+	}
+}
+
+// TestListedRows: a condition that lists its values in a subquery is the one that lists them itself: charged once, with the same warnings, and free where no group is left.
+func TestListedRows(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	for _, list := range [][]string{
+		{"readmitted = 'Other'", "readmitted in (select 'Other')", "readmitted = (select 'Other')", "readmitted = any (values ('Other'))", "(readmitted, 1) in (select 'Other', 1)"},
+		{"readmitted in ('Other', 'wbe')", "readmitted = 'Other' or readmitted = 'wbe'", "readmitted in (select 'Other' union select 'wbe')", "readmitted in (select x from (values ('Other'), ('wbe')) v (x) order by 1)"},
+		{"not readmitted in ('Other', 'wbe')", "readmitted not in (select 'Other' union all select 'wbe')"},
+	} {
+		for _, form := range []string{"select count(*) from encounters where %s", "select readmitted, count(*) from encounters where %s group by 1"} {
+			var rows, warnings string
+			for i, cond := range list {
+				before := paidFor(t, s)
+				_, a := ask(t, s, fmt.Sprintf(form, cond))
+				if i == 0 {
+					rows, warnings = fmt.Sprint(a.Rows), fmt.Sprint(a.Warnings)
+				}
+				if paid := paidFor(t, s) - before; fmt.Sprint(a.Rows) != rows || fmt.Sprint(a.Warnings) != warnings || i > 0 && paid > 0 {
+					t.Errorf(form+": %v %q, %d charges, not %s %s", cond, a.Rows, a.Warnings, paid, rows, warnings)
+				}
+			}
+		}
+	}
+}
+
+// TestLastIsOfLastStatement: dpsql.last is about the last SELECT from tables: it has no rows after one that released nothing, or that failed. A SELECT without tables, EXPLAIN and dpsql.last itself leave it.
+func TestLastIsOfLastStatement(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	for sql, rows := range map[string]int64{
+		"select count(*) from encounters where days between 10 and 5":                     0,
+		"select count(*) from kinds":                                                      0,
+		"select readmitted, count(*) from encounters where readmitted = 'wbe' group by 1": 0,
+		"select count(*) from patients":                                                   1,
+		"select 1":                                                                        2,
+		"explain select count(*) from kinds":                                              2,
+		"select count(*) from dpsql.last":                                                 2,
+		"select count(*) from patients where 1 = 0":                                       0,
+		"select relname from pg_class limit 1":                                            2,
+	} {
+		mustTry(t, s, "select count(*), sum(days) from encounters")
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		if got := mustTry(t, s, "select count(*) from dpsql.last")[0][0]; got != rows {
+			t.Errorf("%s: dpsql.last has %v rows, not %d", sql, got, rows)
+		}
+	}
 }
 
 // TestReversedIsFree: limits of which the lower one is above the upper one keep no row, so the answer is PostgreSQL's over no rows and free, with a warning; also where they are parameters.

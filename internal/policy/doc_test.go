@@ -170,8 +170,8 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 const last = `
 ## The last answer
 
-''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN (VERBOSE). All of it is
-public or was released.
+''SELECT * FROM dpsql.last'' tells about the session's last SELECT from tables, a row a measure of EXPLAIN (VERBOSE). It
+has no rows if that SELECT failed or released nothing. All of it is public or was released.
 
 | column of dpsql.last | type | what it tells |
 |---|---|---|

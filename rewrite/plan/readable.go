@@ -13,6 +13,11 @@ func Readable(q *Query, x Scalar) string {
 	return (&printer{columns: q.Columns, plain: true}).scalar(x)
 }
 
+// ReadableAggregate is an aggregate of a query as an analyst would write it.
+func ReadableAggregate(q *Query, a AggItem) string {
+	return aggTextWith(&printer{columns: q.Columns, plain: true}, a)
+}
+
 // matches are the words of operators that nobody writes as they are called.
 var matches = map[string]string{"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE"}
 

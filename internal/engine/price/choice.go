@@ -227,14 +227,14 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quot
 	return ev, nil
 }
 
-// HiddenOutliers is about how many people a choice by threshold may leave beyond its bound: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
-func (p *Quote) HiddenOutliers() (n uint64) {
-	for _, c := range p.Choices {
-		if ev, ok := c.(dp.AboveThreshold); ok {
-			n = max(n, ev.Threshold)
+// HiddenOutliers is about how many people a choice by threshold may leave beyond its bound, the most of any choice, and which one that is: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
+func (p *Quote) HiddenOutliers() (n uint64, choice int) {
+	for i, c := range p.Choices {
+		if ev, ok := c.(dp.AboveThreshold); ok && ev.Threshold > n {
+			n, choice = ev.Threshold, i
 		}
 	}
-	return n
+	return n, choice
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
