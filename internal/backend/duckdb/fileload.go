@@ -32,9 +32,18 @@ type wanted struct {
 	duck string     // type to be
 }
 
-// load reads one table: first as it is, then as declared, so that the first wrong record can be named. Its keys are checked on what
+// load reads one table from a file that stays as it is meanwhile: half of a record would be another value. First as it is, then as declared, so that the first wrong record can be named. Its keys are checked on what
 // is kept.
 func (s *source) load(ctx context.Context, conn *sql.Conn, t FileTable) (err error) {
+	before, err := os.Stat(s.path)
+	if err != nil {
+		return s.errorf("%v", err)
+	}
+	defer func() { // what is wrong in a file that is being written is not told
+		if after, statErr := os.Stat(s.path); ctx.Err() == nil && (statErr != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime())) {
+			err = s.errorf("it changed while it was read: start again when it is written, and put a new file in place by renaming it")
+		}
+	}()
 	in, have, err := s.open(ctx, conn)
 	if err != nil {
 		return err

@@ -125,6 +125,72 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFilesThatChange: a file that grows, is cut or is replaced while it is read is refused, since the end of what was read may be half of a record. Once it was read it may do so: what is served stays.
+func TestFilesThatChange(t *testing.T) {
+	text := "id,name\n" + strings.Repeat("1,a\n", 20_000)
+	for how, change := range map[string]func(path string) error{
+		"grows": func(path string) error {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.WriteString("2,b\n")
+				err = errors.Join(err, f.Close())
+			}
+			return err
+		},
+		"is cut": func(path string) error {
+			info, err := os.Stat(path)
+			if err == nil && info.Size() > 4 {
+				err = os.Truncate(path, info.Size()-4)
+			}
+			return err
+		},
+		"is replaced": func(path string) error {
+			if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		},
+	} {
+		dir := folderOf(t, map[string]string{"t.csv": text})
+		path := filepath.Join(dir, "t.csv")
+		d, err := OpenFiles(t.Context(), dir, []FileTable{{Name: "t"}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, read, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+		go func() {
+			err := change(path)
+			close(began)
+			for err == nil {
+				select {
+				case <-read:
+					ended <- nil
+					return
+				default:
+					err = change(path)
+				}
+			}
+			<-read
+			ended <- err
+		}()
+		<-began
+		_, err = OpenFiles(t.Context(), dir, []FileTable{{Name: "t"}}, Options{})
+		close(read)
+		if err == nil || !strings.Contains(err.Error(), "file t.csv: it changed while it was read") {
+			t.Errorf("a file that %s: %v", how, err)
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if got := texts(t, d, "SELECT count(*) FROM main.t", sqltype.Int8); got != "20000" {
+			t.Errorf("a file that %s changes what is served: %s", how, got)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFilesBOM: a byte-order mark and CRLF are no part of the data.
 func TestFilesBOM(t *testing.T) {
 	dir := folderOf(t, map[string]string{"t.csv": "\ufeffid,name\r\n1,a\r\n2,b\r\n"})
