@@ -157,7 +157,7 @@ func writeDataMark(path string, o dataOwner) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
 // relocate tells the data marks of a ledger, in these folders, where it is now. A mark that cannot be written keeps the old place, which only messages name.

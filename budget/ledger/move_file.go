@@ -114,7 +114,7 @@ func moveMark(path string, w waterline) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.move(w), m.close(), syncDir(filepath.Dir(path)))
+	return errors.Join(m.move(w), m.close(), SyncDir(filepath.Dir(path)))
 }
 
 func (d *fileLanding) stage(_ context.Context, rows iter.Seq2[row, error], asides func(string) iter.Seq2[aside, error]) (err error) {
@@ -200,7 +200,7 @@ func (d *fileLanding) publish(context.Context) error {
 	if err := os.Link(temp, d.path); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(d.path)); err != nil {
+	if err := SyncDir(filepath.Dir(d.path)); err != nil {
 		return err
 	}
 	return os.Remove(temp)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -179,7 +180,7 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Shared: true, Unmarked: l.unmarked}); err != nil {
 		return err
 	}
-	return l.mark.file.Sync()
+	return errors.Join(l.mark.file.Sync(), SyncDir(filepath.Dir(l.path)))
 }
 
 func (s *server) exists(ctx context.Context) (there bool, err error) {

@@ -99,7 +99,7 @@ func (osDisk) list(dir string) (names []string, err error) {
 	return names, err
 }
 
-func (osDisk) syncDir(dir string) error { return syncDir(dir) }
+func (osDisk) syncDir(dir string) error { return SyncDir(dir) }
 
 // scratchFile is a spool without a name.
 func scratchFile(dir string) (spoolFile, error) { return spool.Scratch(dir) }

@@ -178,7 +178,7 @@ func (l *SQLite) open(head Head, connect connector) error {
 	if err := l.mark.file.Sync(); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(l.path))
+	return SyncDir(filepath.Dir(l.path))
 }
 
 // connect takes the file, to write to it.
@@ -479,8 +479,8 @@ func queryText(db *sqlite3.Conn, sql string) (string, error) {
 	return text, errors.Join(stmt.Err(), stmt.Close())
 }
 
-// syncDir makes a new file's name durable.
-func syncDir(dir string) error {
+// SyncDir makes a new file's name durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

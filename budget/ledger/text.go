@@ -246,7 +246,7 @@ func writeOnce(path string, text []byte) (made bool, err error) {
 			err = nil
 		}
 	}
-	return made, errors.Join(err, os.Remove(f.Name()), syncDir(filepath.Dir(path)))
+	return made, errors.Join(err, os.Remove(f.Name()), SyncDir(filepath.Dir(path)))
 }
 
 // CopyTextKey gives a ledger that was moved the key of its texts, unless it has one. Paths are those beside which keys lie.

@@ -238,5 +238,8 @@ func replace(path string, text []byte) (err error) {
 	if err := errors.Join(f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return ledger.SyncDir(filepath.Dir(path)) // a user who was removed does not come back when the power fails
 }

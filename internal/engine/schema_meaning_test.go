@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -227,6 +228,81 @@ func TestHarmlessChanges(t *testing.T) {
 		t.Errorf("another view while it was read: %v", err)
 	}
 	e.backend = b
+}
+
+// TestPreparedOverRedefinedView: a statement that is prepared means what the view says when it runs. It is never answered by a release of the older view, and where the view is redefined again and again, each answer is of one of its definitions and charged.
+func TestPreparedOverRedefinedView(t *testing.T) {
+	do, b, p := buyersDB(t, "prepared")
+	e := engineOn(t, p, b)
+	s := e.session(t, "ann")
+	var young bool
+	redefine := func() {
+		where := ""
+		if young = !young; young {
+			where = " where age < 50"
+		}
+		do(`create or replace view buyers as select id, kind, age from middle` + where)
+	}
+	run := func(sql *Prepared) (int64, bool) {
+		t.Helper()
+		before := len(charges(t, e))
+		a, err := sql.Run(t.Context(), nil)
+		paid := len(charges(t, e)) - before
+		switch {
+		case sqlerr.ID(err) == sqlerr.SchemaChanged.ID && paid == 0:
+			return 0, false
+		case err != nil:
+			return 0, false // it is charged where the view was redefined while it read
+		case paid != 1:
+			t.Errorf("%d charges", paid)
+		}
+		return a.Rows[0][0].(int64), true
+	}
+	statement, err := prepare(s, "select count(*) from buyers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, ok := run(statement)
+	if !ok {
+		t.Fatal("no answer")
+	}
+	redefine()
+	e.looked(time.Time{}) // as if the time had passed
+	second, ok := run(statement)
+	if !ok {
+		second, ok = run(statement)
+	}
+	if !ok || first < 1500 || second > 1500 {
+		t.Errorf("2000 people, then 1000: %d, %d (%t)", first, second, ok)
+	}
+	set(t, s, "dpsql.fresh", "on")
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				redefine()
+			}
+		}
+	}()
+	answers, tries := 0, 8
+	if os.Getenv("DPSQL_LONG") != "" {
+		tries = 200
+	}
+	for range tries {
+		e.looked(time.Time{})
+		if n, ok := run(statement); ok {
+			if answers++; (n < 900 || n > 1100) && (n < 1900 || n > 2100) {
+				t.Errorf("%d people are of no definition", n)
+			}
+		}
+	}
+	close(stop)
+	<-ended
+	t.Logf("%d of %d were answered", answers, tries)
 }
 
 // TestDefinitionsOnDuckDB: a column that is computed is in the epoch; views are refused.
