@@ -142,11 +142,18 @@ func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 	return name
 }
 
+// longestName is how long an aggregate's text is at most in a message.
+const longestName = 60
+
 // aggregatesOf are the aggregates that depend on a choice.
 func aggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []string) {
 	for i, f := range a.Formulas {
 		if slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && (a.Measures[m].Bound == c || a.Limit.Cap == c) }) {
-			out = append(out, plan.ReadableAggregate(a.Query, a.Agg.Aggs[i]))
+			name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
+			if len(name) > longestName {
+				name = string(a.Agg.Aggs[i].Fn) + "(...)"
+			}
+			out = append(out, name)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -368,30 +369,28 @@ func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 		return ""
 	}
 	text := "dpsql chooses privately how many count"
-	few, of := []uint64(nil), map[uint64][]string{}
+	needs, names := map[string]uint64{}, []string(nil)
 	if mp != nil {
 		for i, c := range mp.Choices {
 			if ev, ok := c.(dp.AboveThreshold); ok && a.Choices[i].Rows == nil { // others are price.Quote.Settled
-				n := ev.Threshold + ev.Margin
-				if of[n] == nil {
-					few = append(few, n)
-				}
 				for _, name := range aggregatesOf(a, a.Choices[i]) {
-					if !slices.Contains(of[n], name) {
-						of[n] = append(of[n], name)
+					if needs[name] == 0 {
+						names = append(names, name)
 					}
+					needs[name] = max(needs[name], ev.Threshold+ev.Margin)
 				}
 			}
 		}
 	}
-	switch slices.Sort(few); len(few) {
+	switch few := slices.Compact(slices.Sorted(maps.Values(needs))); len(few) {
 	case 0:
 	case 1:
 		text += fmt.Sprintf(". With fewer than about %d people that fails, and the answer is NULL", few[0])
 	default:
 		var parts []string
 		for _, n := range few {
-			parts = append(parts, fmt.Sprintf("%d people for %s", n, firstFew(of[n])))
+			of := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return needs[name] != n })
+			parts = append(parts, fmt.Sprintf("%d people for %s", n, firstFew(of)))
 		}
 		text += fmt.Sprintf(". With too few people that fails, and what needs it is NULL: fewer than about %s", strings.Join(parts, ", "))
 	}

@@ -15,7 +15,13 @@ func Readable(q *Query, x Scalar) string {
 
 // ReadableAggregate is an aggregate of a query as an analyst would write it.
 func ReadableAggregate(q *Query, a AggItem) string {
-	return aggTextWith(&printer{columns: q.Columns, plain: true}, a)
+	p, filter := &printer{columns: q.Columns, plain: true}, a.Filter
+	a.Filter = nil
+	text := aggTextWith(p, a)
+	if filter != nil {
+		text += " FILTER (WHERE " + p.condition(filter) + ")"
+	}
+	return text
 }
 
 // matches are the words of operators that nobody writes as they are called.
