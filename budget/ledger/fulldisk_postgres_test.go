@@ -109,9 +109,9 @@ func fillDisk(t *testing.T, full string) {
 			}
 		}
 		refused := 0
-		for tries := 0; refused < 4 && tries < 20000; tries++ {
+		for tries := 0; refused < 2 && tries < 20000; tries++ {
 			if err := spend(bytes); err != nil {
-				if refused++; refused < 4 {
+				if refused++; refused <= 2 {
 					t.Logf("round %d: refused after %d charges: %v", round, reserved, err)
 				}
 			}
@@ -124,7 +124,7 @@ func fillDisk(t *testing.T, full string) {
 		}
 		ended := errors.New("not tried")
 		for wait := 0; ended != nil && wait < 100; wait++ {
-			if wait == 30 { // it could not recover by itself
+			if wait == 2 { // it could not recover by itself
 				t.Logf("round %d: the server has to be started: %v", round, ended)
 				_ = s.StopServer()
 				if err := s.StartServer(); err != nil {
