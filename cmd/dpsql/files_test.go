@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -47,5 +48,52 @@ func TestCheckFiles(t *testing.T) {
 	for _, backend := range []string{"files: " + dir + "/none", "duckdb: " + dir + "/none.duckdb", "postgres: \"postgres://u@127.0.0.1:1/x\""} {
 		write("p.yaml", policyFor(backend))
 		check(exitFailed, "the schema could not be checked")
+	}
+}
+
+// TestInitFiles: what init writes for a folder of files says what becomes of rows without a person, and stands before check with each of the types that its comments name. A type without its quotes is told.
+func TestInitFiles(t *testing.T) {
+	dir := t.TempDir()
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "p.yaml")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"people.csv": "id,age\n1,30\n2,40\n", "orders.csv": "order_id,person_id,amount\n1,1,3\n2,,4\n", "notes.csv": "person_id,weight\n1,3\n"} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := output(t, "init", "--backend", data, "--unit", "people.id")
+	_, names, ok := strings.Cut(first, "CSV carries no types: ")
+	if !ok {
+		t.Fatal(first)
+	}
+	names, _, _ = strings.Cut(names, "\n")
+	head, tables, _ := strings.Cut(first, "\ntables:\n")
+	tables = regexp.MustCompile(`(?m)^  # `).ReplaceAllString(tables, "  ") // tables that are comments
+	first = strings.Replace(head+"\ntables:\n"+tables, "may: []", "may: [people, orders, notes]", 1)
+	for _, want := range []string{"rows_without_unit: own  # a row without person_id", "rows_without_unit: drop  # rows without person_id", "order_id: {type: text, not_null: true}"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("no %q in\n%s", want, first)
+		}
+	}
+	for _, name := range append(regexp.MustCompile(`[a-z ]+[a-z]|"[^"]+"`).FindAllString(strings.ReplaceAll(names, " with its quotes", ""), -1), "numeric(12,2)") {
+		name = strings.TrimSpace(name)
+		if name == "date" || name == "timestamp" || name == "boolean" { // not of these values
+			continue
+		}
+		if err := os.WriteFile(config, []byte(strings.Replace(first, "amount: {type: text}", "amount: {type: "+name+"}", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := program(t.Context(), "check", "--config", config)
+		cmd.Env = append(cmd.Env, "ANALYST_VERIFIER=SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=")
+		out, _ := cmd.CombinedOutput()
+		want := "no mistakes"
+		if name == "numeric(12,2)" {
+			want = `needs quotes inside { }, as in {type: "numeric(12,2)"}`
+		}
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s: no %q in\n%s", name, want, out)
+		}
 	}
 }

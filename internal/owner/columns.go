@@ -29,14 +29,19 @@ const (
 	rangeBlank  = "sums need range: [ , ] = lowest and highest value that make sense, values outside are cut; from meaning, never from max()"
 	valuesBlank = "values: [ , ] = groups that are answered whoever is in them; without it they are found with noise"
 	shapeBlank  = "trainings need shape: [ , ] = how many numbers it has, and range: [ , ] of them"
-	fileTypes   = "CSV carries no types: integer, bigint, numeric(12,2), double precision, boolean, date, timestamp"
+	fileTypes   = `CSV carries no types: integer, bigint, "numeric(12,2)" with its quotes, double precision, boolean, date, timestamp`
 )
 
 func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 	l := line{live: true, entry: scalar(c.Name) + ": {}", note: typeText(c.Type)}
 	untyped := s.backend == backendFiles && c.Type.OID == sqltype.OIDText
-	if untyped {
+	switch isKey := c.Name == t.rowKey; {
+	case untyped && isKey:
+		l.entry, l.note = scalar(c.Name)+": {type: text, not_null: true}", fileTypes
+	case untyped:
 		l.entry, l.note = scalar(c.Name)+": {type: text}", fileTypes
+	case isKey:
+		l.entry = scalar(c.Name) + ": {not_null: true}"
 	}
 	say := func(format string, args ...any) { l.note += "; " + fmt.Sprintf(format, args...) }
 	fact := t.facts()[c.Name]

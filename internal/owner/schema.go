@@ -33,8 +33,9 @@ type table struct {
 	path       *edge
 	hops       int // to the unit's table; -1: none
 	unitColumn string
-	oneRow     bool // a person has at most one row
-	closed     bool // an older policy says what it is: no way is sought
+	oneRow     bool   // a person has at most one row
+	rowKey     string // of a file whose rows without a person are units: the column that tells them apart
+	closed     bool   // an older policy says what it is: no way is sought
 	known      map[string]fact
 	base       *table // of a view of one table that is here too
 	standsIn   bool   // a view of one table that is not here: it is that table, for this role

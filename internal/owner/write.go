@@ -88,11 +88,15 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 	}
 	out := []string{indent + "# " + strings.TrimSpace(key) + "  # " + mark + proseNoWay + why + says(t)}
 	way := fillIn + "  # by which column its rows belong to a person: column -> table.column"
-	if e, why, ok := s.guess(t); ok {
+	e, why, ok := s.guess(t)
+	if ok {
 		way = arrowScalar(s.arrow(e)) + "  # " + why
 	}
-	body := []string{"  unit: " + way}
-	body = append(body, "  max_rows_per_unit: auto  # "+proseRows, "  columns:")
+	body := []string{"  unit: " + way, "  max_rows_per_unit: auto  # " + proseRows}
+	for _, l := range s.withoutUnit(t, t.nullable(e.columns)) {
+		body = append(body, "  "+l)
+	}
+	body = append(body, "  columns:")
 	body = append(body, columnText(s.columnLines(t), "    ")...)
 	for _, l := range body {
 		out = append(out, indent+"# "+l)
@@ -192,7 +196,7 @@ func (s *schema) privateLines(t *table, indent, mark string) []string {
 	default:
 		out = append(out, inner+"max_rows_per_unit: auto  # "+proseRows+"; a number you know (a term has 2 semesters ...) is cheaper")
 	}
-	if l := s.withoutUnit(t); l != "" {
+	for _, l := range s.withoutUnit(t, s.mayLack(t)) {
 		out = append(out, inner+l)
 	}
 	columns := s.columnLines(t)

@@ -235,7 +235,7 @@ next:
 		p := r.add(e.key.position, "%s has no key %q", what, clip(e.key.text))
 		switch near := nearest(e.key.text, names); {
 		case strings.ContainsAny(e.key.text, "()") || strings.Contains(e.key.text, "->"):
-			p.hint("a unit with parentheses needs quotes inside { }")
+			p.hint(`a type or a unit with parentheses needs quotes inside { }, as in {type: "numeric(12,2)"}`)
 		case near != "":
 			p.hint("did you mean %s?", near)
 		default:
