@@ -92,7 +92,7 @@ func analystOr(p *policy.Policy, name string) (string, error) {
 func printForecasts(out io.Writer, list []engine.Forecast) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
-	say("line\toutcome\tprice\tleft after\texpected 95%% error\tstatement\n")
+	say("line\toutcome\tprice\tleft after\texpected 95%% interval\tstatement\n")
 	refused, over, total := 0, 0, 0.0
 	for _, f := range list {
 		outcome, price, left := "public, free", "", ""

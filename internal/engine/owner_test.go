@@ -357,8 +357,8 @@ set dpsql.price = 0.25; select sum(days), avg(days) from encounters`)
 			t.Errorf("%d: %+v", i, f)
 		}
 	}
-	if e := got[0].Expected; len(e) != 1 || e[0] != "count 24" {
-		t.Errorf("expected error %v", e)
+	if e := got[0].Expected; len(e) != 1 || e[0] != "count +- 24" {
+		t.Errorf("expected interval %v", e)
 	}
 	if blind.private > 0 {
 		t.Errorf("%d transactions on the backend", blind.private)

@@ -24,7 +24,7 @@ type Forecast struct {
 	SQL      string
 	Line     int // of the script, from 1
 	Err      error
-	Class    string  // "private", "public", "session"
+	Class    string  // "private", "public" (also where nothing private is read), "session"
 	Free     bool    // private, but what was asked before answers it
 	Computed bool    // free, and some of it is computed from other questions' releases
 	Price    float64 // of all releases, whole
@@ -32,7 +32,7 @@ type Forecast struct {
 	Loss     dp.Loss
 	Denied   bool     // the budget that is left would not hold it
 	Left     int64    // statements like it that would be left after it
-	Expected []string // 95% errors of the aggregates that are output columns: "count 114"
+	Expected []string // 95% intervals of the aggregates that are output columns, and what they assume: "avg +- 2 for 600 rows a group"
 }
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
@@ -140,11 +140,14 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		if err != nil {
 			return err
 		}
-		errs, err := expectedErrors(p.program, st.an, mp, s.declaredRows(st.an))
+		words, given, err := explainer{p, &stageRun{stage: st, args: noArgs(p), plan: mp}, len(p.stages) == 1}.expectedIntervals(ctx)
 		if err != nil {
 			return err
 		}
-		if f.Expected = append(f.Expected, texts(errs)...); st.as != i || !st.isCharged() {
+		if len(words) > 0 {
+			words[len(words)-1] += given
+		}
+		if f.Expected = append(f.Expected, words...); st.as != i || !st.isCharged() {
 			keys[i] = keys[st.as]
 			continue
 		}
@@ -211,6 +214,10 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			one.reusable, err = reusableOf(p, st, mp)
 			return err
 		})
+	}
+	if len(whole) == 0 { // no private row is read
+		f.Class = string(sensitivity.Public)
+		return nil
 	}
 	left := total(whole)
 	f.Price, f.Loss = left.Price, left.Loss

@@ -105,3 +105,23 @@ func TestRehearseTarget(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestRehearseSaysWhatItAssumes: an average's interval comes with the number of rows that it is for, and SET dpsql.expected_size gives that number. A statement that reads no private row was not asked before.
+func TestRehearseSaysWhatItAssumes(t *testing.T) {
+	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Play(context.Background(), "ann", `select avg(days) from encounters; set dpsql.expected_size = 30000; select avg(cost) from encounters; select 1 from encounters having true`)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{0: "10,000 rows a group", 2: "30000 rows a group"} {
+		if len(got[i].Expected) != 1 || !strings.Contains(got[i].Expected[0], want) || got[i].Free {
+			t.Errorf("%s: %q", got[i].SQL, got[i].Expected)
+		}
+	}
+	if got[3].Class != "public" || got[3].Free || got[3].Err != nil {
+		t.Errorf("%+v", got[3])
+	}
+}
