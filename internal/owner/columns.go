@@ -45,7 +45,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 	}
 	say := func(format string, args ...any) { l.note += "; " + fmt.Sprintf(format, args...) }
 	fact := t.facts()[c.Name]
-	keys, allowed := fact.spelled(c, !t.oneRow)
+	keys, allowed := spelledFact(fact, c, !t.oneRow)
 	switch {
 	case !writableName(c.Name):
 		l.live = false
@@ -59,7 +59,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 	case c.Denied:
 		l.live = false
 		say("left out: the database's user may not read it")
-	case len(fact.values) > 0 && len(keys) > 0 && !t.isKey(c.Name): // a listed value is no person's own, whatever the column is called
+	case len(fact.Values) > 0 && len(keys) > 0 && !t.isKey(c.Name): // a listed value is no person's own, whatever the column is called
 		l.entry = scalar(c.Name) + ": {" + strings.Join(keys, ", ") + "}"
 		say("%s", allowed)
 	case t.personal(c.Name):

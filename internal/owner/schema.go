@@ -36,7 +36,7 @@ type table struct {
 	oneRow     bool   // a person has at most one row
 	rowKey     string // of a file whose rows without a person are units: the column that tells them apart
 	closed     bool   // an older policy says what it is: no way is sought
-	known      map[string]fact
+	known      map[string]policy.Fact
 	base       *table // of a view of one table that is here too
 	standsIn   bool   // a view of one table that is not here: it is that table, for this role
 }

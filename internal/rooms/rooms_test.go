@@ -47,7 +47,7 @@ budget/ledger: budget internal/spool
 internal/backend: internal/base/secret rewrite/dialect
 internal/backend/duckdb: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/duckdb
 internal/backend/postgres: internal/backend internal/base/secret rewrite/dialect rewrite/dialect/postgres
-internal/policy: rewrite/plan
+internal/policy: rewrite/plan rewrite/pgsyntax
 internal/base/dp:
 internal/base/secret:
 internal/base/sqltype:

@@ -1,0 +1,275 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// Fact is what the schema says of a column's values other than NULL.
+type Fact struct {
+	Lo, Hi *End
+	Listed bool
+	Values []string // where they are listed
+}
+
+// End is an end of a range: its text, and its place among the values of the type.
+type End struct {
+	Text string
+	At   decimal.Decimal
+}
+
+// Facts are those of a table's columns, by its enums and its CHECK constraints.
+//
+// Proof: claim: every stored row has in each column NULL or a value that the column's fact allows. A constraint that the database holds for all rows
+// (sqltype.RelationCheck) is true or unknown in each; (1) it follows from "x AND y" for x and for y; (2) from "x OR y" what follows from either; (3) a comparison of the column with
+// constants that are not NULL is unknown only where the column is NULL; (4) a cast of either side is passed over only where it changes no value.
+// What is read otherwise, or not at all, says nothing.
+func Facts(r *sqltype.Relation) map[string]Fact {
+	known := map[string]Fact{}
+	for _, c := range r.Columns {
+		if e, ok := c.Type.Enum(); ok && c.Type.IsEnum() {
+			known[c.Name] = Fact{Listed: true, Values: e.Labels}
+		}
+	}
+	for _, k := range r.Checks {
+		statements, err := pgsyntax.Parse("SELECT " + k.Expr)
+		if err != nil || len(statements) != 1 {
+			continue
+		}
+		if sel, ok := statements[0].Node.(*pgsyntax.Select); ok && len(sel.Targets) == 1 {
+			known = allFacts(known, (&constraint{r, k.Column}).of(sel.Targets[0].Expr)) // (1)
+		}
+	}
+	return known
+}
+
+// constraint is one that is read.
+type constraint struct {
+	rel   *sqltype.Relation
+	value string // the column that VALUE stands for, of a domain's
+}
+
+func (k *constraint) of(x pgsyntax.Expr) map[string]Fact {
+	switch n := x.(type) {
+	case *pgsyntax.Paren:
+		return k.of(n.X)
+	case *pgsyntax.Binary:
+		switch n.Op {
+		case "AND":
+			return allFacts(k.of(n.Left), k.of(n.Right))
+		case "OR":
+			return eitherFact(k.of(n.Left), k.of(n.Right))
+		case "=":
+			if out := k.list(n.Left, []pgsyntax.Expr{n.Right}); out != nil {
+				return out
+			}
+			return k.list(n.Right, []pgsyntax.Expr{n.Left})
+		}
+		turned := map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+		if turned[n.Op] == "" {
+			return nil
+		}
+		if out := k.bound(n.Left, n.Op, n.Right); out != nil {
+			return out
+		}
+		return k.bound(n.Right, turned[n.Op], n.Left)
+	case *pgsyntax.Between:
+		if !n.Not && !n.Symmetric {
+			return allFacts(k.bound(n.X, ">=", n.Low), k.bound(n.X, "<=", n.High))
+		}
+	case *pgsyntax.In:
+		if !n.Not && n.Query == nil {
+			return k.list(n.X, n.List)
+		}
+	case *pgsyntax.Quantified:
+		if a, ok := bare(n.Array).(*pgsyntax.Array); ok && n.Op == "=" && !n.All {
+			return k.list(n.X, a.Elems)
+		}
+	case *pgsyntax.Is:
+		if c, ok := k.column(n.X); ok && n.What == "NULL" && !n.Not {
+			return map[string]Fact{c.Name: {Listed: true}}
+		}
+	}
+	return nil
+}
+
+// column is the column that one side of a comparison is.
+func (k *constraint) column(x pgsyntax.Expr) (sqltype.RelationColumn, bool) {
+	for {
+		switch n := x.(type) {
+		case *pgsyntax.Paren:
+			x = n.X
+			continue
+		case *pgsyntax.Cast: // (4)
+			c, ok := k.column(n.X)
+			return c, ok && c.Type.IsString() && c.Type.OID != sqltype.OIDBPChar && n.Type.Name == "text" && n.Type.Dims == 0
+		case *pgsyntax.ColumnRef:
+			name := n.Path[len(n.Path)-1]
+			if k.value != "" && strings.EqualFold(name, "value") {
+				name = k.value
+			}
+			c, ok := k.rel.Column(name)
+			return c, ok && len(n.Path) == 1
+		}
+		return sqltype.RelationColumn{}, false
+	}
+}
+
+// plainTypes are those to which a cast of a constant changes nothing that its text says, if it is one of them.
+var plainTypes = []string{"text", "varchar", "character varying", "bpchar", "numeric", "decimal", "int2", "smallint", "int4", "integer", "int", "int8", "bigint", "float8", "double precision", "double",
+	"date", "timestamp", "timestamp without time zone", "uuid"}
+
+// bare takes brackets and such casts off.
+func bare(x pgsyntax.Expr) pgsyntax.Expr {
+	for {
+		switch n := x.(type) {
+		case *pgsyntax.Paren:
+			x = n.X
+		case *pgsyntax.Cast:
+			if len(n.Type.Mods) > 0 || !slices.Contains(plainTypes, strings.ToLower(n.Type.Name)) {
+				return x
+			}
+			x = n.X
+		default:
+			return x
+		}
+	}
+}
+
+// constantOf is the text of a constant that is not NULL.
+func constantOf(x pgsyntax.Expr) (string, bool) {
+	x = bare(x)
+	sign := ""
+	if n, ok := x.(*pgsyntax.Unary); ok && n.Op == "-" {
+		sign, x = "-", bare(n.X)
+	}
+	l, ok := x.(*pgsyntax.Literal)
+	switch {
+	case !ok:
+		return "", false
+	case l.Kind == pgsyntax.IntegerLit, l.Kind == pgsyntax.NumericLit:
+		return sign + l.Text, true
+	}
+	return l.Text, l.Kind == pgsyntax.StringLit && sign == ""
+}
+
+// list: the column is one of the constants.
+func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
+	c, ok := k.column(x)
+	out := Fact{Listed: true}
+	for _, e := range of {
+		v, is := constantOf(e)
+		if !is || CheckValue(v, c.Type) != nil { // (3)
+			return nil
+		}
+		if !slices.Contains(out.Values, v) {
+			out.Values = append(out.Values, v)
+		}
+	}
+	if !ok || c.Type.IsFloat() { // whose constants are rounded
+		return nil
+	}
+	return map[string]Fact{c.Name: out}
+}
+
+// bound: the column is on one side of a constant. Of whole numbers and days, what is strictly on a side of one is at most its neighbour.
+func (k *constraint) bound(x pgsyntax.Expr, op string, of pgsyntax.Expr) map[string]Fact {
+	c, ok := k.column(x)
+	text, is := constantOf(of)
+	if !ok || !is { // (3)
+		return nil
+	}
+	at, err := Place(text, c.Type)
+	if err != nil {
+		return nil
+	}
+	if whole := c.Type.IsInteger(); whole {
+		one := decimal.NewFromInt(1)
+		switch {
+		case op == ">" && at.IsInteger():
+			at = at.Add(one)
+		case op == "<" && at.IsInteger():
+			at = at.Sub(one)
+		case op[0] == '>':
+			at = at.Ceil()
+		default:
+			at = at.Floor()
+		}
+		text = at.String()
+	}
+	if op[0] == '>' {
+		return map[string]Fact{c.Name: {Lo: &End{text, at}}}
+	}
+	return map[string]Fact{c.Name: {Hi: &End{text, at}}}
+}
+
+// allFacts: both hold.
+func allFacts(a, b map[string]Fact) map[string]Fact {
+	out := map[string]Fact{}
+	for c, f := range a {
+		out[c] = f
+	}
+	for c, g := range b {
+		f, ok := out[c]
+		if !ok {
+			out[c] = g
+			continue
+		}
+		if f.Lo == nil || g.Lo != nil && g.Lo.At.GreaterThan(f.Lo.At) {
+			f.Lo = g.Lo
+		}
+		if f.Hi == nil || g.Hi != nil && g.Hi.At.LessThan(f.Hi.At) {
+			f.Hi = g.Hi
+		}
+		switch {
+		case f.Listed && g.Listed:
+			f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(v string) bool { return !slices.Contains(g.Values, v) })
+		case g.Listed:
+			f.Listed, f.Values = true, g.Values
+		}
+		out[c] = f
+	}
+	return out
+}
+
+// eitherFact: one of both holds (2).
+func eitherFact(a, b map[string]Fact) map[string]Fact {
+	out := map[string]Fact{}
+	for c, f := range a {
+		g, ok := b[c]
+		switch {
+		case !ok:
+		case f.Listed && len(f.Values) == 0: // NULL alone
+			out[c] = g
+		case g.Listed && len(g.Values) == 0:
+			out[c] = f
+		case f.Listed && g.Listed:
+			h := Fact{Listed: true, Values: slices.Clone(f.Values)}
+			for _, v := range g.Values {
+				if !slices.Contains(h.Values, v) {
+					h.Values = append(h.Values, v)
+				}
+			}
+			out[c] = h
+		case !f.Listed && !g.Listed:
+			var h Fact
+			if f.Lo != nil && g.Lo != nil {
+				if h.Lo = f.Lo; g.Lo.At.LessThan(f.Lo.At) {
+					h.Lo = g.Lo
+				}
+			}
+			if f.Hi != nil && g.Hi != nil {
+				if h.Hi = f.Hi; g.Hi.At.GreaterThan(f.Hi.At) {
+					h.Hi = g.Hi
+				}
+			}
+			out[c] = h
+		}
+	}
+	return out
+}
