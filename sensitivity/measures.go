@@ -3,6 +3,7 @@ package sensitivity
 import (
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -381,7 +382,14 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 }
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
-	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
+	what := "no range of its expression follows from the declared ones"
+	if names := z.withoutRange(x); len(names) > 0 {
+		what = strings.Join(names, " and ") + " has no declared range"
+		if len(names) > 1 {
+			what = strings.Join(names, " and ") + " have no declared range"
+		}
+	}
+	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", what, g.Fn).At(g.Pos)
 	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
 		such = "; lo and hi are such as interval '30 days'"
@@ -395,6 +403,21 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 		}
 	}
 	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
+}
+
+// withoutRange names the columns of numbers and times under an expression that have no declared range.
+func (z *analyzer) withoutRange(x plan.Scalar) (names []string) {
+	z.walkBase(x, func(id plan.ColID) {
+		s := z.owner[id]
+		if s == nil || s.scan.Table.Name == derivedName {
+			return
+		}
+		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)]
+		if name := z.out.visibleName(id); c.Range == nil && name != "" && (c.Type.IsNumber() || funcs.TimeRange(c.Type.OID) != nil) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
+	return names
 }
 
 // named is a column as the statement may name it: with its table where another has one of that name.

@@ -57,6 +57,7 @@ func (z *analyzer) addSource(i int) error {
 		if z.opts.Public != nil {
 			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr),
 				Complete: c.Domain.OrNull || !z.canBeNull(&plan.Col{ID: id, T: t}, stored), Unlisted: !refersTo(s.scan.Table, attr, c.Domain)}, c.Domain.OrNull || s.nullable())
+			z.warnUnlisted(id, z.out.Groups.Sources[len(z.out.Groups.Sources)-1])
 		}
 	case t.OID == sqltype.OIDBool:
 		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.canKeyBeNull(&plan.Col{ID: id, T: t}))
@@ -109,7 +110,14 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !z.canBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
 	src.Unlisted = !z.isListed(s, attr)
 	z.append(src, s.nullable())
-	if len(src.Tuples) > 0 && src.Unlisted && !slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool { // which is told of elsewhere
+	if len(src.Tuples) > 0 {
+		z.warnUnlisted(id, src)
+	}
+}
+
+// warnUnlisted notes that rows may have values of a column that are in no group. Conditions that ask for values are told of elsewhere (noteUnlisted).
+func (z *analyzer) warnUnlisted(id plan.ColID, src Source) {
+	if src.Unlisted && !slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool {
 		of, _ := z.askedConsts(x)
 		return of == id
 	}) {
@@ -117,11 +125,13 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	}
 }
 
-// isListed: rows that the conditions keep have none but listed values of a column, by its type or by the conditions.
+// isListed: rows that the conditions keep have none but listed values of a column, by its constraints, its type or the conditions.
 func (z *analyzer) isListed(s *scanInfo, attr int) bool {
 	c, id := s.scan.Table.Columns[attr], s.scan.Columns[attr]
 	isThere := func(v sqltype.Value) bool { return slices.Contains(c.Domain.Values, v) }
 	switch {
+	case c.Domain.Enforced:
+		return true
 	case c.Type.OID == sqltype.OIDBool:
 		return isThere(false) && isThere(true)
 	case c.Type.IsEnum():

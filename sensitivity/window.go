@@ -171,7 +171,7 @@ func orNull(d *plan.Domain) *plan.Domain {
 	if slices.Contains(d.Values, nil) {
 		return d
 	}
-	return &plan.Domain{Values: append(slices.Clone(d.Values), nil)}
+	return &plan.Domain{Values: append(slices.Clone(d.Values), nil), Enforced: d.Enforced}
 }
 
 // ownRow: the function takes the value of a row of a frame that the row itself is in.

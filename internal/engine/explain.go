@@ -193,7 +193,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 
 // warningLines say what the statement's functions leave out.
 func (p *Prepared) warningLines() []explainLine {
-	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), p.omitted(), warningsOf(p.gaps())))
+	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(p.gaps())))
 }
 
 func linesOfWarnings(list []string) (lines []explainLine) {

@@ -186,7 +186,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
 				cure = cures(a, largest, false)
 			}
-			out = append(out, fmt.Sprintf("%s: people have far more than %s, at which it ended, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
+			out = append(out, fmt.Sprintf("%s: the bound that was chosen, %s, is far below what people have, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
 			continue
 		}
 		if end == "" || smooth {
@@ -207,7 +207,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if c.Most > 0 && edge == c.Most {
 			continue // nobody can have more
 		}
-		what, told := "groups that one person counts in", "the interval estimates how much"
+		what, told := "groups that one person counts in", "and the interval estimates how much"
 		if c.Measure >= 0 {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
@@ -217,7 +217,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		case c.By == sensitivity.ByFlow:
 			told = "which the error does not tell"
 		}
-		out = append(out, fmt.Sprintf("%s: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", choiceName(a, c), a.Edge(c, edge), end, what, told, cureList(cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one; what people have above it is cut, %s%s", choiceName(a, c), a.Edge(c, edge), what, end, told, cureList(cures(a, c, end == "the least" || !all))))
 	}
 	return out
 }

@@ -169,12 +169,12 @@ func TestEnds(t *testing.T) {
 		return strings.Join(endLines(an, &fake), "\n")
 	}
 	n := len(c.Edges)
-	for at, want := range map[int]string{0: an.Edge(c, c.Edges[0]).String() + " is the least candidate", n / 2: "", n - 1: an.Edge(c, c.Edges[n-1]).String() + " is the largest candidate"} {
-		if got := told(at, n); !strings.Contains(got, want) || (want == "") != (got == "") || want != "" && !strings.Contains(got, "a range in the policy") {
+	for at, want := range map[int]string{0: "the least possible one", n / 2: "", n - 1: "the largest possible one"} {
+		if got := told(at, n); !strings.Contains(got, want) || want != "" && !strings.Contains(got, an.Edge(c, c.Edges[at]).String()+" is the chosen bound") || (want == "") != (got == "") || want != "" && !strings.Contains(got, "a range in the policy") {
 			t.Errorf("edge %d of %d: %q", at, n, got)
 		}
 	}
-	if got := told(0, 1); !strings.Contains(got, "is the only candidate") {
+	if got := told(0, 1); !strings.Contains(got, "the only possible one") {
 		t.Errorf("of one: %q", got)
 	}
 	if got := told(noise.TooFew, n); !strings.Contains(got, "too few people") {
@@ -251,7 +251,7 @@ func TestEndsOfNorms(t *testing.T) {
 		}
 		fake := *r
 		fake.Chosen, fake.Lost = price.Chosen{int(r.Plan.CandidateCount(an.Choices[0])) - 1}, nil
-		if got := strings.Join(endLines(an, &fake), "\n"); strings.Contains(got, "is the largest candidate") != (most == 0) {
+		if got := strings.Join(endLines(an, &fake), "\n"); strings.Contains(got, "and the largest possible one") != (most == 0) {
 			t.Errorf("%s: %q", sql, got)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // lastTable is design section 9's dpsql.last: the facts about the session's last SELECT from tables, a row a measure, none where it released nothing. All of it is public or
 // released: bounds that were chosen are, and noise follows from them.
 var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
-	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to")
+	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to", sqltype.Text, "left_out")
 
 // lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
 type lastAnswer struct {
@@ -24,6 +24,7 @@ type lastAnswer struct {
 	shown        string
 	simultaneous int             // in so many rows the intervals hold at once
 	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
+	leftOut      []sqltype.Value // for each release which rows are in no answer; NULL: none is said to be
 }
 
 func (r *run) lastAnswer() *lastAnswer {
@@ -35,6 +36,11 @@ func (r *run) lastAnswer() *lastAnswer {
 			hidden = most
 		}
 		last.hidden = append(last.hidden, hidden)
+		var leftOut sqltype.Value
+		if lines := omitted(a.an); len(lines) > 0 {
+			leftOut = strings.Join(lines, "; ")
+		}
+		last.leftOut = append(last.leftOut, leftOut)
 	}
 	return last
 }
@@ -50,7 +56,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 			return nil, err
 		}
 		for _, row := range of {
-			rows = append(rows, append(row, s.last.shown, s.last.hidden[i]))
+			rows = append(rows, append(row, s.last.shown, s.last.hidden[i], s.last.leftOut[i]))
 		}
 	}
 	return rows, ctx.Err()

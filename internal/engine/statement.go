@@ -36,7 +36,7 @@ type Session struct {
 	last       *lastAnswer
 	parameters pgmeta.Parameters // settings that are not dpsql's
 	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
-	warned     map[string]bool   // of which rare values the session was warned
+	warned     map[string]bool   // of which rare values, and of which columns' unlisted values, the session was warned
 	progress   func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 }
 

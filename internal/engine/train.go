@@ -247,7 +247,7 @@ func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*Answer, err
 		return nil, err
 	}
 	ans := &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
-	ans.Warnings = append(omitted(t.analysis), warningsOf(s.newGaps(t.gaps))...)
+	ans.Warnings = append(s.newOmitted(t.analysis), warningsOf(s.newGaps(t.gaps))...)
 	return ans, nil
 }
 

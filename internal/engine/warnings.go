@@ -110,7 +110,21 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 }
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
-func omitted(list ...*sensitivity.Analysis) (lines []string) {
+func omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
+
+// newOmitted are those that the session is warned of now: that a column may have other values than listed ones once a session.
+func (s *Session) newOmitted(list ...*sensitivity.Analysis) []string {
+	lines := omittedBut(s.warned, list...)
+	for _, a := range list {
+		if a != nil {
+			s.noteWarned(a.UnlistedGroups...)
+		}
+	}
+	return lines
+}
+
+// omittedBut leaves out that some columns may have unlisted values.
+func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []string) {
 	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
 	for _, a := range list {
 		if a == nil {
@@ -125,6 +139,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 			none = append(none, a.NoValues...)
 		}
 	}
+	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[name] })
 	say := func(columns []string, words string) {
 		if len(columns) > 0 {
 			lines = append(lines, fmt.Sprintf(words, either(columns)))
@@ -174,25 +189,31 @@ func either(list []string) string {
 	return strings.Join(slices.Compact(list), " or ")
 }
 
-// omitted is of all releases.
-func (p *Prepared) omitted() []string {
+// analyses are those of all releases.
+func (p *Prepared) analyses() []*sensitivity.Analysis {
 	list := make([]*sensitivity.Analysis, len(p.stages))
 	for i, st := range p.stages {
 		list[i] = st.an
 	}
-	return omitted(list...)
+	return list
 }
 
 // newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
 func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
 	for _, g := range gaps {
-		if s.warned == nil {
-			s.warned = map[string]bool{}
-		}
-		s.warned[g.Words] = true
+		s.noteWarned(g.Words)
 	}
 	return out
+}
+
+func (s *Session) noteWarned(words ...string) {
+	if s.warned == nil {
+		s.warned = map[string]bool{}
+	}
+	for _, w := range words {
+		s.warned[w] = true
+	}
 }
 
 // warnings say where an answer may be taken for more than it is. Every client gets them.
@@ -200,7 +221,7 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
 func (r *run) warnings(ctx context.Context) []string {
-	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
+	out := slices.Concat(r.innerWarnings(), r.session.newOmitted(r.analyses()...), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
 		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a), r.fewLines(a)) { // (2), (3), (5), (6), (7)

@@ -213,7 +213,7 @@ func (b *binding) table(bt *boundTable) {
 		}
 		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.IsReadable()}
 		if c != nil {
-			b.declared(d, c, &pc)
+			b.declared(bt, c, &pc)
 		}
 		t.Columns = append(t.Columns, pc)
 	}
@@ -287,7 +287,8 @@ func (b *binding) references() {
 }
 
 // declared puts what the file says of a column on it.
-func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
+func (b *binding) declared(bt *boundTable, c *columnDecl, pc *plan.TableColumn) {
+	t := bt.decl
 	pc.Description = c.description
 	if c.shape != nil {
 		b.elements(t, c, pc)
@@ -317,5 +318,6 @@ func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 	}
 	if c.hasValues && len(c.values) > 0 {
 		pc.Domain = &plan.Domain{Values: b.values(t, c, pc)}
+		pc.Domain.Enforced = isEnforced(bt.rel, pc)
 	}
 }

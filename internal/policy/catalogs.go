@@ -144,6 +144,9 @@ func hashDomain(h io.Writer, d *plan.Domain, t sqltype.Type) {
 		}
 		return
 	}
+	if d.Enforced {
+		_, _ = fmt.Fprintln(h, "values enforced")
+	}
 	for _, v := range d.Values {
 		if v == nil {
 			_, _ = fmt.Fprintln(h, "value null")

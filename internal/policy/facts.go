@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // Fact is what the schema says of a column's values other than NULL.
@@ -272,4 +273,30 @@ func eitherFact(a, b map[string]Fact) map[string]Fact {
 		}
 	}
 	return out
+}
+
+// isEnforced: the database holds a column to its listed values and NULL (Facts). A collation of its own may find other texts equal, and how a time with a zone is written depends on the session.
+func isEnforced(r *sqltype.Relation, pc *plan.TableColumn) bool {
+	f, known := Facts(r)[pc.Name]
+	if !known || pc.Collate || pc.Type.OID == sqltype.OIDTimestamptz {
+		return false
+	}
+	if !f.Listed {
+		if f.Lo == nil || f.Hi == nil || !pc.Type.IsInteger() || f.Hi.At.Sub(f.Lo.At).GreaterThanOrEqual(decimal.NewFromInt(int64(len(pc.Domain.Values)))) {
+			return false
+		}
+		for at := f.Lo.At; !at.GreaterThan(f.Hi.At); at = at.Add(decimal.NewFromInt(1)) {
+			f.Values = append(f.Values, at.String())
+		}
+	}
+	listed := map[string]bool{}
+	for _, v := range pc.Domain.Values {
+		if v != nil {
+			listed[canonicalText(v, pc.Type)] = true
+		}
+	}
+	return !slices.ContainsFunc(f.Values, func(text string) bool {
+		v, err := domainValue(text, pc.Type)
+		return err != nil || !listed[canonicalText(v, pc.Type)]
+	})
 }

@@ -68,7 +68,7 @@ var gapRules = []gapRule{
 	{Gap{Words: "divisors of 10^12 and more, or of 10^-12 and less"}, Postgres, both(named("/"), result(span))},
 
 	{atEnd("numerics of more than 1000 digits"), Postgres, longNumerics},
-	{rare("infinities"), Postgres, func(f *Func, _ []sqltype.Type) bool {
+	{rare("infinite numbers"), Postgres, func(f *Func, _ []sqltype.Type) bool {
 		return f.Kind == Cast && f.Result == numeric && (isFloat(f.Args[0]) || slices.Contains(strings3, f.Args[0]))
 	}},
 	{rare("NaN divided by zero"), Postgres, both(named("/", "%", "mod"), result(numeric))},
@@ -89,7 +89,7 @@ var gapRules = []gapRule{
 		return len(f.Args) == 2 && f.Args[0] == numeric && f.Args[1] == numeric && (f.Result == numeric || f.Result == yes)
 	}},
 	{atEnd("times after 294246-12-31"), DuckDB, timesOfDuckDB},
-	{rare("fields of infinities"), DuckDB, both(named("extract"), func(f *Func, _ []sqltype.Type) bool { return hasTimes(f.Args[1]) })},
+	{rare("infinite dates and timestamps"), DuckDB, both(named("extract"), func(f *Func, _ []sqltype.Type) bool { return hasTimes(f.Args[1]) })},
 }
 
 func rare(words string) Gap { return Gap{Words: words, Rare: true} }

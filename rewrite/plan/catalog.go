@@ -131,6 +131,7 @@ type Domain struct {
 	From       *Table
 	FromColumn int
 	OrNull     bool // beside From: NULL too
+	Enforced   bool // the database holds the column to Values and NULL
 }
 
 // AttNum is the number of a column among those that may be seen: pg_attribute's attnum.

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const listedPolicy = `
+dataset: listed
+backend: BACKEND
+unit: people.id
+population: 40
+tables:
+  sites: {public: true}
+  people:
+    columns:
+      id: {}
+      kind: {values: [a, b]}
+      grade: {values: [1, 2, 3]}
+      part: {values: [a, b]}
+      mood: {values: [a, b]}
+      site: {values: {from: sites.id}}
+      place: {values: {from: sites.id}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {price: 5}
+analysts:
+  ann: {password: VERIFIER, may: [people, sites]}
+`
+
+// TestUnlistedOnce: rows that may have unlisted values are warned of once a session for each column, and never where the database holds the column to the list. EXPLAIN and dpsql.last tell it each time.
+func TestUnlistedOnce(t *testing.T) {
+	statements := []string{
+		`CREATE TABLE "public".sites (id int PRIMARY KEY)`,
+		`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('b', 'a')), grade int NOT NULL CHECK (grade BETWEEN 1 AND 3),
+			part text NOT NULL CHECK (part IN ('a', 'b', 'c')), mood text NOT NULL, site int NOT NULL REFERENCES "public".sites (id), place int NOT NULL)`,
+		`INSERT INTO "public".sites VALUES (1), (2)`,
+		`INSERT INTO "public".people SELECT i, 'a', 1, 'a', 'a', 1, 1 FROM generate_series(1, 40) AS g(i)`,
+	}
+	for _, d := range dialects {
+		s := personlessSession(t, d, listedPolicy, statements)
+		last := func() string {
+			rows, err := try(s, "SELECT left_out FROM dpsql.last")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := rows[0][0].(string)
+			return text
+		}
+		for _, column := range []string{"kind", "grade", "site"} {
+			sql := "select " + column + ", count(*) from people group by 1"
+			if _, a := ask(t, s, sql); len(a.Warnings) > 0 || strings.Contains(explained(t, s, sql), "Warning") || last() != "" {
+				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
+			}
+		}
+		for _, column := range []string{"part", "mood", "place"} {
+			sql := "select " + column + ", count(*) from people group by 1"
+			words := "rows in which people." + column + " is a value that the policy does not list are in no group"
+			for _, want := range [][]string{{words}, nil} {
+				if _, a := ask(t, s, sql); !slices.Equal(a.Warnings, want) || !strings.Contains(explained(t, s, sql), words) || last() != words {
+					t.Errorf("%s: %s: %q, not %q; last: %q", d, sql, a.Warnings, want, last())
+				}
+			}
+		}
+	}
+}
