@@ -194,24 +194,30 @@ func TestNoGroups(t *testing.T) {
 
 // TestSuggestions: for a text that is no public value the nearest one is named: of the policy's list, and of a public table of whose rows conditions keep none. A text that is listed, or near to none, has none.
 func TestSuggestions(t *testing.T) {
-	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n  code char(4) values=ES|FR|GB\n"
+	const more = "cities public key=id\n  id int4 notnull\n  name text\nnotes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n  code char(4) values=ES|FR|GB\n  city int4\n  town text from=cities.name\n"
 	for sql, want := range map[string]string{
-		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' GROUP BY 1":            "'France' for 'Franse'",
-		"SELECT kind, count(*) FROM notes WHERE kind = 'FRANCE ' GROUP BY 1":           "'France' for 'FRANCE '",
-		"SELECT kind, count(*) FROM notes WHERE kind IN ('Spain', 'Spian') GROUP BY 1": "'Spain' for 'Spian'",
-		"SELECT count(*) FROM notes WHERE 'spin' = kind":                               "'Spain' for 'spin'",
-		"SELECT count(*) FROM notes WHERE kind = 'Frank'":                              "'France' for 'Frank'",
-		"SELECT count(*) FROM notes WHERE kind = 'f'":                                  "'France' for 'f'",
-		"SELECT count(*) FROM notes WHERE kind = 's'":                                  "",
-		"SELECT count(*) FROM notes WHERE code = 'ES'":                                 "",
-		"SELECT count(*) FROM notes WHERE code IN ('FR  ', 'GB')":                      "",
-		"SELECT count(*) FROM notes WHERE code = 'ESS'":                                "'ES' for 'ESS'",
-		"SELECT kind, count(*) FROM notes WHERE kind = 'France' GROUP BY 1":            "",
-		"SELECT kind, count(*) FROM notes WHERE kind = 'elsewhere' GROUP BY 1":         "",
-		"SELECT kind, count(*) FROM notes WHERE kind <> 'Franse' GROUP BY 1":           "",
-		"SELECT kind, count(*) FROM notes WHERE kind NOT IN ('Franse') GROUP BY 1":     "",
-		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' OR true GROUP BY 1":    "",
-		"SELECT kind, count(*) FILTER (WHERE kind = 'Franse') FROM notes GROUP BY 1":   "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' GROUP BY 1":                   "'France' for 'Franse'",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'FRANCE ' GROUP BY 1":                  "'France' for 'FRANCE '",
+		"SELECT kind, count(*) FROM notes WHERE kind IN ('Spain', 'Spian') GROUP BY 1":        "'Spain' for 'Spian'",
+		"SELECT count(*) FROM notes WHERE 'spin' = kind":                                      "'Spain' for 'spin'",
+		"SELECT count(*) FROM notes WHERE kind = 'Frank'":                                     "'France' for 'Frank'",
+		"SELECT count(*) FROM notes WHERE kind = 'f'":                                         "'France' for 'f'",
+		"SELECT count(*) FROM notes WHERE kind = 's'":                                         "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'France' GROUP BY 1":                   "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'elsewhere' GROUP BY 1":                "",
+		"SELECT kind, count(*) FROM notes WHERE kind <> 'Franse' GROUP BY 1":                  "",
+		"SELECT kind, count(*) FROM notes WHERE kind NOT IN ('Franse') GROUP BY 1":            "",
+		"SELECT kind, count(*) FROM notes WHERE kind = 'Franse' OR true GROUP BY 1":           "'France' for 'Franse'",
+		"SELECT kind, count(*) FILTER (WHERE kind = 'Franse') FROM notes GROUP BY 1":          "'France' for 'Franse'",
+		"SELECT count(*) FILTER (WHERE kind IN ('Spain', 'France')) FROM notes":               "",
+		"SELECT sum(CASE WHEN kind = 'spaim' THEN 1 ELSE 0 END) FROM notes":                   "'Spain' for 'spaim'",
+		"SELECT CASE kind WHEN 'spaim' THEN 1 ELSE 0 END, count(*) FROM notes GROUP BY 1":     "'Spain' for 'spaim'",
+		"SELECT count(*) FROM notes n JOIN cities c ON c.id = n.city WHERE c.name = 'Leyden'": "'Leiden' for 'Leyden'",
+		"SELECT count(*) FROM notes n JOIN cities c ON c.id = n.city AND c.name = 'Delft'":    "",
+		"SELECT count(*) FROM notes WHERE town = 'delfd'":                                     "'Delft' for 'delfd'",
+		"SELECT count(*) FROM notes WHERE code = 'ES'":                                        "",
+		"SELECT count(*) FROM notes WHERE code IN ('FR  ', 'GB')":                             "",
+		"SELECT count(*) FROM notes WHERE code = 'ESS'":                                       "'ES' for 'ESS'",
 	} {
 		q, err := boundIn(mixed+more, sql)
 		if err != nil {

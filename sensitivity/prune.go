@@ -2,6 +2,7 @@ package sensitivity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,6 +42,7 @@ func (z *analyzer) warnNoValues() {
 			z.noteUnlisted(x)
 		}
 	}
+	z.suggestValues()
 	for _, s := range a.Groups.Sources {
 		for _, k := range s.Keys {
 			if a.Groups.Public && len(s.Tuples) == 0 {
@@ -104,9 +106,6 @@ func (z *analyzer) noteUnlisted(x plan.Scalar) {
 	isKey := slices.ContainsFunc(z.out.Keys, func(k Key) bool { return z.base(k.Col) == id })
 	for _, c := range consts {
 		text, isText := c.Value.(string)
-		if isText {
-			z.suggest(text, listed, z.typeOf(id).OID == sqltype.OIDBPChar)
-		}
 		switch {
 		case !s.private():
 		case domain == nil && isText && !slices.Contains(z.out.Unlisted, text):
@@ -140,6 +139,65 @@ const (
 	longestText     = 100
 	mostSuggestions = 3
 )
+
+// suggestValues suggests values for the texts that any expression of the statement compares columns with: in conditions, FILTER, CASE.
+func (z *analyzer) suggestValues() {
+	var visit func(x plan.Scalar)
+	visit = func(x plan.Scalar) {
+		if x == nil {
+			return
+		}
+		if id, consts := z.askedConsts(x); len(consts) > 0 {
+			for _, c := range consts {
+				if text, ok := c.Value.(string); ok {
+					z.suggest(text, z.publicValues(id), z.typeOf(id).OID == sqltype.OIDBPChar)
+				}
+			}
+		}
+		for _, y := range plan.Children(x) {
+			visit(y)
+		}
+	}
+	for _, b := range z.blocks {
+		for _, x := range b.conds {
+			visit(x)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(z.defs)) {
+		visit(z.defs[id].expr)
+	}
+	for _, g := range z.aggs {
+		for _, x := range append([]plan.Scalar{g.Arg, g.Filter}, g.More...) {
+			visit(x)
+		}
+	}
+}
+
+// publicValues are a column's public values, before conditions leave some out: of the policy's list, or of a public table, which are few; else nil.
+func (z *analyzer) publicValues(id plan.ColID) []sqltype.Value {
+	s := z.owner[id]
+	if s == nil || s.scan.Rows != nil {
+		return nil
+	}
+	attr := slices.Index(s.scan.Columns, id)
+	t, d := s.scan.Table, s.scan.Table.Columns[attr].Domain
+	switch {
+	case d != nil && d.From == nil:
+		return d.Values
+	case d != nil:
+		t, attr = d.From, d.FromColumn
+	case s.private():
+		return nil
+	}
+	if z.listedValues[id] == nil && z.opts.Public != nil {
+		tuples, err := z.opts.Public.Distinct(z.ctx, t, []int{attr}, mostCompared)
+		if err != nil { // without a suggestion the statement is as good
+			return nil
+		}
+		z.keepListed([]plan.ColID{id}, tuples)
+	}
+	return z.listedValues[id]
+}
 
 // suggest notes the public value that is nearest to a text which is none of them. Blanks at the end mean nothing in char(n).
 func (z *analyzer) suggest(text string, values []sqltype.Value, padded bool) {

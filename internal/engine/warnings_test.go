@@ -129,6 +129,22 @@ func TestNoGroupsCostNothing(t *testing.T) {
 	}
 }
 
+// TestSuggestedValues: for a misspelt text that any expression compares with a listed or a public column the nearest value is named.
+func TestSuggestedValues(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, autoEdits...)
+		for _, sql := range []string{
+			"select count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt'",
+			"select count(*) filter (where k.label = 'Urgnt'), count(*) from encounters e join kinds k on k.id = e.kind_id",
+			"select sum(case when k.label = 'Urgnt' then 1 else 0 end) from encounters e join kinds k on k.id = e.kind_id",
+		} {
+			if _, a := ask(t, s, sql); !strings.Contains(strings.Join(a.Warnings, "\n"), "write 'Urgent' for 'Urgnt'") || !strings.Contains(explained(t, s, sql), "write 'Urgent' for 'Urgnt'") {
+				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
+			}
+		}
+	}
+}
+
 // TestNoGroupsOfJoins: nor is anything charged of rows of several people.
 func TestNoGroupsOfJoins(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
