@@ -2,8 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -353,6 +355,60 @@ func TestTotalsOfHiddenGroups(t *testing.T) {
 	} {
 		if told := explained(t, s, sql); strings.Contains(told, "Warning: total may be NULL, as a total leaves out groups that are not shown") != want {
 			t.Errorf("%s: %s", sql, told)
+		}
+	}
+}
+
+// TestTotalsCure: a total over groups that are not shown is NULL, said before the charge, and each cure that the message names gives the total: as a query of its own, and over groups whose values the policy lists.
+func TestTotalsCure(t *testing.T) {
+	const text = `
+dataset: spends
+backend: BACKEND
+unit: people.id
+population: 5000
+tables:
+  people: {columns: {id: {}, city: {}, kind: {values: [a, b]}, spend: {range: [0, 10]}}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {price: 5}
+analysts:
+  ann: {password: VERIFIER, may: [people]}
+`
+	statements := []string{
+		`CREATE TABLE "public".people (id int PRIMARY KEY, city int NOT NULL, kind text NOT NULL CHECK (kind IN ('a', 'b')), spend int NOT NULL)`,
+		`INSERT INTO "public".people SELECT i, CASE WHEN i <= 4500 THEN i % 30 ELSE i END, CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, i % 11 FROM generate_series(1, 5000) AS g(i)`,
+	}
+	const people, spent = 5000, 24991
+	for _, d := range dialects {
+		s := personlessSession(t, d, text, statements)
+		for _, c := range []struct {
+			sql  string
+			want float64 // 0: NULL
+		}{
+			{"select city, count(*) n, sum(count(*)) over () total from people group by 1", 0},
+			{"select city, sum(spend) n, sum(sum(spend)) over () total from people group by 1", 0},
+			{"select city, count(*) n, (select count(*) from people) total from people group by 1", people},
+			{"select city, sum(spend) n, (select sum(spend) from people) total from people group by 1", spent},
+			{"select kind, count(*) n, sum(count(*)) over () total from people group by 1", people},
+			{"select kind, sum(spend) n, sum(sum(spend)) over () total from people group by 1", spent},
+		} {
+			told := strings.Contains(explained(t, s, c.sql), "Warning: total may be NULL, as "+totalsHide)
+			_, a := ask(t, s, c.sql)
+			rows, err := a.All(t.Context())
+			if err != nil || len(rows) < 2 || told != (c.want == 0) || strings.Contains(strings.Join(a.Warnings, "\n"), totalsHide) != (c.want == 0) {
+				t.Fatalf("%s: %s: told %t, %d rows, %v %q", d, c.sql, told, len(rows), err, a.Warnings)
+			}
+			for _, row := range rows {
+				if c.want == 0 != (row[2] == nil) {
+					t.Fatalf("%s: %s: %v", d, c.sql, row)
+				}
+				if c.want == 0 {
+					continue
+				}
+				total, err := strconv.ParseFloat(fmt.Sprint(row[2]), 64)
+				if err != nil || math.Abs(total-c.want) > 1000 { // hundreds of deviations: less than 1e-9 of draws
+					t.Fatalf("%s: %s: %v, want about %g: %v", d, c.sql, row, c.want, err)
+				}
+			}
 		}
 	}
 }
