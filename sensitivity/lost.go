@@ -44,13 +44,13 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 
 // LostSteps lead from each class of what units lose to the next, in multiples of C: at From a unit is in the lower class, at To in the next one, between them partly in both. The first class begins at 0. As each unit is in one or two of them, more classes cost nothing. The first steps are long, so that
 // ordinary tails are told well, the others short, so that a few people who lose about as much as each other are not in two classes.
-var LostSteps = []LostStep{{1, 5}, {5, 25}, {50, 60}, {250, 300}, {1250, 1500}}
+var LostSteps = [...]LostStep{{1, 5}, {5, 25}, {50, 60}, {250, 300}, {1250, 1500}}
 
 // LostStep is one of them.
 type LostStep struct{ From, To uint64 }
 
 // LostClasses is how many classes there are.
-const LostClasses = 6
+const LostClasses = len(LostSteps) + 1
 
 // LostParts are the parts of a value's step in which units are counted: enough that quotients of small C do not cut much. C is LostUnit.
 func LostParts(c uint64) uint64 {
