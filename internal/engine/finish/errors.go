@@ -42,7 +42,7 @@ func (e *Errors) fresh() *Errors {
 
 // Simultaneous are the errors of which n intervals hold at once as often as one of e does.
 //
-// Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. What bounds may have taken away from a measure is one number for all groups: those of all measures together have half of miss (lostMasses), all noises have the other half, and
+// Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. What bounds may have taken away from a measure is one number a side for all groups: those of all sides of all measures together have half of miss (lostMasses), all noises have the other half, and
 // an interval's end is moved by all of both (lostMass.moves).
 func (e *Errors) Simultaneous(n int) *Errors {
 	if n <= 1 {

@@ -20,7 +20,7 @@ type lostMass struct {
 	groups       float64
 }
 
-// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss. With rare in place of span it is half as often, for all measures of a release together. Nothing is lost where all are 0.
+// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss. With rare in place of span it is half as often, for all sides of all measures of a release together. Nothing is lost where all are 0.
 type lostSide struct{ middle, span, rare float64 }
 
 func (s lostSide) none() bool { return s == lostSide{} }
@@ -245,10 +245,10 @@ func lostNoiseOf(ev dp.Event) (lostNoise, error) {
 // lostMasses are those of all measures; lost is what was released of them, nil before.
 func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
-	losing := 0
-	for _, l := range run.Lost {
+	losing := 0 // sides
+	for i, l := range run.Lost {
 		if l != nil {
-			losing++
+			losing += a.Measures[i].LostSides()
 		}
 	}
 	for i := range out {

@@ -224,6 +224,32 @@ func TestFewFarBeyond(t *testing.T) {
 	}
 }
 
+// TestRareIsShared: what is lost on all sides of all measures together has half of what an interval may miss, however many sides there are.
+func TestRareIsShared(t *testing.T) {
+	a := losing()
+	lost := toldOf(a, func() *big.Int { return big.NewInt(1000) }, big.NewInt(1<<40), 1)
+	of := lossy(1, 100, lost)
+	masses, err := lostMasses(a, of.Run, lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := lostNoiseOf(of.Run.Lost[0].Event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sides []lostSide
+	for i, m := range masses {
+		sides = append(sides, []lostSide{m.above, m.below}[:a.Measures[i].LostSides()]...)
+	}
+	told, _ := toldOn(lost[0].Sides[0])
+	want := lostOn(told, n, math.Inf(1), usualMiss, usualMiss/2/float64(len(sides)))
+	for i, s := range sides {
+		if len(sides) != 5 || math.Abs(s.rare/s.middle-want.rare/want.middle) > 1e-9*want.rare/want.middle {
+			t.Errorf("side %d of %d: %+v, want %+v but for a factor", i+1, len(sides), s, want)
+		}
+	}
+}
+
 // TestLostIsSpread: all parts of released groups together are all that is lost, or more, and one group alone has all of it.
 func TestLostIsSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
