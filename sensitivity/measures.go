@@ -382,14 +382,7 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 }
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
-	what := "no range of its expression follows from the declared ones"
-	if names := z.withoutRange(x); len(names) > 0 {
-		what = strings.Join(names, " and ") + " has no declared range"
-		if len(names) > 1 {
-			what = strings.Join(names, " and ") + " have no declared range"
-		}
-	}
-	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", what, g.Fn).At(g.Pos)
+	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Fn).At(g.Pos)
 	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
 		such = "; lo and hi are such as interval '30 days'"
@@ -403,6 +396,17 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 		}
 	}
 	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
+}
+
+// LacksRange says that columns have no declared range; of none, that the expression over them has none.
+func LacksRange(columns []string) string {
+	switch len(columns) {
+	case 0:
+		return "no range of its expression follows from the declared ones"
+	case 1:
+		return columns[0] + " has no declared range"
+	}
+	return strings.Join(columns, " and ") + " have no declared range"
 }
 
 // withoutRange names the columns of numbers and times under an expression that have no declared range.

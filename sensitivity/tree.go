@@ -44,11 +44,12 @@ func (f Formula) IsGreatest() bool {
 type Tree struct {
 	Type    sqltype.Type
 	Grid    decimal.Decimal
-	Rounded bool // values are rounded to the grid
-	Narrow  bool // FILTER makes the range less than what the column is read through
-	Own     Own  // which of a unit's values in a group count
-	Open    bool // no range is declared: values beyond Lo and Hi count there, and nothing bounds the true extreme
-	Digits  uint // binary digits of a value that its leaf shows, which is the wider the larger the value; 0: all leaves are Width wide
+	Rounded bool     // values are rounded to the grid
+	Narrow  bool     // FILTER makes the range less than what the column is read through
+	Own     Own      // which of a unit's values in a group count
+	Open    bool     // no range is declared: values beyond Lo and Hi count there, and nothing bounds the true extreme
+	NoRange []string // of an open one: the columns without a declared range that its values come from
+	Digits  uint     // binary digits of a value that its leaf shows, which is the wider the larger the value; 0: all leaves are Width wide
 	Lo, Hi  int64
 	Width   int64
 	Count   int64 // leaves
@@ -216,7 +217,9 @@ func (z *analyzer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
 	iv, narrow := z.filtered(x, g.Filter)
 	switch {
 	case iv == nil && (g.Fn == plan.Min || g.Fn == plan.Max):
-		return z.openTree(x), nil
+		t := z.openTree(x)
+		t.NoRange = z.withoutRange(x)
+		return t, nil
 	case iv == nil:
 		return nil, z.noRange(x, g)
 	}

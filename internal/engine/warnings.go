@@ -342,7 +342,7 @@ func (r *run) openLines(a *stageRun) (lines []string) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; ", fn, rankText(a.an, e, i))
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s; ", fn, sensitivity.LacksRange(a.an.Measures[f.Sum].Tree.NoRange), rankText(a.an, e, i))
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {
