@@ -194,7 +194,7 @@ func TestJointItems(t *testing.T) {
 		if own[0] != low || own[1] != high || own[2] != math.Max(v-low, high-v) || own[3] != from || own[4] != to || own[5] != math.Max(v-from, to-v) {
 			t.Errorf("formula %d: %v, not %g to %g and %g to %g", i, own, low, high, from, to)
 		}
-		if !(to-from > high-low && to > high) || to-v > 2*(high-v) {
+		if !(to-from > high-low && to > high) || to-v > 2.1*(high-v) { // five sides share what lost mass may miss
 			t.Errorf("formula %d: %g to %g alone, of three %g to %g", i, low, high, from, to)
 		}
 	}
