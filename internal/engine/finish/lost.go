@@ -33,7 +33,8 @@ const (
 	lostOneGroup = 1.1  // by how much more may be lost where there is one group,
 	lostFewMiss  = 3e-3 // how often noise alone may tell of a few people far beyond a bound in a class,
 	lostSureMiss = 1e-4 // and where the value would be NULL,
-	lostSpread   = 1.8  // and where a group's part of it may be larger than its part of the values
+	lostSpread   = 1.8  // and where a group's part of it may be larger than its part of the values,
+	lostCapped   = 3.4  // most of all where people count in one of their groups: those in the group may have most of their rows elsewhere
 )
 
 // tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
@@ -285,7 +286,12 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 				m.groups = float64(max(1, lost[i].Count))
 			}
 			s, more := lostOn(told, n, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
-			if m.groups > 1 {
+			switch ev, err := run.Event(i); {
+			case err != nil:
+				return nil, err
+			case m.groups > 1 && a.Limit.Cap != nil && isOneGroup(ev):
+				more = lostCapped
+			case m.groups > 1:
 				more = lostSpread
 			}
 			sides[k] = lostSide{s.middle * more / parts, s.span * more / parts, s.rare * more / parts}
@@ -294,6 +300,12 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		out[i] = m
 	}
 	return out, nil
+}
+
+// isOneGroup: one unit changes one group, by an event's noise.
+func isOneGroup(ev dp.Event) bool {
+	law, err := dp.LawOf(ev)
+	return err == nil && law.Sensitivity.Groups == 1
 }
 
 // part is the part of it that a group of this value has, made of so many cells.
