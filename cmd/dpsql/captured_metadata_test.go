@@ -222,14 +222,6 @@ func metadataSides(t testing.TB) (ours, theirs *side) {
 	}
 	whole := strings.Replace(string(text), "{duckdb: demo.duckdb}", fmt.Sprintf("{postgres: %q}", pg.URL("demo")), 1)
 	whole = strings.Replace(whole, "drug:         {}", "drug:         {}\n      patient_id:   {}", 1)
-	table := ""
-	for _, m := range regexp.MustCompile(`(?m)^  (\w+):$|^      (\w+): .*description: "([^"]*)"`).FindAllStringSubmatch(whole, -1) {
-		if m[1] != "" {
-			table = m[1]
-		} else {
-			ddl += fmt.Sprintf("COMMENT ON COLUMN %s.%s IS '%s';", table, m[2], m[3])
-		}
-	}
 	if err := pg.Exec("demo", ddl); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +238,9 @@ func metadataSides(t testing.TB) (ours, theirs *side) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := ours.conn.Exec(t.Context(), `SELECT format('COMMENT ON %s dpsql.%s(%s) IS %L;', CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, proname, pg_get_function_identity_arguments(oid), obj_description(oid, 'pg_proc'))
+	said, err := ours.conn.Exec(t.Context(), `SELECT format('COMMENT ON %s %s IS %L;', CASE WHEN a.attname IS NULL THEN 'TABLE' ELSE 'COLUMN' END, concat_ws('.', c.relname, a.attname), d.description)
+			FROM pg_description d JOIN pg_class c ON c.oid = d.objoid LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND d.objsubid > 0 WHERE c.relnamespace = 'public'::regnamespace
+		UNION ALL SELECT format('COMMENT ON %s dpsql.%s(%s) IS %L;', CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, proname, pg_get_function_identity_arguments(oid), obj_description(oid, 'pg_proc'))
 		FROM pg_proc WHERE pronamespace = 'dpsql'::regnamespace`).ReadAll()
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ tables:
   stays:
     unit: patient_id -> patients.patient_id
     max_rows_per_unit: 3
-    columns: {stay_id: {}, patient_id: {}, ward_id: {}, days: {range: [0, 30], description: "of the stay"}, cost: {}, state: {}, tags: {}}
+    columns: {stay_id: {}, patient_id: {}, ward_id: {}, days: {range: [0, 30], description: "of the stay"}, cost: {}, state: {values: [in, out, Gone home]}, tags: {}}
   wards: {public: true}
 budget: {epsilon: 5, delta: 0}
 analysts:
@@ -36,12 +36,26 @@ CREATE TYPE state AS ENUM ('in', 'out', 'Gone home');
 CREATE TABLE patients (patient_id int PRIMARY KEY, name varchar(40) NOT NULL, born date, "Mixed Case" char(3));
 CREATE TABLE wards (ward_id smallint PRIMARY KEY, label text UNIQUE NOT NULL);
 CREATE TABLE stays (stay_id bigint PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, ward_id smallint REFERENCES wards, days int, cost numeric(10,2), state state, tags text[]);
-COMMENT ON COLUMN patients.name IS 'as in the passport';
-COMMENT ON COLUMN stays.days IS 'of the stay';
+COMMENT ON TABLE patients IS 'private, privacy unit patients.patient_id';
+COMMENT ON COLUMN patients.patient_id IS 'private, the privacy unit';
+COMMENT ON COLUMN patients.name IS 'as in the passport (private)';
+COMMENT ON COLUMN patients.born IS 'private';
+COMMENT ON COLUMN patients."Mixed Case" IS 'private';
+COMMENT ON TABLE wards IS 'public: its rows belong to no privacy unit';
+COMMENT ON COLUMN wards.ward_id IS 'public';
+COMMENT ON COLUMN wards.label IS 'public';
+COMMENT ON TABLE stays IS 'private, privacy unit patients.patient_id, at most 3 of a unit''s rows count';
+COMMENT ON COLUMN stays.stay_id IS 'private';
+COMMENT ON COLUMN stays.patient_id IS 'private, leads to the privacy unit patients.patient_id';
+COMMENT ON COLUMN stays.ward_id IS 'private';
+COMMENT ON COLUMN stays.days IS 'of the stay (private, range 0 to 30)';
+COMMENT ON COLUMN stays.cost IS 'private';
+COMMENT ON COLUMN stays.state IS 'private, values in, out, Gone home';
+COMMENT ON COLUMN stays.tags IS 'private';
 `
 
 // psqlCommands are what psql is asked: all its commands about names but those that tell of roles' powers, the owners of what PostgreSQL brings, sizes and other databases.
-var psqlCommands = []string{`\d`, `\d patients`, `\d+ stays`, `\d wards`, `\d public.stays`, `\d "patients"`, `\d pa*`, `\dt`, `\dt public.*`, `\di`, `\dv`, `\dm`, `\ds`, `\dE`, `\dP`, `\dn pub*`, `\d patients_pkey`,
+var psqlCommands = []string{`\d`, `\d patients`, `\d+ stays`, `\d+ patients`, `\d wards`, `\d+ wards`, `\d public.stays`, `\d "patients"`, `\d pa*`, `\dt`, `\dt public.*`, `\di`, `\dv`, `\dm`, `\ds`, `\dE`, `\dP`, `\dn pub*`, `\d patients_pkey`,
 	`\df count`, `\da avg`, `\dfa s*`, `\dfn to_char`, `\dT`, `\dT state`, `\dT int*`, `\do ||`, `\dO`, `\dp`, `\z`, `\ddp`, `\dD`, `\dc`, `\dC integer`, `\dd`, `\dd stays`, `\dF`, `\dFd`,
 	`\dFp`, `\dFt`, `\dl`, `\dX`, `\dy`, `\des`, `\deu`, `\det`, `\dew`, `\dA`, `\dAc btree integer`, `\dAo btree integer_ops`, `\dAp btree integer_ops`, `\drds`, `\dRp`, `\dRs`,
 	`\dS pg_am`, `\d pg_class`, `\d pg_catalog.pg_tables`, `\d nothing`, `\dt nothing`, `\encoding`,
@@ -152,6 +166,12 @@ func TestPsqlCommands(t *testing.T) {
 	}
 	if !strings.Contains(seen, "of the stay") {
 		t.Error("one who may see stays.days does not see its comment")
+	}
+	if err := os.WriteFile(script, []byte("\\dt+ public.*\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if sized := ask("-h", host, "-p", port, "-U", "analyst", "demo")[0]; !strings.Contains(sized, "| private, privacy unit patients.patient_id, at most 3 of a unit's rows count") {
+		t.Errorf("\\dt+ does not tell the privacy unit:\n%s", sized)
 	}
 	// Every command in every form: one that does not fail before PostgreSQL does not fail here.
 	text.Reset()

@@ -61,13 +61,7 @@ var published = map[string]func(*adder){
 	"pg_aggregate":  addAggregates,
 	"pg_description": func(a *adder) {
 		describeOwn(a)
-		for _, t := range a.database.tables {
-			for i, c := range t.Columns {
-				if c.Visible && c.Description != "" {
-					a.row("objoid", int64(t.OID), "classoid", oidOfClass, "objsubid", t.AttNum(i), "description", c.Description)
-				}
-			}
-		}
+		addComments(a)
 	},
 	"pg_authid": func(a *adder) {
 		a.row("oid", oidOfRole, "rolname", a.database.Role, "rolinherit", true, "rolcanlogin", true, "rolconnlimit", -1)

@@ -1,0 +1,142 @@
+package pgmeta
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// shownValues is how many values of a domain a column's comment lists.
+const shownValues = 8
+
+// addComments publishes what the policy says of the tables and columns that the analyst may see, as comments: psql's \d+ and \dt+ show them.
+func addComments(a *adder) {
+	d := a.database
+	for _, t := range d.tables {
+		if t.Schema == own {
+			continue
+		}
+		a.row("objoid", int64(t.OID), "classoid", oidOfClass, "description", tableComment(t))
+		for i, c := range t.Columns {
+			if c.Visible {
+				a.row("objoid", int64(t.OID), "classoid", oidOfClass, "objsubid", t.AttNum(i), "description", d.columnComment(t, i))
+			}
+		}
+	}
+}
+
+// tableComment says whose a table's rows are.
+func tableComment(t *plan.Table) string {
+	if t.Public {
+		return "public: its rows belong to no privacy unit"
+	}
+	var units []string
+	for _, u := range t.Units {
+		units = append(units, string(u))
+	}
+	text := "private, privacy unit " + strings.Join(units, " and ")
+	if t.Path != nil && t.MaxRows > 0 {
+		text += fmt.Sprintf(", at most %d of a unit's rows count", t.MaxRows)
+	}
+	if t.OwnKey != nil {
+		text += ", a row without a unit is a unit of its own"
+	}
+	return text
+}
+
+// columnComment is the owner's description of a column, and what the policy declares of it.
+func (d *Database) columnComment(t *plan.Table, i int) string {
+	c := &t.Columns[i]
+	words := []string{"private"}
+	if t.Public {
+		words[0] = "public"
+	}
+	if text := unitText(t, i); text != "" {
+		words = append(words, text)
+	}
+	if r := c.Range; r != nil {
+		words = append(words, fmt.Sprintf("range %s to %s", endText(r.Lo, c.Type), endText(r.Hi, c.Type)))
+	}
+	if c.Step != nil {
+		words = append(words, "step "+c.Step.String())
+	}
+	if e := c.Elements; e != nil {
+		words = append(words, fmt.Sprintf("%d numbers from %s to %s", e.Length, e.Range.Lo, e.Range.Hi))
+	}
+	if c.Domain != nil {
+		words = append(words, d.domainText(c))
+	}
+	text := strings.Join(words, ", ")
+	if c.Description != "" {
+		return c.Description + " (" + text + ")"
+	}
+	return text
+}
+
+// unitText says which privacy units a column holds or leads to.
+func unitText(t *plan.Table, column int) string {
+	kinds := t.Of
+	if len(kinds) == 0 {
+		kinds = []*plan.Table{t}
+	}
+	var leads []string
+	for _, k := range kinds {
+		switch {
+		case k.Public:
+		case k.Path == nil && k.UnitCol == column:
+			return "the privacy unit"
+		case k.UnitCol == column, slices.Contains(k.UnitElse, column), k.Path != nil && slices.Contains(k.Path.Columns, column):
+			for _, u := range k.Units {
+				leads = append(leads, string(u))
+			}
+		}
+	}
+	if leads == nil {
+		return ""
+	}
+	return "leads to the privacy unit " + strings.Join(leads, " and ")
+}
+
+// endText is an end of a range as its type writes it: ranges of dates count from 2000-01-01.
+func endText(x decimal.Decimal, t sqltype.Type) string {
+	switch t.OID {
+	case sqltype.OIDDate:
+		return sqltype.FormatText(sqltype.Days(x.IntPart()), t) //nolint:gosec // G115: ends of a range are dates
+	case sqltype.OIDTimestamp:
+		return sqltype.FormatText(sqltype.Micros(x.IntPart()), t)
+	}
+	return x.String()
+}
+
+// domainText lists a column's public values.
+func (d *Database) domainText(c *plan.TableColumn) string {
+	dom := c.Domain
+	if from := dom.From; from != nil {
+		text := "values of a public table"
+		if slices.Contains(d.tables, from) && from.Columns[dom.FromColumn].Visible {
+			text = "values of " + from.Name + "." + from.Columns[dom.FromColumn].Name
+		}
+		if dom.OrNull {
+			text += " or NULL"
+		}
+		return text
+	}
+	var list []string
+	for _, v := range dom.Values[:min(len(dom.Values), shownValues)] {
+		if v == nil {
+			list = append(list, "NULL")
+		} else {
+			list = append(list, sqltype.FormatText(v, c.Type))
+		}
+	}
+	text := "values " + strings.Join(list, ", ")
+	if n := len(dom.Values) - len(list); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
