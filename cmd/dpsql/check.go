@@ -41,6 +41,8 @@ Exit code: 0 nothing wrong, 1 could not check, 3 mistakes were found.`,
 
 func check(cmd *cobra.Command, config string) (err error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	progress := startProgress(cmd.ErrOrStderr(), "reading the schema")
+	defer progress.End()
 	var b backend.Backend
 	r, err := policy.Check(config, func(p *policy.Policy) (_ []sqltype.Relation, err error) {
 		if b, err = openBackend(ctx, p); err != nil {
@@ -106,6 +108,7 @@ func check(cmd *cobra.Command, config string) (err error) {
 		return err
 	}
 	if a, ok := b.(backend.Auditor); ok {
+		progress.At("checking the rights of the backend's role")
 		audit, err := a.Audit(ctx, listed(r.Policy))
 		if err != nil {
 			return err

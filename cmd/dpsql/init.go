@@ -81,7 +81,9 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	progress := startProgress(i.err, "reading the schema")
 	rels, err := survey(ctx, kind, where)
+	progress.End()
 	if err != nil {
 		return err
 	}

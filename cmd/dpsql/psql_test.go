@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -189,5 +191,41 @@ func TestPsqlCommands(t *testing.T) {
 		if strings.Contains(line, "ERROR:") {
 			t.Error(line)
 		}
+	}
+}
+
+// TestPsqlProgress: with dpsql.progress psql is told how far a statement is while that waits for the database, and what it was charged.
+func TestPsqlProgress(t *testing.T) {
+	pg, path := psqlDatabase(t, "")
+	s := serveDir(t, path)
+	defer s.kill()
+	conn := connect(t, pg.URL("demo"))
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE stays IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("psql", "-X", "-At", "-c", "SET dpsql.notices = off", "-c", "SET dpsql.progress = on", "-c", "SELECT count(*) IS NOT NULL FROM stays", s.url("analyst"))
+	cmd.Env = append(os.Environ(), "PGPASSWORD=demo")
+	var answer strings.Builder
+	cmd.Stdout = &answer
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(said)
+	for lines.Scan() && !regexp.MustCompile(`^NOTICE:  \d+ s: reading private rows; charged: price 0\.05 \(`).MatchString(lines.Text()) {
+	}
+	if lines.Text() == "" {
+		t.Error("psql was not told of progress")
+	}
+	if _, err := conn.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	if err := cmd.Wait(); err != nil || !strings.HasSuffix(answer.String(), "t\n") {
+		t.Errorf("%v: %s", err, answer.String())
 	}
 }

@@ -59,6 +59,8 @@ func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
 	if analyst, err = analystOr(p, analyst); err != nil {
 		return err
 	}
+	progress := startProgress(cmd.ErrOrStderr(), "reading the schema")
+	defer progress.End()
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return err
@@ -69,6 +71,7 @@ func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	r.Progress = progress
 	list, err := r.Play(ctx, analyst, script)
 	if err != nil {
 		return err

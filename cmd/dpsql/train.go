@@ -18,7 +18,7 @@ func trainCommand() *cobra.Command {
 		Use:   "train --file statements.sql --config policy.yaml",
 		Short: "Run the TRAIN DP MODEL statements of a file as an analyst",
 		Long: `Run the TRAIN DP MODEL statements of a file, in their order, as an analyst. All of them are checked before the first is charged: one that
-would be refused, for its name or because the budget does not hold it beside those before it, stops the command while nothing is spent. Progress and what was spent go to standard error, each model's card to
+would be refused, for its name or because the budget does not hold it beside those before it, stops the command while nothing is spent. What was spent goes to standard error, on a terminal progress, too, and each model's card to
 standard output. The first that fails ends the command with exit code 1; the models before it stay.
 
 --explain prints what each would take, and spends nothing; its exit code is 1 too if one would be refused.
@@ -62,6 +62,11 @@ func (t *trainFile) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
+	if f, ok := stderr.(*os.File); ok && isTerminal(f) {
+		if err := c.set(ctx, "SET dpsql.progress = on", &pgsyntax.Set{Name: "dpsql.progress", Values: []string{"on"}}); err != nil {
+			return err
+		}
+	}
 	var refused error
 	for i, s := range list {
 		explain := "EXPLAIN (TOGETHER) " // each beside the charges of those before it

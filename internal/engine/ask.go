@@ -118,6 +118,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	}
 	p.releaseTurn()
 	*heard = r.auditEvent()
+	s.progress.At("waiting for a turn")
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
@@ -136,6 +137,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	if r, err = r.askOnce(ctx, *heard); err != nil {
 		return nil, err
 	}
+	s.progress.At("computing the answer")
 	s.last = r.lastAnswer()
 	notice, mark := r.notice(ctx), r.mark()
 	ans, err = r.answer(ctx)
@@ -293,6 +295,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 		return s.uncharged(ctx, err)
 	}
 	defer done()
+	s.progress.At("reading public tables")
 	tx, err := s.engine.begin(ctx, r.world) // (0)
 	if err != nil {
 		return s.uncharged(ctx, err)
@@ -334,6 +337,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	}
 	tx.Close()
 	done() // others may read while this is written
+	s.progress.At("storing what was released")
 	releases := make([]ledger.Release, made)
 	for i, a := range open[:made] {
 		if err == nil {
@@ -361,7 +365,8 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 
 // readOpen reads the stages in one snapshot, and confirms it. wrong is an answer of released values that the stages after the first made of them do not outlive.
 func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*stageRun) (made int, wrong, err error) {
-	for _, a := range open {
+	for i, a := range open {
+		r.session.progress.At(readingStep(i, len(open)))
 		if !a.known {
 			if wrong = r.inputs(ctx, a); wrong != nil {
 				if r.hasReleaseOnDisk() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
@@ -376,6 +381,14 @@ func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*stageRun) (mad
 		made++
 	}
 	return made, wrong, tx.confirm(ctx)
+}
+
+// readingStep is the step of progress that reads one of several releases.
+func readingStep(i, of int) string {
+	if of == 1 {
+		return "reading private rows"
+	}
+	return fmt.Sprintf("reading private rows, release %d of %d", i+1, of)
 }
 
 // reserve charges what has to be asked, all or nothing.
@@ -403,6 +416,7 @@ func (r *run) reserve(ctx context.Context, open []*stageRun, heard *AuditEvent) 
 		a.id = ids[i]
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], sum.Price, sum.Loss
+	s.progress.Charged(priceLine(sum, s.filter.Order))
 	s.observeCharge(*heard)
 	return nil
 }

@@ -53,9 +53,10 @@ type Engine struct {
 	changing sync.Mutex  // one reload at a time
 	beside   string      // the ledger's path, of a shared one its mark's
 	schema   schemaChange
-	answers  int64                  // limits.answer_memory, which waits for a restart
-	owned    bool                   // the ledger is the policy's
-	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
+	answers  int64                                // limits.answer_memory, which waits for a restart
+	owned    bool                                 // the ledger is the policy's
+	after    func(time.Duration) <-chan time.Time // set by tests: in place of time.After, for words of progress
+	collects func(*mlext.Collector)               // set by tests: sees the rows of each training as it begins to read them
 }
 
 // world is a policy bound to a schema: what a reload replaces as a whole.

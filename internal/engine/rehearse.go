@@ -37,6 +37,8 @@ type Forecast struct {
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
 type Rehearsal struct {
+	Progress *Progress // hears of each statement; nil: nobody does
+
 	engine   *Engine
 	dir      string
 	releases map[ledger.Hash]*rehearsedRelease
@@ -79,7 +81,8 @@ func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecas
 		return nil, err
 	}
 	var out []Forecast
-	for _, p := range pieces {
+	for i, p := range pieces {
+		r.Progress.At(fmt.Sprintf("statement %d of %d", i+1, len(pieces)))
 		f := Forecast{SQL: p.Text, Line: 1 + strings.Count(script[:p.Offset], "\n")}
 		f.Err = r.forecast(ctx, s, &f)
 		out = append(out, f)

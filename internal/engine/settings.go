@@ -24,6 +24,7 @@ type settings struct {
 	bounding     string
 	clip         uint64 // 0: auto
 	notices      string
+	progress     bool // statements that take long tell of it
 	target       target
 	size         uint64 // rows that a group has, about; 0: unknown
 	fresh        bool   // stored releases do not answer
@@ -186,6 +187,15 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return onOff(s.simultaneous) },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.simultaneous, err = parseSwitch("dpsql.simultaneous", v)
+			return err
+		},
+	},
+	"dpsql.progress": {
+		"Tell by NOTICEs how far a statement is that takes over 2 seconds: on or off.",
+		kindBool, nil,
+		func(s *settings) string { return onOff(s.progress) },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.progress, err = parseSwitch("dpsql.progress", v)
 			return err
 		},
 	},

@@ -37,14 +37,15 @@ type Session struct {
 	parameters pgmeta.Parameters // settings that are not dpsql's
 	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
 	warned     map[string]bool   // of which rare values, and of which columns' unlisted values, the session was warned
-	progress   func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
+	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
+	progress   *Progress         // of the statement that runs; nil: it is not told of
 }
 
 // Use says how the literals of the statements that follow are read, and what their time zone is.
 func (s *Session) Use(values sqltype.Settings) { s.values = values }
 
 // UseProgress says where word of a long statement's progress goes while it runs.
-func (s *Session) UseProgress(tell func(text string)) { s.progress = tell }
+func (s *Session) UseProgress(tell func(text string)) { s.tell = tell }
 
 // Close ends the session.
 func (s *Session) Close() {}
@@ -91,6 +92,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()
 	}
+	defer s.working("planning")()
 	p := &Prepared{session: s, params: params, text: ledger.CutText(st.Text)}
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select:
@@ -234,6 +236,7 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
+	defer s.working("planning")()
 	if p.model != nil {
 		return p.model.run(ctx)
 	}

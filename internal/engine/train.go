@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -266,6 +265,7 @@ func (t *training) free(ctx context.Context) error {
 // apart; (3') that noisy gradients diverged is a function of what they release, so it is told; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
 func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	s := t.session
+	s.progress.At("waiting for a turn")
 	done, err := s.turn(ctx)
 	if err != nil {
 		return s.uncharged(ctx, err)
@@ -297,14 +297,15 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
 	s.observeCharge(*heard)
 	open := []*stageRun{{id: ids[0]}}
-	started := time.Now()
+	s.progress.At("reading private rows")
+	s.progress.Charged(t.charged(t.loss))
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
 		err = tx.confirm(ctx) // (2)
 	}
 	tx.Close()
 	if err == nil {
 		var model *mlext.Model
-		if model, err = t.plan.Train(rows, s.engine.noise, t.watch(ctx, started)); err == nil {
+		if model, err = t.plan.Train(rows, s.engine.noise, t.watch(ctx)); err == nil {
 			err = t.keep(ctx, model) // (4)
 		}
 	}
@@ -338,23 +339,17 @@ func (t *training) keep(ctx context.Context, m *mlext.Model) error {
 	return t.session.engine.models.Keep(context.WithoutCancel(ctx), t.session.analyst.Name, m, t.plan.Spec.Replace)
 }
 
-// watch tells of progress, and ends the training when the client does.
-func (t *training) watch(ctx context.Context, started time.Time) func(done, of int) error {
-	last := started
+// watch keeps the step of the training, and ends it when the client does.
+func (t *training) watch(ctx context.Context) func(done, of int) error {
 	return func(done, of int) error {
-		if now := time.Now(); t.session.progress != nil && now.Sub(last) > progressEvery {
-			last = now
-			if of > 0 { // a fixed number; how many steps a solver takes is the data's
-				t.session.progress(fmt.Sprintf("training %s: step %d of %d", t.plan.Spec.Name, done, of))
-			} else {
-				t.session.progress(fmt.Sprintf("training %s: %.0f seconds", t.plan.Spec.Name, now.Sub(started).Seconds()))
-			}
+		step := "training " + t.plan.Spec.Name
+		if of > 0 { // a fixed number; how many steps a solver takes is the data's
+			step += fmt.Sprintf(", step %d of %d", done, of)
 		}
+		t.session.progress.At(step)
 		return ctx.Err()
 	}
 }
-
-const progressEvery = time.Second
 
 // notice is what was spent, and what is left.
 func (t *training) notice() string {

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+// The race detector runs this file.
+
+// watched is a backend whose readers are told of before they read.
+type watched struct {
+	backend.Backend
+	read func()
+}
+
+func (w watched) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := w.Backend.Begin(ctx)
+	return watchedTx{tx, w.read}, err
+}
+
+type watchedTx struct {
+	backend.Tx
+	read func()
+}
+
+func (w watchedTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	w.read()
+	return w.Tx.Query(ctx, sql, args, want)
+}
+
+// TestProgress: with dpsql.progress a statement that takes long tells its step and its whole charge, and none before; without it, or once it has ended, it tells nothing. What is told of
+// neighbours is the same.
+func TestProgress(t *testing.T) {
+	var first []string
+	for i, d := range []clinic{wild, without1} {
+		ticks, told := make(chan time.Time), make(chan string)
+		var list []string
+		reads := func() {
+			ticks <- time.Time{}
+			list = append(list, regexp.MustCompile(`^\d+ s`).ReplaceAllString(<-told, "n s"))
+		}
+		p := clinicPolicyFor(t, funcs.DuckDB)
+		listening := false
+		e, err := Open(context.Background(), Options{Policy: p, Backend: watched{d.open(t, funcs.DuckDB), func() {
+			if listening {
+				reads()
+			}
+		}}, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		var waits []time.Duration
+		e.after = func(wait time.Duration) <-chan time.Time {
+			waits = append(waits, wait)
+			return ticks
+		}
+		s := e.session(t, "ann")
+		s.UseProgress(func(text string) { told <- text })
+		ask := func(sql string) {
+			t.Helper()
+			if _, err := try(s, sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("SELECT count(*) FROM encounters") // off: nothing is told, or it would wait for ever
+		if len(waits) > 0 {
+			t.Error("a clock runs without dpsql.progress")
+		}
+		if err := s.Set("dpsql.progress", []string{"on"}); err != nil {
+			t.Fatal(err)
+		}
+		listening = true
+		ask("SELECT count(*) FROM encounters WHERE days > 3")
+		ask("SELECT count(*) FILTER (WHERE n > 1) FROM (SELECT days, count(*) AS n FROM encounters GROUP BY days) d, (SELECT count(*) AS m FROM patients) p")
+		ask("TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 1, delta = 1e-10) AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
+		listening = false
+		if s.progress != nil || waits[0] != progressAfter || !slices.Contains(waits, progressEvery) {
+			t.Errorf("%v, %v", s.progress, waits)
+		}
+		if i == 0 {
+			first = list
+			t.Log(list)
+		} else if !slices.Equal(list, first) {
+			t.Errorf("%q is told of neighbours of %q", list, first)
+		}
+	}
+	charged := regexp.MustCompile(`^n s: reading private rows(, release \d of \d)?; charged: (price|epsilon) .*\d`)
+	for _, text := range first {
+		if !charged.MatchString(text) {
+			t.Errorf("told: %s", text)
+		}
+	}
+	if len(first) < 4 {
+		t.Errorf("only %q", first)
+	}
+}
