@@ -22,6 +22,7 @@ type Spec struct {
 	Name, Model, Method, Target string
 	Replace                     bool
 	Epsilon, Delta              float64      // Delta 0: the policy's default, but where Pure
+	Price                       float64      // what the training may cost, in place of Epsilon; 0: it follows from them
 	Pure                        bool         // delta = 0
 	MostRows                    uint64       // of one unit; 0: as the policy says
 	Split                       float64      // the part of the units that is trained on; 0: all
@@ -59,7 +60,7 @@ var families = []family{
 // wordsAllowed are the options that are words. The first is what there is without the option.
 var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}}
 
-var always = []string{"epsilon", "delta", "max_rows_per_unit", "missing", "split"}
+var always = []string{"epsilon", "price", "delta", "max_rows_per_unit", "missing", "split"}
 
 // Read checks a TRAIN statement: its names and its options, every one of them.
 func Read(n *pgsyntax.Train) (*Spec, error) {
@@ -155,7 +156,7 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		s.numbers[name] = x
 	}
 	s.Split = s.number("split", 0)
-	s.Epsilon, s.Delta, s.MostRows = s.number("epsilon", 0), s.number("delta", 0), uint64(s.number("max_rows_per_unit", 0))
+	s.Price, s.Epsilon, s.Delta, s.MostRows = s.number("price", 0), s.number("epsilon", 0), s.number("delta", 0), uint64(s.number("max_rows_per_unit", 0))
 	s.Fill = s.words["missing"] == "middle"
 	return s.together()
 }

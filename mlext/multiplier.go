@@ -29,6 +29,11 @@ func (s *Spec) together() error {
 	if _, both := s.at["epsilon"]; noise && both {
 		return sqlerr.New(sqlerr.InvalidParam, "epsilon and noise_multiplier say the same: one follows from the other").At(int(at)).WithHint("Leave one of them out; EXPLAIN TRAIN shows what follows.")
 	}
+	for _, other := range []string{"epsilon", "noise_multiplier"} {
+		if _, both := s.at[other]; both && s.Price > 0 {
+			return sqlerr.New(sqlerr.InvalidParam, "price and %s say the same: one follows from the other", other).At(int(s.at["price"])).WithHint("Leave one of them out; EXPLAIN TRAIN shows what follows.")
+		}
+	}
 	if noise && s.Pure {
 		return sqlerr.New(sqlerr.InvalidParam, "noise_multiplier is of Gaussian noise, which needs a delta").At(int(at)).WithHint("Give epsilon, or a delta above 0.")
 	}

@@ -27,6 +27,7 @@ type terminal struct {
 	mu    sync.Mutex
 	shown bytes.Buffer
 	more  chan struct{} // something was shown since
+	over  chan struct{} // closed when the program has closed it
 }
 
 // openTerminal starts a program on the other side of a pseudo-terminal.
@@ -36,7 +37,7 @@ func openTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx"), cmd: cmd, more: make(chan struct{}, 1)}
+	term := &terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx"), cmd: cmd, more: make(chan struct{}, 1), over: make(chan struct{})}
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +64,7 @@ func openTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 		_ = term.master.Close()
 	})
 	go func() {
+		defer close(term.over)
 		buf := make([]byte, 4096)
 		for {
 			n, err := term.master.Read(buf)

@@ -69,9 +69,9 @@ func (t *trainFile) run(cmd *cobra.Command) (err error) {
 	}
 	var refused error
 	for i, s := range list {
-		explain := "EXPLAIN (TOGETHER) " // each beside the charges of those before it
+		explain := "EXPLAIN (VERBOSE, TOGETHER) " // each beside the charges of those before it
 		if i == 0 {
-			explain = "EXPLAIN "
+			explain = "EXPLAIN (VERBOSE) "
 		}
 		card, err := c.ask(ctx, explain+s.text)
 		if err != nil {

@@ -20,14 +20,14 @@ const (
 	trainingEnd    = "```\n<!-- transcript: end -->\n"
 )
 
-// shapeOf are a transcript's lines without what noise and machines change: numbers, the widths of columns, word of progress, and which intervals of a score have rows enough to be shown.
+// shapeOf are a transcript's lines without what noise and machines change: numbers, the widths of columns, and which intervals of a score have rows enough to be shown.
 func shapeOf(transcript string) (out []string) {
 	number := regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 	policy := regexp.MustCompile(`policy +\| [0-9a-f]+`)
 	for _, l := range strings.Split(transcript, "\n") {
 		l = number.ReplaceAllString(policy.ReplaceAllString(l, "policy | #"), "#")
 		l = strings.Join(strings.Fields(strings.ReplaceAll(l, "-", "")), " ")
-		if l == "" || l == "+" || strings.HasPrefix(l, "NOTICE: training") || strings.HasPrefix(l, "predicted #") || strings.HasPrefix(l, "AUC") || strings.HasPrefix(l, "R# |") {
+		if l == "" || l == "+" || strings.HasPrefix(l, "predicted #") || strings.HasPrefix(l, "AUC") || strings.HasPrefix(l, "R# |") {
 			continue
 		}
 		out = append(out, l)
@@ -77,9 +77,7 @@ func TestTrainingDoc(t *testing.T) {
 	}
 	var lines []string
 	for _, l := range strings.Split(string(out), "\n") {
-		if !strings.HasPrefix(l, "NOTICE:  training ") { // how often it tells is the machine's
-			lines = append(lines, strings.TrimRight(l, " "))
-		}
+		lines = append(lines, strings.TrimRight(l, " "))
 	}
 	text := strings.Join(lines, "\n")
 	if *updateTraining {

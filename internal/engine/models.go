@@ -23,7 +23,7 @@ func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain *p
 			return err
 		}
 		if explain != nil {
-			t.together = isOn(explain, "together")
+			t.together, t.verbose = isOn(explain, "together"), isOn(explain, "verbose")
 		}
 		p.model = t
 	case *pgsyntax.Models:

@@ -49,6 +49,7 @@ type training struct {
 	replan    func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
 	explain   bool
 	together  bool // explained beside those explained before
+	verbose   bool // explained in full
 }
 
 func (t *training) columns() []Column { return facts }
@@ -67,10 +68,10 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if err != nil {
 		return nil, err
 	}
-	if spec.Epsilon == 0 && spec.Noise() == 0 {
+	if spec.Epsilon == 0 && spec.Noise() == 0 && spec.Price == 0 {
 		spec.Epsilon = s.now.epsilon
 	}
-	if err := s.maySpend(spec.Epsilon); spec.Noise() == 0 && err != nil {
+	if err := s.maySpend(spec); err != nil {
 		return nil, err
 	}
 	if spec.Delta == 0 && !spec.Pure {
@@ -83,14 +84,18 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	t.replan = func(spec *mlext.Spec) (*mlext.Training, error) {
 		return mlext.Plan(spec, features, target, rows, s.population(spec, t.analysis.Unit))
 	}
-	if t.plan, err = s.planned(ctx, spec, features, target, rows, t.analysis.Unit); err != nil {
-		return nil, err
-	}
-	if err := s.maySpend(t.plan.Epsilon); err != nil { // of a noise multiplier it is known now
-		return nil, err
+	plan := func(ctx context.Context, spec *mlext.Spec) (*mlext.Training, error) {
+		return s.planned(ctx, spec, features, target, rows, t.analysis.Unit)
 	}
 	t.filter = s.filter
-	if err := t.price(); err != nil {
+	if spec.Price > 0 {
+		err = t.planForPrice(ctx, spec, plan)
+	} else if t.plan, err = plan(ctx, spec); err == nil {
+		if err = s.mayTrainWith("epsilon", t.plan.Epsilon); err == nil { // of a noise multiplier it is known now
+			err = t.price()
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	h := sha256.New()
@@ -99,12 +104,33 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	return t, nil
 }
 
-// maySpend refuses an epsilon that is out of the analyst's limits.
-func (s *Session) maySpend(epsilon float64) error {
-	if least := s.leastEpsilon(); epsilon < least {
-		return sqlerr.New(sqlerr.InvalidParam, "epsilon %g is too small to train with", epsilon).WithHint("The least is %g.", least)
+// prepareAgain makes it what its statement means now.
+func (t *training) prepareAgain(ctx context.Context) error {
+	again, err := t.session.prepareTrain(ctx, t.node, t.explain)
+	if err != nil {
+		return err
 	}
-	if err := s.mayAsk("epsilon", epsilon); err != nil {
+	again.together, again.verbose = t.together, t.verbose
+	*t = *again
+	return nil
+}
+
+// maySpend refuses an epsilon or a price that is out of the analyst's limits.
+func (s *Session) maySpend(spec *mlext.Spec) error {
+	switch {
+	case spec.Price > 0:
+		return s.mayTrainWith("price", spec.Price)
+	case spec.Noise() > 0:
+		return nil
+	}
+	return s.mayTrainWith("epsilon", spec.Epsilon)
+}
+
+func (s *Session) mayTrainWith(what string, x float64) error {
+	if least := s.leastEpsilon(); x < least {
+		return sqlerr.New(sqlerr.InvalidParam, "%s %g is too small to train with", what, x).WithHint("The least is %g.", least)
+	}
+	if err := s.mayAsk(what, x); err != nil {
 		return err
 	}
 	return nil
@@ -172,6 +198,9 @@ func (t *training) card() [][]sqltype.Value {
 		{"model", p.Spec.Name}, {"kind", p.Spec.Model}, {"method", p.Method}, {"target", p.Of.Name}, {"unit", string(t.analysis.Unit)},
 		{"rows of a unit", fmt.Sprintf("at most %d", p.Rows)}, {"features", fmt.Sprint(len(p.Features))}, {"epsilon", number(p.Epsilon)}, {"delta", number(p.Delta)},
 	}
+	if p.Spec.Price > 0 {
+		rows = append(rows, []sqltype.Value{"price", number(p.Spec.Price)})
+	}
 	for _, f := range p.Facts {
 		rows = append(rows, []sqltype.Value{f.Name, f.Value})
 	}
@@ -206,16 +235,21 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 	var heard *AuditEvent
 	err := s.withOrderRetries(func(bool) error {
 		if s.world != t.world || s.now != t.under || s.values != t.values || *s.filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
-			again, err := s.prepareTrain(ctx, t.node, t.explain)
-			if err != nil {
+			if err := t.prepareAgain(ctx); err != nil {
 				return err
 			}
-			again.together, t = t.together, again
 		} else if err := t.price(); err != nil { // the balance may have changed
 			return err
+		} else if t.costsMore() {
+			if err := t.prepareAgain(ctx); err != nil {
+				return err
+			}
 		}
 		if t.explain {
 			rows, err := t.explained(ctx)
+			if !t.verbose {
+				rows = brief(rows)
+			}
 			ans = &Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err
 		}
@@ -294,7 +328,7 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	case err != nil:
 		return t.denied(ctx, err)
 	}
-	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
+	heard.Reservation, heard.Price, heard.Loss = ids[0], t.paid(), t.loss
 	s.observeCharge(*heard)
 	open := []*stageRun{{id: ids[0]}}
 	s.progress.At("reading private rows")

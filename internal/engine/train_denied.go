@@ -31,6 +31,8 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	instead := ""
 	if t.plan.Spec.Noise() > 0 {
 		instead = " instead of noise_multiplier"
+	} else if t.plan.Spec.Price > 0 {
+		instead = " instead of price"
 	}
 	switch low, most := t.session.leastEpsilon(), roundDown3(math.Min(d.Left.Delta, t.plan.Delta)); {
 	case d.Balance.Dataset.Ended:

@@ -68,9 +68,17 @@ func (t *training) charged(l dp.Loss) string {
 	return text
 }
 
+// paid is the price that the training was asked at, or else its epsilon.
+func (t *training) paid() float64 {
+	if p := t.plan.Spec.Price; p > 0 {
+		return p
+	}
+	return t.plan.Epsilon
+}
+
 // reservation is the charge.
 func (t *training) reservation() ledger.Reservation {
-	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Text: pgsyntax.Print(t.node), Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
+	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Text: pgsyntax.Print(t.node), Price: t.paid(), Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
 }
 
 // explained is the card with the other way of charging, how many such trainings are left, and what would refuse it: that the name is taken, or the budget. Together, it is judged beside those that this session has explained before.

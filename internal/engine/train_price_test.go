@@ -46,7 +46,7 @@ func TestTrainByRenyi(t *testing.T) {
 				break // ten such trainings are the budget's
 			}
 			sql := train(fmt.Sprint("m", i), method, "")
-			shown, err := try(s, "EXPLAIN "+sql)
+			shown, err := try(s, "EXPLAIN (VERBOSE) "+sql)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -264,20 +264,22 @@ func TestTrainRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last := rows[len(rows)-1]; (last[0] == "refused") != taken || taken && !strings.HasPrefix(last[1].(string), `model "mine" already exists. Take another name`) {
-			t.Errorf("EXPLAIN %s ends with %v", sql, last)
+		if said := property(rows, "refused"); (said != "") != taken || taken && !strings.HasPrefix(said, `model "mine" already exists. Take another name`) {
+			t.Errorf("EXPLAIN %s says %q", sql, said)
 		}
 	}
 	for sql, want := range map[string][2]string{
-		"TRAIN DP MODEL m USING logistic_regression TARGET ^days AS SELECT days, cost FROM encounters":             {"number from 1 to 14", "days > 7 AS days"},
-		"TRAIN DP MODEL m USING logistic_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters": {"one of 3 values", "readmitted = '...' AS readmitted"},
-		"TRAIN DP MODEL m USING softmax_regression TARGET ^days AS SELECT days, cost FROM encounters":              {"a domain", "The owner can declare values"},
-		"TRAIN DP MODEL m USING linear_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters":   {"a number with a range", "softmax_regression"},
-		"TRAIN DP MODEL m USING poisson_regression TARGET ^score AS SELECT score, cost FROM encounters":            {"from 0 on", "linear_regression"},
-		"EVALUATE DP MODEL mine SPLIT ^train ON SELECT days, medications FROM encounters":                          {"trained on everybody", "SPLIT none"},
-		"SELECT avg(^dp_predict('nobodys')) FROM encounters":                                                       {"does not exist", ""},
-		"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, ^dp_predict('mine', 3) AS said FROM encounters": {"in the query of TRAIN", "Name the features"},
-		"SELECT avg(dp_predict('mine')) FROM encounters":                                                           {"features, 0 are given", ""},
+		"TRAIN DP MODEL m USING linear TARGET medications WITH (epsilon = 1, ^price = 0.1) AS SELECT days, medications FROM encounters":          {"price and epsilon say the same", "Leave one of them out"},
+		"TRAIN DP MODEL m USING linear TARGET medications WITH (^price = 0.1, noise_multiplier = 2) AS SELECT days, medications FROM encounters": {"price and noise_multiplier say the same", "Leave one of them out"},
+		"TRAIN DP MODEL m USING logistic_regression TARGET ^days AS SELECT days, cost FROM encounters":                                           {"number from 1 to 14", "days > 7 AS days"},
+		"TRAIN DP MODEL m USING logistic_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters":                               {"one of 3 values", "readmitted = '...' AS readmitted"},
+		"TRAIN DP MODEL m USING softmax_regression TARGET ^days AS SELECT days, cost FROM encounters":                                            {"a domain", "The owner can declare values"},
+		"TRAIN DP MODEL m USING linear_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters":                                 {"a number with a range", "softmax_regression"},
+		"TRAIN DP MODEL m USING poisson_regression TARGET ^score AS SELECT score, cost FROM encounters":                                          {"from 0 on", "linear_regression"},
+		"EVALUATE DP MODEL mine SPLIT ^train ON SELECT days, medications FROM encounters":                                                        {"trained on everybody", "SPLIT none"},
+		"SELECT avg(^dp_predict('nobodys')) FROM encounters":                                                                                     {"does not exist", ""},
+		"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, ^dp_predict('mine', 3) AS said FROM encounters":                               {"in the query of TRAIN", "Name the features"},
+		"SELECT avg(dp_predict('mine')) FROM encounters":                                                                                         {"features, 0 are given", ""},
 	} {
 		at := strings.Index(sql, "^") + 1
 		_, err := try(s, strings.Replace(sql, "^", "", 1))

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,13 +24,13 @@ const endless = "TRAIN DP MODEL %s USING logistic_regression METHOD dp_gd TARGET
 // trainingClient is a client that trains without end, and hears that it does.
 func trainingClient(t *testing.T, s *server, name string) (c *pgx.Conn, ended chan error) {
 	t.Helper()
-	config, err := pgx.ParseConfig(s.url("analyst") + "&application_name=psql")
+	config, err := pgx.ParseConfig(s.url("analyst") + "&application_name=psql&dpsql.progress=on")
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs := make(chan struct{}, 1)
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		if strings.HasPrefix(n.Message, "training ") {
+		if strings.Contains(n.Message, " s: training ") {
 			select {
 			case runs <- struct{}{}:
 			default:
@@ -147,23 +147,16 @@ func interrupted(t *testing.T, s *server, path string) {
 		t.Fatal(err)
 	}
 	t.Setenv("PGPASSWORD", "demo")
-	cmd := program(t.Context(), "train", "--file", "-", "--config", path)
-	cmd.Stdin = strings.NewReader(fmt.Sprintf(endless, "interrupted"))
-	errs, err := cmd.StderrPipe()
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "endless.sql")
+	if err := os.WriteFile(file, fmt.Appendf(nil, endless, "interrupted"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(errs); lines.Scan(); {
-		if fmt.Fprintln(&said, lines.Text()); strings.HasPrefix(lines.Text(), "NOTICE: training interrupted") {
-			_ = cmd.Process.Signal(os.Interrupt)
-		}
-	}
-	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), sqlerr.StaysSpent) || !strings.Contains(said.String(), "57014") {
-		t.Errorf("%v\n%s", err, said.String())
+	term := openTerminal(t, program(t.Context(), "train", "--file", file, "--config", path))
+	term.wait(t, 0, regexp.MustCompile(`NOTICE: \d+ s: training interrupted`), 1)
+	term.typed(t, ctrlC)
+	<-term.over
+	if said := term.text(); !strings.Contains(said, sqlerr.StaysSpent) || !strings.Contains(said, "57014") {
+		t.Errorf("%s", said)
 	}
 }
 
