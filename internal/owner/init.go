@@ -81,6 +81,7 @@ func (s *schema) setUnit(unit string) error {
 }
 
 func (w *writer) head(opt InitOptions, candidates []Candidate) {
+	w.add("# yaml-language-server: $schema=policy.schema.json", "# Editors complete and check keys by that line, once dpsql schema > policy.schema.json has run beside this file.")
 	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types, constraints and comments. No value was read.")
 	w.add("# To finish it: read every comment, replace FILL_IN where it stands, then run dpsql check. A table or column that is not listed")
 	w.add("# does not exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
