@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -72,9 +72,14 @@ test-long: deps
 test-attacker: deps
 	DPSQL_ATTACKER=1 $(GO) test -count=1 -timeout 120m -run 'TestSearchingAttacker$$' -v ./internal/engine -args $(if $(UPDATE),-update-attacker)
 
-# The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
+# An archive and a Debian package in dist/, of the version that CHANGELOG.md names first.
+release: VERSION ?= $(shell sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p' CHANGELOG.md | head -1)
+release:
+	GO=$(GO) sh .ci/release.sh $(VERSION)
+
+# The release, and the Dockerfile's and the compose file's steps without docker (also a part of test-long).
 deploy-check: deps
-	DPSQL_LONG=1 $(GO) test -timeout 20m -run DeployCheck -v ./deploy
+	DPSQL_LONG=1 $(GO) test -timeout 40m -run "DeployCheck|ReleaseCheck" -v ./deploy
 
 # Drivers and tools of Debian, npm and Go, each run against one demo; UPDATE=1 writes what they print into docs/clients.md.
 test-clients: deps

@@ -128,9 +128,12 @@ func (d *Database) domainText(c *plan.TableColumn) string {
 	}
 	var list []string
 	for _, v := range dom.Values[:min(len(dom.Values), shownValues)] {
-		if v == nil {
+		switch v {
+		case nil:
 			list = append(list, "NULL")
-		} else {
+		case true, false:
+			list = append(list, fmt.Sprint(v))
+		default:
 			list = append(list, sqltype.FormatText(v, c.Type))
 		}
 	}
