@@ -131,14 +131,14 @@ func TestHintChains(t *testing.T) {
 
 // TestHintsOfExtremes: of MIN and MAX without a range the warning says what has an interval with two ends, and that has one.
 func TestHintsOfExtremes(t *testing.T) {
-	const number, times = "(greatest(lo, least(x, hi))), with constants lo and hi, has both ends", "(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not"
+	const number, times = "(greatest(lo, least(x, hi))) has both ends", "(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not"
 	s := tickets(t, funcs.DuckDB)
 	for _, c := range []struct{ fn, x, where, hint, then, thenWhere string }{
-		{"max", "opened_at", "", "of times are NULL, those of max" + times, "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
-		{"min", "opened_at::date", "", "of times are NULL, those of min" + times, "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},
-		{"max", "closed_at - opened_at", "", "dp_high is NULL; max" + number, "greatest(interval '0', least(closed_at - opened_at, interval '300 days'))", ""},
-		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL; min" + number, "greatest(interval '0', least(took, interval '300 days'))", ""},
-		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL; max" + number, "greatest(0, least(cost * 2, 1000))", ""},
+		{"max", "opened_at", "", "Ends of times are NULL, those of max" + times, "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"min", "opened_at::date", "", "Ends of times are NULL, those of min" + times, "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"max", "closed_at - opened_at", "", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(interval '0', least(closed_at - opened_at, interval '300 days'))", ""},
+		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL. With constants lo and hi, min" + number, "greatest(interval '0', least(took, interval '300 days'))", ""},
+		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(0, least(cost * 2, 1000))", ""},
 	} {
 		ends := func(x, where string) *Answer {
 			_, a := ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))

@@ -178,7 +178,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		end := atEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
 		if smooth && end == "the largest" {
-			out = append(out, fmt.Sprintf("%s: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", choiceName(a, c)))
+			out = append(out, fmt.Sprintf("%s: one person may change more joined rows than noise can hide, so the answer is noise alone. A larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns mend that", choiceName(a, c)))
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
@@ -196,7 +196,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of run.warnings says why, and no price mends that
 			} else {
-				out = append(out, line+"; a larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+				out = append(out, line+". A larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}
 			continue
 		}
@@ -213,11 +213,11 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		}
 		switch {
 		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].IsSumBounded():
-			told = "so what depends on it is NULL"
+			told = "what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:
-			told = "which the error does not tell"
+			told = "the error does not tell it"
 		}
-		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one; what people have above it is cut, %s%s", choiceName(a, c), a.Edge(c, edge), what, end, told, cureList(cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, told, cureList(cures(a, c, end == "the least" || !all))))
 	}
 	return out
 }
@@ -238,9 +238,9 @@ func misspelt(a *sensitivity.Analysis) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return "; or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
+		return ". Or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
 	}
-	return "; or check the spelling of the conditions' texts, which no public list has"
+	return ". Or check the spelling of the conditions' texts, which no public list has"
 }
 
 // cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.
@@ -271,8 +271,8 @@ func cureList(list []string) string {
 	case 0:
 		return ""
 	case 1:
-		return "; " + list[0] + " mends that"
+		return ". What mends that: " + list[0]
 	default:
-		return "; " + strings.Join(list[:n-1], ", ") + ", or " + list[n-1] + ", mends that"
+		return ". What mends that: " + strings.Join(list[:n-1], ", ") + ", or " + list[n-1]
 	}
 }

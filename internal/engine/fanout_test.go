@@ -79,7 +79,7 @@ func TestFanOutGrows(t *testing.T) {
 func TestInnerWarnings(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
 	for sql, want := range map[string]string{
-		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers; groups of few people are left out",
+		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers. Groups of few people are left out",
 		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",
 		"select count(*) from (select encounter_id, count(*) n from labs group by 1) t where n > 1":            "",
 		"select count(*) from (select 10 + patient_id u, count(*) n from encounters group by 1) t where n > 1": "",

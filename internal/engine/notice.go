@@ -88,7 +88,7 @@ func (r *run) notice(ctx context.Context) string {
 func firstReleaseNote(list []*stageRun) string {
 	for _, a := range list {
 		if a.release.EarlierQuote() != nil && a.an.CanAnyBeClipped() {
-			return fmt.Sprintf("; bounds, and how much they cut, are known as at price %s, of the first release: SET dpsql.fresh = on asks anew, at the whole price", number(a.release.Plan.Price))
+			return fmt.Sprintf("; bounds, and how much they cut, are those of the first release at price %s (SET dpsql.fresh = on asks anew, at the whole price)", number(a.release.Plan.Price))
 		}
 	}
 	return ""

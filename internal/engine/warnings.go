@@ -53,7 +53,7 @@ func (p *Prepared) innerWarnings() (lines []string) {
 		}
 		line := fmt.Sprintf("the groups by %s of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers", strings.Join(names, ", "))
 		if !an.Groups.Public {
-			line += "; groups of few people are left out"
+			line += ". Groups of few people are left out"
 		}
 		add(line)
 	}
@@ -81,7 +81,7 @@ func (s *Session) outerConditions(ctx context.Context, program *sensitivity.Prog
 		if len(names) == 0 {
 			continue
 		}
-		line := fmt.Sprintf("the condition on %s stands outside of its GROUP BY; in the WHERE of that query it makes the groups public, so that all of them are shown", strings.Join(names, ", "))
+		line := fmt.Sprintf("the condition on %s stands outside of its GROUP BY. In the WHERE of that query it makes the groups public, so that all of them are shown", strings.Join(names, ", "))
 		if totals {
 			line += ", and totals over groups begin with the first of them"
 		}
@@ -90,7 +90,7 @@ func (s *Session) outerConditions(ctx context.Context, program *sensitivity.Prog
 	return lines
 }
 
-const valueThere = "; PostgreSQL may give a value there"
+const valueThere = ". PostgreSQL may give a value there"
 
 // warningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.
 func warningsOf(gaps []sqlgen.Gap) (lines []string) {
@@ -181,7 +181,7 @@ func unread(list []*sensitivity.Analysis) (lines []string) {
 	return lines
 }
 
-const notPublic = "a condition asks for a value that is not public; write %s"
+const notPublic = "a condition asks for a value that is not public. Write %s"
 
 // either names columns or values.
 func either(list []string) string {
@@ -255,10 +255,10 @@ func (r *run) noValue(fn plan.AggFunc) {
 	noValues := slices.ContainsFunc(r.stages, func(st *stage) bool { return len(st.an.NoValues) > 0 })
 	switch fn {
 	case plan.Avg:
-		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
+		words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
 		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
-			words += "; a larger dpsql.price needs fewer"
+			words += ". A larger dpsql.price needs fewer"
 		}
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
@@ -266,20 +266,20 @@ func (r *run) noValue(fn plan.AggFunc) {
 
 // noInterval notes a computed value of which nothing can be said.
 func (r *run) noInterval(name string, m displayColumn) {
-	why := "a part of it is NULL, or may be outside of what a function takes; a larger dpsql.price helps, or a condition that leaves small groups out"
+	why := "a part of it is NULL, or may be outside of what a function takes. A larger dpsql.price helps, or a condition that leaves small groups out"
 	if m.divides {
-		why = "noise does not tell a divisor from 0; a larger dpsql.price helps, or a condition that leaves small groups out"
+		why = "noise does not tell a divisor from 0. A larger dpsql.price helps, or a condition that leaves small groups out"
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
 		why = totalsHide
 	case m.isExact:
-		why = "one of its aggregates has no dp_low or dp_high; for min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
+		why = "one of its aggregates has no dp_low or dp_high. For min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
 }
 
-const totalsHide = "a total leaves out groups that are not shown; the total as a query of its own has them all, (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...), and so have groups whose values the policy lists"
+const totalsHide = "a total leaves out groups that are not shown. The total as a query of its own has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
 
 // totalsLines say, before a charge, which columns are totals over groups that may not be shown.
 func (p *Prepared) totalsLines() (lines []string) {
@@ -314,12 +314,12 @@ func (r *run) hiddenLines(a *stageRun) []string {
 	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
 	switch price, lower := r.lowerThreshold(a); {
 	case most < least:
-		words += "; query.min_people in the policy hides smaller ones"
+		words += ". The policy's query.min_people hides smaller ones"
 	case lower > 0:
-		words += fmt.Sprintf("; with SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
+		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
 	}
 	if !a.an.Groups.Public {
-		words += "; groups whose values the policy declares are always shown"
+		words += ". Groups whose values the policy declares are always shown"
 	}
 	return []string{words}
 }
@@ -342,14 +342,14 @@ func (r *run) openLines(a *stageRun) (lines []string) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s; ", fn, sensitivity.LacksRange(a.an.Measures[f.Sum].Tree.NoRange), rankText(a.an, e, i))
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s. ", fn, sensitivity.LacksRange(a.an.Measures[f.Sum].Tree.NoRange), rankText(a.an, e, i))
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
-			line += fmt.Sprintf("dp_low and dp_high of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
+			line += fmt.Sprintf("Ends of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {
-			line += fmt.Sprintf("%s is NULL; %s(greatest(lo, least(x, hi))), with constants lo and hi, has both ends; it counts values outside as lo or hi, and NULL as hi unless x IS NOT NULL is a condition", end, fn)
+			line += fmt.Sprintf("Its %s is NULL. With constants lo and hi, %s(greatest(lo, least(x, hi))) has both ends. It counts values outside as lo or hi, and NULL as hi unless x IS NOT NULL is a condition", end, fn)
 		}
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
-			line += "; values beyond " + ends + " count as these"
+			line += ". Values beyond " + ends + " count as these"
 		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -415,12 +415,12 @@ func (r *run) wideLines(ctx context.Context, a *stageRun) (lines []string) {
 		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.an.Agg.Aggs[i].Fn, wide, len(groups)), []string(nil)
 		if m := a.an.Measures[f.Sum]; narrow && m.Bound != nil && m.IsSumBounded() {
 			line += ", while the largest group's is narrow, as one bound serves all groups"
-			cures = append(cures, "a statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
+			cures = append(cures, "A statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
 		}
 		if noise != "" {
 			cures = append(cures, noise)
 		}
-		if line += "; " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
+		if line += ". " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -449,7 +449,7 @@ func (r *run) fewLines(a *stageRun) []string {
 	if of := aggregatesOf(a.an, a.an.Choices[choice]); len(of) > 0 && len(of) < len(a.an.Formulas) {
 		words += " in " + firstFew(of)
 	}
-	return []string{words + ", which dp_low and dp_high would not hold; a larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}
+	return []string{words + ", which dp_low and dp_high would not hold. A larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

@@ -20,8 +20,8 @@ func TestWarnings(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := clinicSession(t, tame, d, autoEdits...)
 		const ofLost = "rows in which encounters.patient_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
-		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time; PostgreSQL may give a value there"
-		const ofLong = "functions and operators of this statement give NULL for texts of more than 65536 bytes; PostgreSQL may give a value there"
+		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time. PostgreSQL may give a value there"
+		const ofLong = "functions and operators of this statement give NULL for texts of more than 65536 bytes. PostgreSQL may give a value there"
 		for _, c := range []struct {
 			sql  string
 			want []string
@@ -59,7 +59,7 @@ func TestWarnings(t *testing.T) {
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	const words = "mend that; or check the spelling of 'wbe', which no public list has"
+	const words = "mend that. Or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days = 1000": false} {
 		_, a := ask(t, s, sql)
 		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {

@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,12 @@ import (
 
 // printedLabel begins a text of the program on a page or in a golden file.
 var printedLabel = regexp.MustCompile(`^(?:ERROR|DETAIL|HINT|WARNING|NOTICE): +`)
+
+// warningLabel begins a WARNING or a NOTICE of a page's transcript.
+var warningLabel = regexp.MustCompile(`^(?:WARNING|NOTICE): +`)
+
+// noticeParts are between the things that a NOTICE lists in its one line: what was spent, what is left, and the error.
+var noticeParts = regexp.MustCompile(`; `)
 
 // figures are lines of EXPLAIN that list a figure a column.
 var figures = regexp.MustCompile(`^ *(?:Expected 95%|With (?:Laplace|Gaussian) noise at this price)`)
@@ -29,6 +36,22 @@ func printedTexts(t *testing.T) map[string]string {
 		if printedLabel.MatchString(line) && !seen[line] {
 			seen[line] = true
 			out["errors"] += printedLabel.ReplaceAllString(line, "") + ".\n\n"
+		}
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		for _, line := range read(strings.TrimPrefix(page, "../../")) {
+			if what := warningLabel.FindString(line); what != "" && !seen[line] {
+				seen[line] = true
+				text := strings.TrimPrefix(line, what)
+				if strings.HasPrefix(what, "NOTICE") {
+					text = noticeParts.ReplaceAllString(text, ".\n\n")
+				}
+				out[strings.Trim(what, ": ")] += text + ".\n\n"
+			}
 		}
 	}
 	for _, path := range []string{"explain_brief", "explain", "explain_joined"} {
