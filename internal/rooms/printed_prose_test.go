@@ -1,9 +1,13 @@
 package rooms
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,6 +58,9 @@ func printedTexts(t *testing.T) map[string]string {
 			}
 		}
 	}
+	for _, text := range textsOf(t, "../../internal/engine/warnings.go") {
+		out["WARNING"] += text + ".\n\n"
+	}
 	for _, path := range []string{"explain_brief", "explain", "explain_joined"} {
 		printed := false
 		for _, line := range read("internal/engine/testdata/" + path) {
@@ -68,6 +75,30 @@ func printedTexts(t *testing.T) map[string]string {
 				out[path] += strings.TrimSpace(line) + ".\n\n"
 			}
 		}
+	}
+	return out
+}
+
+// verbs are of fmt.
+var verbs = regexp.MustCompile(`%[a-z%]`)
+
+// textsOf are the texts of a file that are parts of sentences, with a word in place of each value. What begins one sentence and is continued by another text ends there.
+func textsOf(t *testing.T, path string) (out []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil && len(words(text)) > 4 {
+				out = append(out, strings.TrimLeft(verbs.ReplaceAllString(text, "it"), ".; "))
+			}
+		}
+		return true
+	})
+	if len(out) < 30 {
+		t.Fatalf("%s has %d texts", path, len(out))
 	}
 	return out
 }
