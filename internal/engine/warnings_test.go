@@ -34,7 +34,7 @@ func TestWarnings(t *testing.T) {
 			{"select diag::date, count(*) from encounters group by 1", []string{ofDate}, ""},
 			{"select sum(days) filter (where lpad(diag, 3) = 'abc') from encounters", []string{ofLong}, ofLong},
 			{"select sum(days) filter (where lpad(diag, 4) = 'abcd') from encounters", nil, ofLong},
-			{"select count(*) from encounters where width_bucket(score, 0::float8, 1::float8, 5) = 2", nil, "functions and operators of this statement give NULL for bounds and numbers of buckets near the ends of their types; PostgreSQL"}, // which EXPLAIN alone tells
+			{"select count(*) from encounters where width_bucket(score, 0::float8, 1::float8, 5) = 2", nil, "functions and operators of this statement give NULL for bounds and numbers of buckets near the ends of their types. PostgreSQL"}, // which EXPLAIN alone tells
 			{"select count(*) from encounters where readmitted like '%0' and diag like 'a\\%' and '1:02 PM'::time > '12:00'", nil, ""},
 			{"select count(*) from encounters where diag::integer > 7 and diag::uuid is null and diag::boolean", nil, ""},
 		} {

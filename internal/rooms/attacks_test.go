@@ -33,6 +33,22 @@ func TestThreatModel(t *testing.T) {
 	}
 }
 
+// TestPromises: each promise of README.md has a row of tests in docs/threat-model.md, which TestThreatModel looks for.
+func TestPromises(t *testing.T) {
+	pages := readPages(t)
+	_, promises, _ := strings.Cut(pages["README.md"], "## What is promised\n")
+	promises, _, _ = strings.Cut(promises, "\n## ")
+	list := regexp.MustCompile(`(?m)^- \*\*(.*)\.\*\*`).FindAllStringSubmatch(promises, -1)
+	if len(list) < 4 {
+		t.Errorf("README.md has %d promises", len(list))
+	}
+	for _, p := range list {
+		if !regexp.MustCompile(`(?m)^\| ` + p[1] + " \\| `Test").MatchString(pages["docs/threat-model.md"]) {
+			t.Errorf("no test is named for %q", p[1])
+		}
+	}
+}
+
 // threatModelProblems holds a page against the names of the tests there are.
 func threatModelProblems(page string, tests map[string]bool) (out []string) {
 	rows := map[string]string{}
