@@ -9,9 +9,9 @@ go=${GO:-go}
 rm -rf dist
 mkdir -p dist
 
-# build ARCH: a stripped binary without paths of this machine.
+# build ARCH: a stripped binary without paths of this machine, without what of DuckDB nobody calls, and without the names of its functions.
 build() {
-	GOARCH=$1 $go build -trimpath -ldflags "-s -w -X main.version=v$version" -o "dist/$1/dpsql" ./cmd/dpsql
+	GOARCH=$1 $go build -trimpath -ldflags "-s -w -X main.version=v$version -extldflags=-Wl,--gc-sections,--exclude-libs,ALL" -o "dist/$1/dpsql" ./cmd/dpsql
 }
 
 # pack ARCH: the files beside the binary are made by this machine's.
