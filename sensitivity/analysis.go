@@ -1,8 +1,7 @@
 package sensitivity
 
 import (
-	"math"
-	"math/bits"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -157,175 +156,84 @@ type GroupLimit struct {
 	NotL2 string
 }
 
-// Norm is by what a unit's vector of partials over all groups is bounded: its value is the exponent.
-type Norm int
-
-// The norms. Laplace noise goes by the first, Gaussian noise by the second.
-const (
-	NoNorm Norm = 0
-	L1     Norm = 1 // the sum of magnitudes
-	L2     Norm = 2 // the root of the sum of squares
-)
-
-// Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
-type Measure struct {
-	Kind MeasureKind
-	Arg  plan.Scalar // nil for CountRows, Units and SomeUnits; over Body.Rel's columns, clamps not yet applied
-	// Filter: only rows for which it is true count; nil: all do. It reads stored values, as WHERE does.
-	Filter plan.Scalar
-	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
-	Grid             decimal.Decimal
-	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
-	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
-	RowLo, RowHi     int64
-	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
-	Declared         bool            // the range follows from declared ranges and constants; false: it is only what the integers hold
-	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
-	Lo, Hi int64
-	Single bool
-	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
-	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
-	PerGroup uint64
-	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
-	// that Bound chooses. nil: [Lo, Hi] is the bound.
-	Bound  *Choice
-	Factor uint64
-	// Follows: Bound is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
-	Follows bool
-	Kept    float64
-	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
-	Rows uint64
-	// Joined: it is of joined rows, a sum of their integers (Analysis.Joined); a number of distinct values is read with the others.
-	Joined bool
-	// HasOwnChoice: a CentredSum has a choice of its own, and the centre that suits one (DoubledCentre); else it has its count's.
-	HasOwnChoice bool
-	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
-	Distinct bool
-	Values   uint64
-	// InRange: DistinctValues are told apart as they are read through their declared range, as those of the sum beside it are.
-	InRange bool
-	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
-	Product *Product
-	// Subdivision is how many parts of a step the totals, Bound's edges and the noise are in (Limit.Norm: scaled partials are no whole steps); 1
-	// elsewhere. What is released is rounded to steps.
-	Subdivision uint64
-	// Of a Leaves measure, which counts in steps of 1 row: the tree over its Arg's values.
-	Tree *Tree
-	// Of a Candidates measure, which counts rows too: what is picked.
-	Pick *Pick
-	// Pair: of a sum, the measures that an average of the same values has, from which a sum beside it is computed; nil: it has none.
-	Pair *Pair
+// HasTrees reports that some of what is measured are trees or picks.
+func (a *Analysis) HasTrees() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.IsTree() })
 }
 
-// Pair are a count and the centred sum of the same rows.
-type Pair struct{ Count, Sum Measure }
+// HasPicks reports that some of what is measured are picks.
+func (a *Analysis) HasPicks() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Pick != nil })
+}
 
-// DoubledCentre is twice the centre of a CentredSum, in steps: the middle of the range, unless a choice is made for it alone.
-//
-// Proof: claim: of a measure that has a choice of its own every row counts for at most twice its own value's magnitude in half steps, |2x - DoubledCentre| <= 2|x|. So each unit's sum is at most as large as that of its
-// values where they have one sign, and is that sum where the range holds 0: with a range the bound and the noise are no larger than without. (1) Where the range holds 0, DoubledCentre is 0. (2) Else all x have the sign of
-// the end nearest to 0, and with n that end's magnitude and w that of DoubledCentre, of the same sign, 0 <= w <= 4n <= 4|x|: -2|x| <= 2|x| - w <= 2|x|. The centre is public.
-func (m *Measure) DoubledCentre() int64 {
-	middle := m.RowLo + m.RowHi // both are within dp.MaxSensitivity
-	switch {
-	case !m.HasOwnChoice:
-		return middle
-	case m.RowLo > 0: // (2)
-		return min(middle, 4*m.RowLo)
-	case m.RowHi < 0:
-		return max(middle, 4*m.RowHi)
+// NeedsOwnScan reports that some of what is measured is read apart.
+func (a *Analysis) NeedsOwnScan() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.NeedsOwnScan() })
+}
+
+// IsNonAdditive: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
+func (a *Analysis) IsNonAdditive() bool {
+	return a.Pairs != nil || a.NeedsOwnScan() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
+}
+
+// NeedsFreshRelease: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
+func (a *Analysis) NeedsFreshRelease() bool {
+	return a.HasTrees() || a.IsSmoothed()
+}
+
+// HasTimes reports that a measure's values are made of dates, times or intervals.
+func (a *Analysis) HasTimes(m Measure) (is bool) {
+	defs := map[plan.ColID]plan.Scalar{}
+	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
+				defs[it.ID] = it.Expr
+			}
+		}
+		return true
+	})
+	var visit func(*plan.Col)
+	visit = func(c *plan.Col) {
+		is = is || isDay(c.T) || c.T.OID == sqltype.OIDInterval
+		if x := defs[c.ID]; x != nil {
+			delete(defs, c.ID)
+			plan.VisitCols(x, visit)
+		}
 	}
-	return 0 // (1)
+	plan.VisitCols(m.Arg, visit)
+	return is
 }
 
-// MostOfRow is the largest magnitude that a row of a sum has.
-func (m *Measure) MostOfRow() uint64 {
-	if m.Kind == CentredSum {
-		return max(magnitude(2*m.RowLo-m.DoubledCentre()), magnitude(2*m.RowHi-m.DoubledCentre()))
+// Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.
+func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
+	if c.Measure < 0 { // of groups, or of joined rows
+		return decimal.NewFromUint64(edge)
 	}
-	return max(magnitude(m.RowLo), magnitude(m.RowHi))
+	return a.Measures[c.Measure].Step().Mul(decimal.NewFromUint64(edge))
 }
 
-// IsSumBounded reports that an automatic bound is of what each unit's values add up to, not of its number of rows.
-func (m *Measure) IsSumBounded() bool { return m.Kind == SumValues || m.HasOwnChoice }
-
-// hasOwnBound reports that the measure's bound is chosen by its own partials.
-func (m *Measure) hasOwnBound() bool {
-	return m.Bound != nil && !m.Follows && (m.Kind != CentredSum || m.HasOwnChoice)
-}
-
-// Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
-func (m *Measure) Clip(edge uint64) uint64 {
-	hi, clip := bits.Mul64(edge, m.Factor)
-	if hi != 0 {
-		return math.MaxUint64
+// visibleName is a stored column's "table.column"; "" where the analyst may not see it.
+func (a *Analysis) visibleName(id plan.ColID) string {
+	if int(id) >= len(a.Query.Columns) {
+		return ""
 	}
-	return clip
-}
-
-// Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it, or as By says.
-type Choice struct {
-	By      ChooseBy // how
-	Index   int      // in Analysis.Choices
-	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
-	Edges   []uint64 // increasing, public
-	Most    uint64   // the edge that holds all that keys, public groups and declared bounds let one unit have; 0: none does, or none is known
-	Rows    *Choice  // of a sum that has a choice of its own: the choice of its number of rows, by which and the range it ends (price.Settled); nil: nothing ends it
-}
-
-// Name is what is measured, in words.
-func (m *Measure) Name() string {
-	name := string(m.Kind)
-	if m.Product != nil && m.Product.Square {
-		name += " of squares"
-	} else if m.Product != nil {
-		name += " of products"
+	c := a.Query.Columns[id]
+	if c.Table == nil {
+		return c.Name
 	}
-	if m.Filter != nil && m.Kind != SomeUnits {
-		return "filtered " + name
+	for _, col := range c.Table.Columns {
+		if col.Name == c.Name && col.Visible {
+			return c.Table.Name + "." + c.Name
+		}
 	}
-	return name
+	return ""
 }
 
-// MeasureKind is what is measured.
-type MeasureKind string
+// Multiplicity is how many rows of a public relation one row of the rest of the statement meets at most, in one group.
+type Multiplicity struct {
+	Of   plan.Rel     // reads public tables alone, no parameter and no row around it
+	By   []plan.ColID // its columns that have one value: the join compares them by equality, or they are grouped by; none: all of its rows are met
+	Most uint64       // as it was read, at least 1
 
-// The measures. CentredSum sums 2x - DoubledCentre in steps (so RowLo, RowHi are x's own; about the middle Lo, Hi are +-m(RowHi-RowLo)); a unit with
-// k > m rows has its sum scaled by m/k toward zero.
-const (
-	CountRows   MeasureKind = "rows"
-	CountValues MeasureKind = "values" // rows where Arg is not NULL
-	Units       MeasureKind = "units"
-	SomeUnits   MeasureKind = "filtered units" // with a row that Filter keeps
-	SumValues   MeasureKind = "sum"
-	CentredSum  MeasureKind = "centred sum"
-)
-
-// Formula says how an aggregate's value is had from measures (indexes in Analysis.Measures; -1: not used).
-type Formula struct {
-	Agg   plan.ColID
-	Kind  FormulaKind
-	Count int // Value of a count, or the count beside a centred sum
-	Sum   int // or the Leaves measure of an order statistic, or the Candidates of a pick
-	// Moments are the others of IsMoment, whose Count says how many rows all of them are of.
-	Moments *Moments
-	// Of an order statistic (IsOrderStatistic) what it asks for, a fraction that is NULL as NaN, and the array that the fractions stood in.
-	Quantiles []Quantile
-	Array     *sqltype.Array
-	Top       uint64 // of IsMode and IsTop: how many of the picks
+	scan *scanInfo
 }
-
-// FormulaKind is the way from measures to an aggregate.
-type FormulaKind string
-
-// The formulas of design section 7. With c the count, s the centred sum in steps, mid = DoubledCentre/2 * Grid:
-const (
-	IsCount       FormulaKind = "count"       // c
-	IsSum         FormulaKind = "sum"         // sum * Grid
-	IsAvg         FormulaKind = "avg"         // mid + Grid*s/2/c, clamped to the range; c <= 0 gives mid
-	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; NULL where c is not told from 0
-	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
-	IsMoment      FormulaKind = "moment"      // a statistic of centred moments
-	IsSome        FormulaKind = "some"        // whether c tells of anybody
-	IsNone        FormulaKind = "none"        // whether it does not
-)

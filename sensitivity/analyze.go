@@ -5,26 +5,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Options are the policy's and the session's limits. Zero values refuse or claim least.
-type Options struct {
-	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
-	ChooseGroups    bool              // that number is chosen on the data instead
-	Norm            Norm              // scale a unit's whole vector over public groups to this norm, where it may be in several; NoNorm: do not
-	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
-	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
-	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
-	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
-	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
-	Split           Split             // a part of the units
-	OffUnit         OffUnit           // what is said of joins off the unit
-	Truncate        bool              // they are answered by declared frequencies alone (plan.Table.MaxFrequency), which are enforced; false: what is not unique is measured
-	Weighted        bool              // joined rows are counted by weights (Joined.Weighted), and nothing else is answered of them
-	MinPeople       int64             // grouped statements measure each group's number of units, to hide those of fewer by it (Analysis.People); 0: none
-}
 
 // Analyze says what may be measured of a statement with one stage, or refuses it. It reads public tables through Options.Public, never
 // private rows.
@@ -73,71 +55,6 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	return p.Analyze(ctx, 0, opts)
 }
 
-// analyzer holds one statement's way through the conditions.
-type analyzer struct {
-	ctx  context.Context
-	opts Options
-	out  *Analysis
-
-	aggs   []plan.AggItem          // Agg's, with columns in place of subqueries
-	around []plan.Rel              // the relations whose rows a subquery stands in, from the outermost on
-	input  plan.Rel                // Agg's, with scans in place of what derive made
-	linked map[*plan.Subquery]bool // those that may be printed, of the whole statement
-	beside []equality              // of a subquery's rows, with what they are compared with
-	scans  []*scanInfo             // all scans of the body, in order of appearance
-	blocks []*block                // blocks[0] is the root
-	owner  map[plan.ColID]*scanInfo
-	defs   map[plan.ColID]definition
-
-	joined   map[*scanInfo]int            // the source of a public scan
-	literals map[*scanInfo]*literalSource // the source of a scan of constants
-	padded   map[int]bool                 // sources whose rows padding adds NULL to
-
-	numbered map[*plan.Scan][]plan.ColID  // their columns that number each unit's rows from 1
-	merged   map[[2]plan.ColID]plan.ColID // the unit's columns of a FULL JOIN's sides: its own
-
-	whole     bool                        // it is the statement's body
-	ownerless []*plan.Join                // public LEFT JOIN private, read as inner joins
-	alike     map[*plan.Scan][]plan.ColID // their further columns that have the unit's value in every row
-
-	units       map[plan.ColID]plan.Scalar // of the whole statement: computed units (rowunits.go), by the columns that name them; of a column that holds one, itself
-	lost        map[plan.ColID]bool        // of the whole statement: columns whose NULL drops a row, for want of a unit; true: by the policy
-	personsOnly bool                       // rows without a person are dropped, whatever the policy says
-
-	added  []*equality // unit equalities to put into joins
-	ranges map[plan.ColID]bound
-
-	byType     bool // columns without a declared range have their type's (safe)
-	typeRanges map[plan.ColID]bound
-	calls      map[rangedCall]bound
-	plain      map[plan.ColID]bool
-	notNull    map[plan.ColID]bool
-	nulls      map[readColumn]bool
-	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
-	single     bool      // keys say that a unit has one row at most
-	fanned     *scanInfo // a public table that multiplies a unit's rows
-
-	listedValues map[plan.ColID][]sqltype.Value // the public values of columns of which conditions leave some out
-
-	lacks   *missing // what was refused for, where conditions on the unit would mend it
-	several bool     // rows are of several units, which is allowed
-	smooth  *Choice  // of the rows that one unit changes (Joined); nil: steady
-	steady  uint64   // that number, where nothing has to be measured
-
-	kinds   []*analyzer     // of rows of two units: for each of the kinds
-	moments map[string]bool // the values, as averageText has them, of which a statistic needs the sum about the middle
-
-	places map[measureKey]int // the places of Analysis.Measures, until they are sorted
-}
-
-func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
-	own := *q // paths add columns; the caller's plan stays as it is
-	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
-	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1, MinPeople: opts.MinPeople},
-		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}, places: map[measureKey]int{}}
-}
-
 func (z *analyzer) run() error {
 	agg := z.pulled(z.out.Agg)
 	z.aggs, z.whole = agg.Aggs, true
@@ -174,42 +91,6 @@ func (z *analyzer) run() error {
 	z.warnLost()
 	z.warnNoValues()
 	return z.check()
-}
-
-// body prepares the relation that is aggregated, and counts the rows of one unit in it.
-func (z *analyzer) body(r plan.Rel) error {
-	if err := z.prepared(r); err != nil {
-		return err
-	}
-	return z.linkedBody()
-}
-
-// prepared is what a body may have, with the subqueries of its conditions prepared.
-func (z *analyzer) prepared(r plan.Rel) error {
-	var err error
-	if z.input, err = z.derive(r); err != nil { // (2')
-		return err
-	}
-	root := z.newBlock(nil, nil)
-	if err := z.collect(z.input, root); err != nil { // (2), (4)
-		return err
-	}
-	root.eqs = append(root.eqs, z.beside...)
-	return nil
-}
-
-// linkedBody is a prepared body as rows of one unit each.
-func (z *analyzer) linkedBody() error {
-	if err := z.link(); err != nil { // (3)
-		return err
-	}
-	if z.several {
-		return z.joinedBody()
-	}
-	if err := z.buildBody(); err != nil { // (3), (5)
-		return err
-	}
-	return z.countRows()
 }
 
 // check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.
@@ -250,23 +131,4 @@ func (z *analyzer) check() error {
 		return sqlerr.New(sqlerr.Internal, "the cap is chosen among numbers that do not increase to the limit")
 	}
 	return nil
-}
-
-// isCandidateBounds: some edges, from 1 or more, each larger than the one before.
-func isCandidateBounds(edges []uint64) bool {
-	was := uint64(0)
-	for _, e := range edges {
-		if e <= was {
-			return false
-		}
-		was = e
-	}
-	return len(edges) > 0
-}
-
-func magnitude(x int64) uint64 {
-	if x < 0 {
-		return uint64(-(x + 1)) + 1
-	}
-	return uint64(x)
 }

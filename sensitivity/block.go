@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -171,60 +170,6 @@ func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []equal
 	return out
 }
 
-// sameValues tells whether "=" of two types is transitive, and the "=" by which keys of either are unique, so that a value equals one row of a key at most.
-// What is not known to be is not. Two wall clocks of a time zone may be one instant: a date or timestamp with a timestamp with time zone is not. Nor are intervals,
-// which DuckDB tells apart otherwise.
-func sameValues(a, b sqltype.Type) bool {
-	local := func(t sqltype.Type) bool { return t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp }
-	switch {
-	case a.IsInteger() && b.IsInteger(), a.IsFloat() && b.IsFloat(), isVarText(a) && isVarText(b), local(a) && local(b):
-		return true
-	}
-	return a.OID == b.OID && (hasOneSpelling(a) || a.IsNumber() || a.OID == sqltype.OIDBPChar || a.OID == sqltype.OIDName)
-}
-
-// plainColumn sees through casts that keep different values different.
-func plainColumn(x plan.Scalar) plan.ColID {
-	switch n := x.(type) {
-	case *plan.Col:
-		return n.ID
-	case *plan.Call:
-		if len(n.Args) != 1 || n.Fn.Name != "cast" {
-			return 0
-		}
-		from, to := n.Args[0].Type(), n.T
-		wider := from.IsInteger() && to.IsInteger() && to.Len() >= from.Len()
-		text := isVarText(from) && isVarText(to) && to.Typmod < 0
-		if wider || text {
-			return plainColumn(n.Args[0])
-		}
-	}
-	return 0
-}
-
-func isVarText(t sqltype.Type) bool { return t.OID == sqltype.OIDText || t.OID == sqltype.OIDVarchar }
-
-// base follows definitions that only pass a column on.
-func (z *analyzer) base(id plan.ColID) plan.ColID {
-	for {
-		d, ok := z.defs[id]
-		if !ok {
-			return id
-		}
-		switch x := d.expr.(type) {
-		case *plan.Col:
-			id = x.ID
-			continue
-		case *plan.Coalesce:
-			if c := z.column(x); c != 0 {
-				id = c
-				continue
-			}
-		}
-		return id
-	}
-}
-
 // classes are the columns that are equal in every row in which the block is present.
 type classes map[plan.ColID]plan.ColID
 
@@ -283,4 +228,34 @@ func (z *analyzer) blockOf(id plan.ColID) *block {
 		return s.in
 	}
 	return nil
+}
+
+// wayEqualities are those of the hidden way to the unit.
+func (s *scanInfo) wayEqualities() (out []equality) {
+	if s.path != nil && !s.nullable() {
+		for i, x := range s.path.on {
+			if s.path.kinds[i] != plan.InnerJoin {
+				break
+			}
+			out = append(out, equalities(x)...)
+		}
+	}
+	return out
+}
+
+func (s *scanInfo) determined(set []*scanInfo) bool {
+	return slices.ContainsFunc(s.children, func(c *scanInfo) bool { return slices.Contains(set, c) })
+}
+
+func (s *scanInfo) nullableFrom(child *scanInfo) bool {
+	return s.in != child.in && !isAround(s.in, child.in)
+}
+
+func isAround(outer, b *block) bool {
+	for in := b.parent; in != nil; in = in.parent {
+		if in == outer {
+			return true
+		}
+	}
+	return false
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -385,9 +384,6 @@ func clampTo(iv *num.Interval, t sqltype.Type) (Clamp, bool) {
 	return out, ok && !out.Lo.GreaterThan(out.Hi)
 }
 
-// isDay: a date or an instant, with intervals as funcs has them.
-func isDay(t sqltype.Type) bool { return funcs.TimeRange(t.OID) != nil }
-
 func domainHull(d *plan.Domain) *num.Interval {
 	if d == nil || d.From != nil {
 		return nil
@@ -408,28 +404,6 @@ func domainHull(d *plan.Domain) *num.Interval {
 	return out
 }
 
-// exactDecimal is a number as a decimal, without rounding.
-func exactDecimal(v sqltype.Value) (decimal.Decimal, bool) {
-	switch x := v.(type) {
-	case int64:
-		return decimal.NewFromInt(x), true
-	case decimal.Decimal:
-		return x, true
-	case float64:
-		return exactFloat(x)
-	}
-	return decimal.Decimal{}, false
-}
-
-func exactFloat(f float64) (decimal.Decimal, bool) {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return decimal.Decimal{}, false
-	}
-	text := new(big.Float).SetFloat64(f).Text('f', 1100) // every float64 ends before
-	d, err := decimal.NewFromString(strings.TrimRight(strings.TrimRight(text, "0"), "."))
-	return d, err == nil
-}
-
 // floatBound is the float of the column's type at x or the next outward (dir -1 or 1).
 func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bool) {
 	next := math.Inf(dir)
@@ -445,4 +419,55 @@ func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bo
 		f = math.Nextafter(f, next)
 	}
 	return exactFloat(f)
+}
+
+// declared is the interval that follows from declared ranges and constants; nil where none does.
+func (z *analyzer) declared(x plan.Scalar) *num.Interval {
+	z.clampColumns(x)
+	b := z.rangeOf(x)
+	if b.null { // the sum of nothing
+		return &num.Interval{}
+	}
+	if b.iv == nil || b.iv.Lo.GreaterThan(b.iv.Hi) {
+		return nil
+	}
+	return b.iv
+}
+
+// filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type, and whether that is narrower; of other expressions it is
+// declared's own. As in Analyze's (6) the claim needs no more of it than that the measure's clamps stand there: one on each unit's partial, and where that is one row
+// (Single), or rows are clamped before they are added (what is rounded, and DuckDB's decimals), on the row, for which a narrower interval does not trust the column's own clamp.
+func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow bool) {
+	iv = z.declared(x)
+	c, ok := x.(*plan.Col)
+	if !ok || filter == nil || !c.T.IsNumber() {
+		return iv, false
+	}
+	in, id := spanOf(iv), z.base(c.ID)
+	for _, cond := range plan.Conjuncts(filter) {
+		in = in.meet(z.spanIn(cond, id))
+	}
+	left, ok := clampTo(in.interval(), c.T)
+	if !ok || z.owner[id] == nil || iv != nil && !left.Lo.GreaterThan(iv.Lo) && !left.Hi.LessThan(iv.Hi) {
+		return iv, false
+	}
+	return &num.Interval{Lo: left.Lo, Hi: left.Hi}, true
+}
+
+// clampColumns notes the columns whose declared range the argument is read through.
+func (z *analyzer) clampColumns(x plan.Scalar) {
+	if x == nil {
+		return
+	}
+	z.walkBase(x, func(id plan.ColID) {
+		if c, ok := z.clampOf(id); ok {
+			z.out.Body.Clamped[id] = c
+		}
+	})
+	z.noteSafe(x, map[plan.ColID]bool{})
+}
+
+// walkBase calls f for every scan column under an expression, through all definitions.
+func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
+	z.through(x, f, func(plan.ColID) {})
 }

@@ -191,24 +191,23 @@ func digest(tuples [][]sqltype.Value) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// conditionText is a condition's text whatever the order of its conjuncts; "" for none.
-func conditionText(cond plan.Scalar, text func(plan.Scalar) string) string {
-	if cond == nil {
-		return ""
+// text is a tree's shape, for the canonical text.
+func (t *Tree) text() string {
+	text := fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Asked)
+	if t.Own != OwnAll {
+		text += " own " + string(t.Own)
 	}
-	var parts []string
-	for _, c := range plan.Conjuncts(cond) {
-		parts = append(parts, text(c))
+	if t.Open {
+		text += fmt.Sprintf(" open digits %d", t.Digits)
 	}
-	sort.Strings(parts)
-	return strings.Join(parts, " AND ")
+	return text
 }
 
-// scalarText is equal for expressions of the statement that are equal in every row: columns that only pass another on are
-// followed to it.
-func (z *analyzer) scalarText(x plan.Scalar) string {
-	if x == nil {
-		return ""
+// text is what is picked, for the canonical text.
+func (p *Pick) text() string {
+	tuples := make([][]sqltype.Value, len(p.Values))
+	for i, v := range p.Values {
+		tuples[i] = []sqltype.Value{v}
 	}
-	return plan.FormatScalar(z.out.Query, plan.Substitute(x, func(c *plan.Col) plan.Scalar { return &plan.Col{ID: z.base(c.ID), T: c.T} }))
+	return fmt.Sprintf("pick %d of %s", p.Most, digest(tuples))
 }

@@ -5,34 +5,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/base/num"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// The ends of automatic bounds.
-const (
-	mostRows   = 1 << 32 // rows of one unit in a group
-	mostSteps  = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
-	mostGroups = 64      // groups of one unit
-	fineStart  = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
-	fineScale  = 4       // decimals of a sum without a declared range; finer values are rounded row by row
-	// Decimals of seconds, and of their quotients: mostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
-	fineSeconds, fineQuotients = 2, 6
-)
-
-// CandidateBounds lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
-func CandidateBounds(first, last uint64) []uint64 {
-	var out []uint64
-	for t := first; t < last; t *= 2 {
-		out = append(out, t)
-		if half := t + t/2; t%2 == 0 && half < last {
-			out = append(out, half)
-		}
-	}
-	return append(out, last)
-}
 
 // choose gives a measure an automatic bound of its own.
 //
@@ -55,15 +29,6 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 	return nil
 }
 
-// atLast clamps partials where the ladder ends.
-func (m *Measure) atLast() {
-	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
-	m.Hi = int64(m.PerGroup) // fitting
-	if m.Kind == CentredSum && 2*m.RowLo < m.DoubledCentre() || m.Kind == SumValues && m.RowLo < 0 {
-		m.Lo = -m.Hi
-	}
-}
-
 // settle brings measures to the ends of ladders that were shortened for others. Where vectors are scaled a ladder is of norms, and says nothing of partials.
 func (z *analyzer) settle() {
 	for i := range z.out.Measures {
@@ -71,15 +36,6 @@ func (z *analyzer) settle() {
 			m.atLast()
 		}
 	}
-}
-
-// fitting are the edges at which a mechanism takes the measure's clip.
-func (m *Measure) fitting(edges []uint64) []uint64 {
-	n := len(edges)
-	for n > 0 && m.Clip(edges[n-1]) > dp.MaxSensitivity {
-		n--
-	}
-	return edges[:n]
 }
 
 // automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range.
@@ -100,39 +56,6 @@ func startFor(row uint64) uint64 {
 		return fineStart
 	}
 	return 1
-}
-
-// declared is the interval that follows from declared ranges and constants; nil where none does.
-func (z *analyzer) declared(x plan.Scalar) *num.Interval {
-	z.clampColumns(x)
-	b := z.rangeOf(x)
-	if b.null { // the sum of nothing
-		return &num.Interval{}
-	}
-	if b.iv == nil || b.iv.Lo.GreaterThan(b.iv.Hi) {
-		return nil
-	}
-	return b.iv
-}
-
-// filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type, and whether that is narrower; of other expressions it is
-// declared's own. As in Analyze's (6) the claim needs no more of it than that the measure's clamps stand there: one on each unit's partial, and where that is one row
-// (Single), or rows are clamped before they are added (what is rounded, and DuckDB's decimals), on the row, for which a narrower interval does not trust the column's own clamp.
-func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow bool) {
-	iv = z.declared(x)
-	c, ok := x.(*plan.Col)
-	if !ok || filter == nil || !c.T.IsNumber() {
-		return iv, false
-	}
-	in, id := spanOf(iv), z.base(c.ID)
-	for _, cond := range plan.Conjuncts(filter) {
-		in = in.meet(z.spanIn(cond, id))
-	}
-	left, ok := clampTo(in.interval(), c.T)
-	if !ok || z.owner[id] == nil || iv != nil && !left.Lo.GreaterThan(iv.Lo) && !left.Hi.LessThan(iv.Hi) {
-		return iv, false
-	}
-	return &num.Interval{Lo: left.Lo, Hi: left.Hi}, true
 }
 
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
@@ -161,65 +84,6 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.Rows = z.out.MaxRows
 	}
 	return z.choose(m, first, uint64(m.RowHi))
-}
-
-// gridByType is the grid of values without a declared range; ok is false where neither their type nor their column says one.
-func (z *analyzer) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
-	t := x.Type()
-	scale, ok := z.scaleOf(uncast(x))
-	switch step := z.stepOf(x); {
-	case t.IsInteger():
-		return decimal.NewFromInt(1), false, true
-	case z.secondsScale(x) > 0:
-		return decimal.New(1, -z.secondsScale(x)), true, true
-	case ok && t.IsFloat() && !uncast(x).Type().IsFloat():
-		return decimal.New(1, -min(scale, fineScale)), true, true
-	case step != nil && step.IsPositive():
-		return *step, true, true
-	case !ok || t.IsFloat():
-		return decimal.Decimal{}, false, false
-	}
-	return decimal.New(1, -min(scale, fineScale)), scale > fineScale, true
-}
-
-// secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineSeconds seconds, or 10^-fineQuotients of what they are divided to: of an epoch, of an interval's length, and of their
-// multiples of at least 10^-9, as hours are; 0: it is none of these. Microseconds would be too many steps for long times.
-func (z *analyzer) secondsScale(x plan.Scalar) int32 {
-	switch n := x.(type) {
-	case *plan.Col:
-		if d, ok := z.defs[n.ID]; ok {
-			return z.secondsScale(d.expr)
-		}
-	case *plan.Call:
-		switch name := n.Fn.Name; {
-		case n.Fn == funcs.Length:
-			return fineSeconds
-		case (name == "extract" || name == "date_part") && len(n.Args) == 2:
-			if field, ok := n.Args[0].(*plan.Const); ok && field.Value == "epoch" {
-				return fineSeconds
-			}
-		case (name == "cast" && n.T.IsNumber() || name == "round") && !n.T.IsInteger():
-			return z.secondsScale(n.Args[0])
-		case name == "/":
-			scale, by := z.secondsScale(n.Args[0]), z.rangeOf(n.Args[1]).iv
-			if scale == 0 || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.LessThan(decimal.NewFromInt(1)) || by.Lo.GreaterThan(decimal.New(1, 9)) {
-				return 0
-			}
-			return min(scale+int32(by.Lo.Ceil().NumDigits()), fineQuotients) //nolint:gosec // at most 10
-		}
-	}
-	return 0
-}
-
-// uncast is the exact number that a float was made of.
-func uncast(x plan.Scalar) plan.Scalar {
-	for {
-		c, ok := x.(*plan.Call)
-		if !ok || c.Fn.Name != "cast" || !c.T.IsFloat() || len(c.Args) != 1 || !c.Args[0].Type().IsNumber() {
-			return x
-		}
-		x = c.Args[0]
-	}
 }
 
 // Where vectors are scaled a step has fineParts parts: a count of 1 may become a third. A partial has at most mostPart of them, so that the squares of

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -158,15 +159,6 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 	return &plan.Scan{Table: t, Columns: cols, Rows: r, Pos: -1}
 }
 
-// inside analyses a relation as a body of its own; it shares the statement's columns.
-func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
-	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query, in.linked, in.around, in.merged, in.units, in.lost, in.personsOnly = z.out.Query, z.linked, z.around, z.merged, z.units, z.lost, z.personsOnly
-	err := in.body(r)
-	z.take(in)
-	return in, err
-}
-
 // ungrouping writes the zeros that GROUPING is where there are no grouping sets.
 func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
 	a := *n
@@ -179,12 +171,6 @@ func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
 		p.Items = append(p.Items, plan.Item{ID: g.ID, Expr: &plan.Const{Value: int64(0), T: sqltype.Int4}})
 	}
 	return p
-}
-
-// take keeps what a body of its own found for the whole.
-func (z *analyzer) take(in *analyzer) {
-	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
-	z.warn(in.out.Warnings...)
 }
 
 // unitRows is an aggregate within each unit's rows, as a table with a row for each group.
@@ -335,10 +321,58 @@ func unitName(r plan.Rel) string {
 	return "the privacy unit"
 }
 
-// definedBy is a column's definition in the body, or the column.
-func (z *analyzer) definedBy(id plan.ColID) plan.Scalar {
-	if d, ok := z.defs[id]; ok {
-		return d.expr
+// isFromLiterals: a public relation is constants, or they are joined to something.
+func (z *analyzer) isFromLiterals(r plan.Rel) bool {
+	if n, ok := r.(*plan.Join); ok {
+		return n.Kind == plan.InnerJoin && !hasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
 	}
-	return &plan.Col{ID: id, T: z.typeOf(id)}
+	_, ok := z.literalRows(r)
+	return ok
+}
+
+// literalRows are the rows of VALUES of constants, and of projections of them whose results are the same everywhere; false for any other relation.
+func (z *analyzer) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
+	switch n := r.(type) {
+	case *plan.Values:
+		rows := make([][]sqltype.Value, len(n.Rows))
+		for i, row := range n.Rows {
+			for _, x := range row {
+				c, ok := x.(*plan.Const)
+				if call, is := x.(*plan.Call); is {
+					v, computed := constantCall(call)
+					c, ok = &plan.Const{Value: v, T: call.T}, computed
+				}
+				if !ok {
+					return nil, false
+				}
+				rows[i] = append(rows[i], c.Value)
+			}
+		}
+		return rows, true
+	case *plan.Project:
+		in, ok := z.literalRows(n.Input)
+		if !ok {
+			return nil, false
+		}
+		cols := n.Input.Cols()
+		out := make([][]sqltype.Value, len(in))
+		for _, it := range n.Items {
+			f, err := eval.Compile(it.Expr, cols)
+			if err != nil || plainColumn(it.Expr) == 0 && (!z.isBackendIndependent(it.Expr, map[plan.ColID]bool{}) || z.hasComputedFloat(it.Expr, map[plan.ColID]bool{})) {
+				return nil, false
+			}
+			for k, row := range in {
+				v, err := f(row)
+				if err != nil {
+					v = nil
+				}
+				if plainColumn(it.Expr) == 0 && !isSameOnBackends(row, it.Expr, sqltype.Text) {
+					return nil, false
+				}
+				out[k] = append(out[k], v)
+			}
+		}
+		return out, true
+	}
+	return nil, false
 }

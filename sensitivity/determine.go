@@ -71,15 +71,6 @@ func (z *analyzer) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan
 	return found
 }
 
-// warn notes what an analyst should know of the answer. It follows from the statement and the policy.
-func (z *analyzer) warn(list ...string) {
-	for _, w := range list {
-		if !slices.Contains(z.out.Warnings, w) {
-			z.out.Warnings = append(z.out.Warnings, w)
-		}
-	}
-}
-
 // columns are stored columns whose values are determined.
 type columns map[plan.ColID]bool
 
@@ -182,4 +173,53 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 // isMissing reports whether an expression, whose inverse is a column, may be NULL in a row that has a unit.
 func (z *analyzer) isMissing(x plan.Scalar, inverse plan.ColID) bool {
 	return inverse == 0 || z.canBeNull(x, stored) && !z.isUnit(z.classesOf(z.blocks[0]), inverse)
+}
+
+// isUnitDetermined reports whether the unit determines the expression: one value a unit, whatever its rows.
+//
+// Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
+// value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
+// it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (isUnitColumn).
+func (z *analyzer) isUnitDetermined(x plan.Scalar) bool {
+	ok := true
+	for _, in := range z.kinds { // of rows of two units: each of them does
+		ok = ok && in.isUnitDetermined(x)
+	}
+	if z.kinds != nil {
+		return ok
+	}
+	if id := z.column(x); id != 0 && z.base(id) == z.out.Body.Person { // the value itself, however it is spelled: keys are brought to one form
+		return true
+	}
+	z.leaves(x, func(id plan.ColID) { ok = ok && z.isUnitColumn(id, map[*scanInfo]bool{}) })
+	return ok
+}
+
+// isUnitColumn: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
+func (z *analyzer) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
+	eq := z.classesOf(z.blocks[0])
+	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && hasOneSpelling(z.typeOf(id)) && hasOneSpelling(z.typeOf(unit)) {
+		return true
+	}
+	s := z.owner[id]
+	if s == nil || s.nullable() || seen[s] {
+		return false
+	}
+	if s.private() {
+		return z.unique(s)
+	}
+	seen[s] = true
+	defer delete(seen, s)
+	return z.keyEquals(s, func(o plan.ColID) bool { return z.owner[o] != s && z.isUnitColumn(o, seen) })
+}
+
+// isUnitCount: what is counted is the unit itself.
+func (z *analyzer) isUnitCount(g plan.AggItem) bool {
+	id := z.column(g.Arg)
+	if id == 0 {
+		return false
+	}
+	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.Person
+	id = z.base(id)
+	return id == unit || eq.same(id, unit) || z.hasAddedEquality(eq, id, unit)
 }

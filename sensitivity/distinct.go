@@ -1,49 +1,10 @@
 package sensitivity
 
 import (
-	"slices"
-
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// DistinctValues counts the values of Arg that rows of a group have, each once however many units have it. The measure's partial is the number of a unit's own
-// distinct values, by which an automatic bound is chosen; the total that is released is had from a statement of its own (sqlgen.Distinct).
-const DistinctValues MeasureKind = "distinct values"
-
-// NeedsOwnScan says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
-func (m *Measure) NeedsOwnScan() bool {
-	return !m.Joined && (m.IsTree() || m.Kind == DistinctValues || m.Distinct)
-}
-
-// NeedsOwnScan reports that some of what is measured is read apart.
-func (a *Analysis) NeedsOwnScan() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.NeedsOwnScan() })
-}
-
-// IsNonAdditive: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
-func (a *Analysis) IsNonAdditive() bool {
-	return a.Pairs != nil || a.NeedsOwnScan() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
-}
-
-// needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
-func (z *analyzer) needsOwnScan() bool {
-	return hasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
-		return g.Distinct && (g.Fn == plan.Count && !z.isUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
-	})
-}
-
-// isUnitCount: what is counted is the unit itself.
-func (z *analyzer) isUnitCount(g plan.AggItem) bool {
-	id := z.column(g.Arg)
-	if id == 0 {
-		return false
-	}
-	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.Person
-	id = z.base(id)
-	return id == unit || eq.same(id, unit) || z.hasAddedEquality(eq, id, unit)
-}
 
 // countDistinct counts units, or the distinct values of anything else.
 func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {

@@ -2,7 +2,9 @@ package sensitivity
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -107,23 +109,6 @@ func (a *Analysis) unitName(id plan.ColID) string {
 		return by
 	}
 	return "the privacy unit, by a column that you may not see"
-}
-
-// visibleName is a stored column's "table.column"; "" where the analyst may not see it.
-func (a *Analysis) visibleName(id plan.ColID) string {
-	if int(id) >= len(a.Query.Columns) {
-		return ""
-	}
-	c := a.Query.Columns[id]
-	if c.Table == nil {
-		return c.Name
-	}
-	for _, col := range c.Table.Columns {
-		if col.Name == c.Name && col.Visible {
-			return c.Table.Name + "." + c.Name
-		}
-	}
-	return ""
 }
 
 func (a *Analysis) sourcesWhy() string {
@@ -257,42 +242,70 @@ func (a explainer) span(c *Choice) string {
 	return fmt.Sprintf("%d edges from %s to %s", n, a.Edge(c, c.Edges[0]), a.Edge(c, c.Edges[n-1]))
 }
 
-// HasTimes reports that a measure's values are made of dates, times or intervals.
-func (a *Analysis) HasTimes(m Measure) (is bool) {
-	defs := map[plan.ColID]plan.Scalar{}
-	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
-		if p, ok := r.(*plan.Project); ok {
-			for _, it := range p.Items {
-				defs[it.ID] = it.Expr
-			}
-		}
-		return true
-	})
-	var visit func(*plan.Col)
-	visit = func(c *plan.Col) {
-		is = is || isDay(c.T) || c.T.OID == sqltype.OIDInterval
-		if x := defs[c.ID]; x != nil {
-			delete(defs, c.ID)
-			plan.VisitCols(x, visit)
-		}
+// productLine says what a second moment's rows are.
+func (a explainer) productLine(m Measure) string {
+	at := func(m Measure) string {
+		return fmt.Sprintf("[%s, %s]", m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi)))
 	}
-	plan.VisitCols(m.Arg, visit)
-	return is
+	p := m.Product
+	line := fmt.Sprintf("sum of products of distances from the middles of %s and %s", at(p.X), at(p.Y))
+	if p.Square {
+		line = fmt.Sprintf("sum of squared distances from the middle of %s, each less half the largest", at(p.X))
+	}
+	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)
+	if m.Rounded {
+		line += ", rounded row by row"
+	}
+	switch {
+	case m.Bound != nil:
+		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
+	case m.Single:
+		return line
+	}
+	return line + fmt.Sprintf("; a unit's part is clamped to +-%s", halfSteps(m, uint64(m.Hi)))
 }
 
-// Step is what the measure's noise and clips count, in its own units: a part of its grid, or of half of it.
-func (m *Measure) Step() decimal.Decimal {
-	step := m.Grid.Div(decimal.NewFromUint64(max(1, m.Subdivision)))
-	if m.Kind == CentredSum {
-		step = step.Div(decimal.NewFromInt(2))
+// line says a tree's shape in words.
+func (t *Tree) line() string {
+	at := func(n int64) string { return t.Grid.Mul(decimal.NewFromInt(n)).String() }
+	grid, wide := "grid "+t.Grid.String(), at(t.Width)
+	switch t.Type.OID {
+	case sqltype.OIDDate:
+		at = func(n int64) string { return sqltype.FormatText(sqltype.Days(n), t.Type) } //nolint:gosec // within the dates
+		grid, wide = "days", wide+" days"
+	case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+		at = func(n int64) string { return sqltype.FormatText(sqltype.Micros(n), t.Type) }
+		grid, wide = "microseconds", (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).String()
 	}
-	return step
+	leaf, levels := "a value each", "1 level"
+	switch {
+	case t.Digits > 0:
+		leaf = "up to " + t.leafPercent() + " of a value wide"
+	case t.Width > 1:
+		leaf = wide + " wide"
+	}
+	if n := len(t.Fans); n > 1 {
+		levels = fmt.Sprintf("%d levels", n)
+	}
+	counted := "rows by value"
+	if t.Own != OwnAll {
+		counted = fmt.Sprintf("units by their %s value", t.Own)
+	}
+	line := fmt.Sprintf("%s in [%s, %s] on %s: a tree of %d leaves, %s, in %s", counted, at(t.Lo), at(t.Hi), grid, t.Count, leaf, levels)
+	if t.Rounded {
+		line += ", rounded row by row"
+	}
+	if t.Open {
+		line += ", as no range is declared"
+	}
+	return line
 }
 
-// Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.
-func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
-	if c.Measure < 0 { // of groups, or of joined rows
-		return decimal.NewFromUint64(edge)
+// line says a pick in words.
+func (p *Pick) line() string {
+	what := "the most frequent"
+	if p.Most > 1 {
+		what = fmt.Sprintf("the %d most frequent, one after the other,", p.Most)
 	}
-	return a.Measures[c.Measure].Step().Mul(decimal.NewFromUint64(edge))
+	return fmt.Sprintf("rows by value, %s of %d candidates (%s)", what, len(p.Values), p.Why)
 }

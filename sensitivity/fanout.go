@@ -7,18 +7,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Multiplicity is how many rows of a public relation one row of the rest of the statement meets at most, in one group.
-type Multiplicity struct {
-	Of   plan.Rel     // reads public tables alone, no parameter and no row around it
-	By   []plan.ColID // its columns that have one value: the join compares them by equality, or they are grouped by; none: all of its rows are met
-	Most uint64       // as it was read, at least 1
-
-	scan *scanInfo
-}
 
 // fanOut multiplies the bound on one unit's rows by the rows of public tables that each of them meets. It returns false where that number is not known: then a unit's rows are measured.
 //
@@ -101,10 +91,6 @@ func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*
 	return m, err
 }
 
-func isNotNull(id plan.ColID, t sqltype.Type) plan.Scalar {
-	return &plan.Is{X: &plan.Col{ID: id, T: t}, What: "NULL", Not: true}
-}
-
 // ownConditions are conditions on a public scan's rows alone.
 func (z *analyzer) ownConditions(s *scanInfo) (conds []plan.Scalar) {
 	for _, x := range s.in.conds {
@@ -130,15 +116,6 @@ func isPublic(r plan.Rel) bool {
 		}
 		return !slices.ContainsFunc(plan.Scalars(n), func(x plan.Scalar) bool { return !isConstant(x) })
 	})
-}
-
-// isConstant reports whether an expression has no parameter and no subquery (2).
-func isConstant(x plan.Scalar) bool {
-	switch x.(type) {
-	case *plan.Param, *plan.Subquery:
-		return false
-	}
-	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isConstant(y) })
 }
 
 // rowsByForm is how many rows a derived relation has at most by its form; 0 where that says nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -224,3 +225,51 @@ func beyondDoubles(iv *num.Interval, g plan.AggItem) *sqlerr.Error {
 
 // scientific is a number that may have hundreds of digits, in short.
 func scientific(d decimal.Decimal) string { return new(big.Float).SetRat(d.Rat()).Text('g', 6) }
+
+// gridByType is the grid of values without a declared range; ok is false where neither their type nor their column says one.
+func (z *analyzer) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
+	t := x.Type()
+	scale, ok := z.scaleOf(uncast(x))
+	switch step := z.stepOf(x); {
+	case t.IsInteger():
+		return decimal.NewFromInt(1), false, true
+	case z.secondsScale(x) > 0:
+		return decimal.New(1, -z.secondsScale(x)), true, true
+	case ok && t.IsFloat() && !uncast(x).Type().IsFloat():
+		return decimal.New(1, -min(scale, fineScale)), true, true
+	case step != nil && step.IsPositive():
+		return *step, true, true
+	case !ok || t.IsFloat():
+		return decimal.Decimal{}, false, false
+	}
+	return decimal.New(1, -min(scale, fineScale)), scale > fineScale, true
+}
+
+// secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineSeconds seconds, or 10^-fineQuotients of what they are divided to: of an epoch, of an interval's length, and of their
+// multiples of at least 10^-9, as hours are; 0: it is none of these. Microseconds would be too many steps for long times.
+func (z *analyzer) secondsScale(x plan.Scalar) int32 {
+	switch n := x.(type) {
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok {
+			return z.secondsScale(d.expr)
+		}
+	case *plan.Call:
+		switch name := n.Fn.Name; {
+		case n.Fn == funcs.Length:
+			return fineSeconds
+		case (name == "extract" || name == "date_part") && len(n.Args) == 2:
+			if field, ok := n.Args[0].(*plan.Const); ok && field.Value == "epoch" {
+				return fineSeconds
+			}
+		case (name == "cast" && n.T.IsNumber() || name == "round") && !n.T.IsInteger():
+			return z.secondsScale(n.Args[0])
+		case name == "/":
+			scale, by := z.secondsScale(n.Args[0]), z.rangeOf(n.Args[1]).iv
+			if scale == 0 || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.LessThan(decimal.NewFromInt(1)) || by.Lo.GreaterThan(decimal.New(1, 9)) {
+				return 0
+			}
+			return min(scale+int32(by.Lo.Ceil().NumDigits()), fineQuotients) //nolint:gosec // at most 10
+		}
+	}
+	return 0
+}

@@ -13,30 +13,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
-// Joined is of a statement whose rows are joined off the unit: one unit changes more than its own rows, as many as Formula says, or Weighted. Its Body has no UnitCol, and its measures are of rows (Measure.Single).
-type Joined struct {
-	Formula     *elastic.Formula // nil: nothing is measured, or it is Weighted
-	Frequencies []KeyFrequency   // one for each of Formula.Frequencies
-	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
-	Weighted    *Pairing         // joined rows are counted by weights; nil: each is one
-	Counted     *Pairing         // nothing is asked but how many joined rows there are, which weights would answer too, with another number; nil: more is, or they are weighted
-	Sides       []JoinSide       // what is joined, in the order of the joins: for EXPLAIN
-}
-
-// KeyFrequency is how often, at most, one value of the columns occurs in a leaf: in the rows of one part of the joins, capped and filtered.
-type KeyFrequency struct {
-	Side    plan.Rel
-	Columns []plan.ColID
-}
-
-// JoinSide tells of a leaf: the scans of one unit's rows that are joined on the unit, or a public table.
-type JoinSide struct {
-	Name string
-	Rows uint64 // of one unit, at most; 0: public
-	Why  string // where Rows comes from
-	Cut  string // how many rows with one value of a key are kept; "": all
-}
-
 // joinSide is a leaf while a statement is analysed.
 type joinSide struct {
 	scans []*scanInfo
@@ -492,4 +468,22 @@ func (j *joining) unjoined(done, rest []*joinSide) error {
 	}
 	return refuse("nothing joins %s with the other tables but conditions that are no equality of two columns of one type", s.name()).
 		WithHint("Join it by = of a column of each, of one type (whole numbers of any width are one, and texts): how often a value occurs there bounds what one person changes.")
+}
+
+// ofJoined refuses aggregates that are not sums over joined rows.
+func (z *analyzer) ofJoined(g plan.AggItem) error {
+	refuse := func(what string) error {
+		return sqlerr.New(sqlerr.JoinOffUnit, "%s over rows that are joined off the privacy unit is not supported", what).At(g.Pos).
+			WithHint("COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x) and AVG(x) of values with a declared range are there.")
+	}
+	switch g.Fn {
+	case plan.CountRows, plan.Count:
+		return nil
+	case plan.Sum, plan.Avg:
+		if !g.Distinct {
+			return nil
+		}
+		return refuse(string(g.Fn) + "(DISTINCT ...)")
+	}
+	return refuse(string(g.Fn))
 }

@@ -2,7 +2,10 @@ package sensitivity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/shopspring/decimal"
 )
 
 // joinedLines are Explain's of rows that are joined off the unit.
@@ -83,4 +86,12 @@ func (a explainer) inGrid(m Measure, n uint64) string {
 		return halfSteps(m, n)
 	}
 	return halfSteps(m, 2*n)
+}
+
+// weightedLines are Explain's.
+func (a explainer) weightedLines(say func(key, format string, args ...any)) {
+	say("Bounding", "weighted: of a value that a rows of one table have and b of the other the answer counts a b / (a + b), in place of a b. It is not the number of joined rows")
+	say("Groups", "one")
+	m := a.Measures[slices.IndexFunc(a.Measures, func(m Measure) bool { return m.Kind == WeightedRows })]
+	say("Measure 1", "weights of joined rows, in parts of 1/%d. One unit changes them by at most %s", WeightParts, decimal.NewFromUint64(m.PerGroup).DivRound(decimal.NewFromInt(WeightParts), 3))
 }

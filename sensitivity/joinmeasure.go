@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -8,39 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
-
-// ChooseBy says how a bound is chosen among its edges.
-type ChooseBy string
-
-// The ways to choose. The first is by the numbers of units beyond each edge.
-const (
-	ByUnits  ChooseBy = ""
-	ByFlow   ChooseBy = "flow"   // by how much more flow there is at larger caps (Analysis.Pairs)
-	BySmooth ChooseBy = "smooth" // an edge that is at least the rows that one unit changes, by a noisy smooth bound of them (Analysis.Joined)
-)
-
-// OffUnit says whether joins off the unit are answered.
-type OffUnit byte
-
-// The answers to them. The first is where nobody can allow them.
-const (
-	NeverOffUnit OffUnit = iota
-	OwnerMayOffUnit
-	AnyOffUnit
-)
-
-// IsCap: what is chosen is how many groups of a unit count.
-func (c *Choice) IsCap() bool { return c.By == ByUnits && c.Measure < 0 }
-
-// NeedsFreshRelease: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
-func (a *Analysis) NeedsFreshRelease() bool {
-	return a.HasTrees() || a.IsSmoothed()
-}
-
-// CandidateScales lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.
-func CandidateScales() []uint64 { return elastic.CandidateBounds(dp.MaxSensitivity) }
 
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
 func (z *analyzer) scaled() error {
@@ -77,24 +46,6 @@ func (z *analyzer) knownGroups() error {
 		return z.publicGroups(err)
 	}
 	return err.WithHint("There are more of them than query.max_public_groups: group by fewer columns.")
-}
-
-// ofJoined refuses aggregates that are not sums over joined rows.
-func (z *analyzer) ofJoined(g plan.AggItem) error {
-	refuse := func(what string) error {
-		return sqlerr.New(sqlerr.JoinOffUnit, "%s over rows that are joined off the privacy unit is not supported", what).At(g.Pos).
-			WithHint("COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x) and AVG(x) of values with a declared range are there.")
-	}
-	switch g.Fn {
-	case plan.CountRows, plan.Count:
-		return nil
-	case plan.Sum, plan.Avg:
-		if !g.Distinct {
-			return nil
-		}
-		return refuse(string(g.Fn) + "(DISTINCT ...)")
-	}
-	return refuse(string(g.Fn))
 }
 
 // boundRow sets a measure's row range and sensitivity where rows are joined off the unit.
@@ -135,4 +86,15 @@ func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
 	}
 	m.Bound = z.smooth
 	return z.choose(m, 0, 0)
+}
+
+// boundWeighted sets the sensitivity of a count by weights.
+func (z *analyzer) boundWeighted(m *Measure) error {
+	w := z.out.Joined.Weighted
+	over, most := bits.Mul64(w.Rows[0]+w.Rows[1], WeightParts+1) // each at most dp.MaxSensitivity
+	if m.PerGroup = most; over > 0 || most > dp.MaxSensitivity {
+		return tooWide().At(z.out.Agg.Pos)
+	}
+	m.Kind, m.Grid, m.Factor, m.Single, m.Joined, m.Subdivision, m.Hi = WeightedRows, decimal.NewFromInt(1), 1, true, true, WeightParts, int64(most) //nolint:gosec // within it
+	return nil
 }

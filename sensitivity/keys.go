@@ -183,98 +183,6 @@ func (z *analyzer) publicGroups(err *sqlerr.Error) *sqlerr.Error {
 	return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
 }
 
-// isUnitDetermined reports whether the unit determines the expression: one value a unit, whatever its rows.
-//
-// Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
-// value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
-// it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (isUnitColumn).
-func (z *analyzer) isUnitDetermined(x plan.Scalar) bool {
-	ok := true
-	for _, in := range z.kinds { // of rows of two units: each of them does
-		ok = ok && in.isUnitDetermined(x)
-	}
-	if z.kinds != nil {
-		return ok
-	}
-	if id := z.column(x); id != 0 && z.base(id) == z.out.Body.Person { // the value itself, however it is spelled: keys are brought to one form
-		return true
-	}
-	z.leaves(x, func(id plan.ColID) { ok = ok && z.isUnitColumn(id, map[*scanInfo]bool{}) })
-	return ok
-}
-
-// isUnitColumn: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
-func (z *analyzer) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
-	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && hasOneSpelling(z.typeOf(id)) && hasOneSpelling(z.typeOf(unit)) {
-		return true
-	}
-	s := z.owner[id]
-	if s == nil || s.nullable() || seen[s] {
-		return false
-	}
-	if s.private() {
-		return z.unique(s)
-	}
-	seen[s] = true
-	defer delete(seen, s)
-	return z.keyEquals(s, func(o plan.ColID) bool { return z.owner[o] != s && z.isUnitColumn(o, seen) })
-}
-
-// hasOneSpelling: equal values of the type are spelled alike, so that equality of columns is equality of what is computed from them.
-func hasOneSpelling(t sqltype.Type) bool {
-	switch t.OID {
-	case sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDText, sqltype.OIDVarchar,
-		sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDUUID, sqltype.OIDBytea:
-		return true
-	}
-	return t.IsEnum()
-}
-
-// leaves calls f for every column of a scan that an expression reads, and for those of what may be padded.
-func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) { z.through(x, f, f) }
-
-// through calls f for every scan column under an expression, through all definitions, and padded for those that may be NULL in place of their expression.
-func (z *analyzer) through(x plan.Scalar, f, padded func(plan.ColID)) {
-	seen := map[plan.ColID]bool{}
-	var visit func(plan.Scalar)
-	visit = func(x plan.Scalar) {
-		walkColumns(x, func(id plan.ColID) {
-			if seen[id] {
-				return
-			}
-			seen[id] = true
-			if d, ok := z.defs[id]; ok {
-				if d.in.parent != nil {
-					padded(id)
-				}
-				visit(d.expr)
-				return
-			}
-			f(id)
-		})
-	}
-	visit(x)
-}
-
-// walkColumns calls f for every column reference in an expression, and for column 0, which no condition accepts, where a node
-// has no parts that are known.
-func walkColumns(x plan.Scalar, f func(plan.ColID)) {
-	switch n := x.(type) {
-	case *plan.Col:
-		f(n.ID)
-		return
-	case *plan.Const, *plan.Param:
-		return
-	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce, *plan.MinMax, *plan.DistinctFrom, *plan.Tuple:
-	default:
-		f(0)
-	}
-	for _, part := range plan.Children(x) {
-		walkColumns(part, f)
-	}
-}
-
 // literal is the canonical form of a domain's value in a key's type: char(n) is padded as the database does it.
 func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 	switch x := v.(type) {
@@ -300,14 +208,40 @@ func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 	return v
 }
 
-// trimmed drops trailing zeros, as the print does for numerics without a modifier.
-func trimmed(x decimal.Decimal) decimal.Decimal {
-	for x.Exponent() < 0 {
-		y := x.Truncate(-x.Exponent() - 1)
-		if !y.Equal(x) {
-			break
-		}
-		x = y
+// needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
+func (z *analyzer) needsOwnScan() bool {
+	return hasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
+		return g.Distinct && (g.Fn == plan.Count && !z.isUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
+	})
+}
+
+// pairGroups bounds the groups of one unit, of whichever kind: where keys do not depend on it, it may be in all.
+func (z *analyzer) pairGroups() error {
+	a := z.out
+	if !a.Groups.Public {
+		return z.publicGroups(twoUnits("GROUP BY of unknown groups", a.Agg.Pos))
 	}
-	return x
+	if z.opts.MinPeople > 0 && len(a.Keys) > 0 {
+		return twoUnits("GROUP BY beside min_people", a.Agg.Pos).WithHint("Ask without GROUP BY: the policy hides groups of few people, who are not counted here.")
+	}
+	a.Limit = GroupLimit{PerUnit: 1, Why: "the units of both kinds determine the group"}
+	if len(a.Keys) == 0 {
+		a.Limit.Why = "one group"
+	}
+	for _, in := range z.kinds {
+		per := uint64(1)
+		var names []string
+		for i := range a.Groups.Sources {
+			s := &a.Groups.Sources[i]
+			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.isUnitDetermined(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
+				s.Counts = true
+				per = mul(per, uint64(max(1, len(s.Tuples))))
+				names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
+			}
+		}
+		if per > a.Limit.PerUnit || len(names) > 0 && per == 1 {
+			a.Limit.PerUnit, a.Limit.Why = per, "no cap: groups of a unit are at most "+strings.Join(names, " x ")
+		}
+	}
+	return nil
 }

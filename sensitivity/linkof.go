@@ -67,19 +67,6 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 	return nil
 }
 
-// wayEqualities are those of the hidden way to the unit.
-func (s *scanInfo) wayEqualities() (out []equality) {
-	if s.path != nil && !s.nullable() {
-		for i, x := range s.path.on {
-			if s.path.kinds[i] != plan.InnerJoin {
-				break
-			}
-			out = append(out, equalities(x)...)
-		}
-	}
-	return out
-}
-
 // unitsOf are the unit's columns of private tables that are never padded.
 func unitsOf(r plan.Rel) (out []plan.ColID) {
 	switch n := r.(type) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -69,53 +68,6 @@ func (z *analyzer) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar)
 	return true
 }
 
-// literalRows are the rows of VALUES of constants, and of projections of them whose results are the same everywhere; false for any other relation.
-func (z *analyzer) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
-	switch n := r.(type) {
-	case *plan.Values:
-		rows := make([][]sqltype.Value, len(n.Rows))
-		for i, row := range n.Rows {
-			for _, x := range row {
-				c, ok := x.(*plan.Const)
-				if call, is := x.(*plan.Call); is {
-					v, computed := constantCall(call)
-					c, ok = &plan.Const{Value: v, T: call.T}, computed
-				}
-				if !ok {
-					return nil, false
-				}
-				rows[i] = append(rows[i], c.Value)
-			}
-		}
-		return rows, true
-	case *plan.Project:
-		in, ok := z.literalRows(n.Input)
-		if !ok {
-			return nil, false
-		}
-		cols := n.Input.Cols()
-		out := make([][]sqltype.Value, len(in))
-		for _, it := range n.Items {
-			f, err := eval.Compile(it.Expr, cols)
-			if err != nil || plainColumn(it.Expr) == 0 && (!z.isBackendIndependent(it.Expr, map[plan.ColID]bool{}) || z.hasComputedFloat(it.Expr, map[plan.ColID]bool{})) {
-				return nil, false
-			}
-			for k, row := range in {
-				v, err := f(row)
-				if err != nil {
-					v = nil
-				}
-				if plainColumn(it.Expr) == 0 && !isSameOnBackends(row, it.Expr, sqltype.Text) {
-					return nil, false
-				}
-				out[k] = append(out[k], v)
-			}
-		}
-		return out, true
-	}
-	return nil, false
-}
-
 // keptLiterals are the rows that the statement's conditions keep, as far as each is about one of their columns. ON of a public table LEFT JOIN a private one keeps all, though such a join is read as an inner one.
 func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype.Value {
 	if s.in.parent != nil {
@@ -152,15 +104,6 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 			return isSameOnBackends([]sqltype.Value{row[c.at]}, c.x, z.typeOf(s.scan.Columns[c.at])) && err == nil && is != true
 		})
 	})
-}
-
-// isFromLiterals: a public relation is constants, or they are joined to something.
-func (z *analyzer) isFromLiterals(r plan.Rel) bool {
-	if n, ok := r.(*plan.Join); ok {
-		return n.Kind == plan.InnerJoin && !hasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
-	}
-	_, ok := z.literalRows(r)
-	return ok
 }
 
 // onlyLiteral is the one column of a scan of constants that an expression is computed from.

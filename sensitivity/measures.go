@@ -226,20 +226,6 @@ func (z *analyzer) countValues(g plan.AggItem) (int, error) {
 	return z.measure(Measure{Kind: CountValues, Arg: g.Arg}, g)
 }
 
-// hasAddedEquality: equal to the unit by an equality that the analysis added between scans that are never padded.
-func (z *analyzer) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
-	for _, e := range z.added {
-		x, y := z.owner[e.a], z.owner[e.b]
-		if x == nil || y == nil || x.nullable() || y.nullable() { // nil: of a hidden path
-			continue
-		}
-		if (id == e.a || eq.same(id, e.a)) && (unit == e.b || eq.same(unit, e.b)) || (id == e.b || eq.same(id, e.b)) && (unit == e.a || eq.same(unit, e.a)) {
-			return true
-		}
-	}
-	return false
-}
-
 // measureKey is equal for measures of the same values of the same rows.
 type measureKey struct {
 	kind        MeasureKind
@@ -363,24 +349,6 @@ func times(x int64, n uint64) (int64, bool) {
 	return int64(lo), true
 }
 
-// clampColumns notes the columns whose declared range the argument is read through.
-func (z *analyzer) clampColumns(x plan.Scalar) {
-	if x == nil {
-		return
-	}
-	z.walkBase(x, func(id plan.ColID) {
-		if c, ok := z.clampOf(id); ok {
-			z.out.Body.Clamped[id] = c
-		}
-	})
-	z.noteSafe(x, map[plan.ColID]bool{})
-}
-
-// walkBase calls f for every scan column under an expression, through all definitions.
-func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
-	z.through(x, f, func(plan.ColID) {})
-}
-
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Fn).At(g.Pos)
 	such := ""
@@ -424,16 +392,34 @@ func (z *analyzer) withoutRange(x plan.Scalar) (names []string) {
 	return names
 }
 
-// named is a column as the statement may name it: with its table where another has one of that name.
-func (z *analyzer) named(id plan.ColID) string {
-	name, n := z.out.Query.Columns[id].Name, 0
-	for _, s := range z.scans {
-		if slices.ContainsFunc(s.scan.Table.Columns, func(c plan.TableColumn) bool { return c.Name == name }) {
-			n++
-		}
+// argText is equal for measures of the same values.
+func (z *analyzer) argText(m *Measure) string {
+	text := z.scalarText(m.Arg)
+	switch {
+	case m.Distinct:
+		return "distinct " + text
+	case m.InRange:
+		return "in range " + text
+	case m.IsOwnExtreme():
+		return string(m.Tree.Own) + " of " + text
 	}
-	if s := z.owner[id]; s != nil && n > 1 {
-		return quoted(s.name(), name)
+	if m.Product == nil {
+		return text
 	}
-	return plan.QuoteIdent(name)
+	other := z.scalarText(m.Product.Y.Arg)
+	return min(text, other) + " times " + max(text, other)
+}
+
+// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (ReuseCandidate.From). Where they are too wide there are none.
+func (z *analyzer) paired(sum int, g plan.AggItem) {
+	own, at := z.out.Measures, z.places
+	if z.out.Limit.Norm > 0 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
+		return
+	}
+	z.out.Measures, z.places = nil, map[measureKey]int{}
+	if count, centred, err := z.pair(g); err == nil {
+		z.settle()
+		own[sum].Pair = &Pair{z.out.Measures[count], z.out.Measures[centred]}
+	}
+	z.out.Measures, z.places = own, at
 }

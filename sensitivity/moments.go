@@ -1,37 +1,10 @@
 package sensitivity
 
 import (
-	"fmt"
-	"math/big"
 	"math/bits"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Moments are the measures (indexes in Analysis.Measures; -1: not used) that a statistic of x, or of y and x, is computed from: centred sums of the
-// values and of products of two centred values, over the rows where all arguments have a value.
-type Moments struct {
-	Stat             plan.AggFunc // by its full name: var_samp, not variance
-	X, Y, XX, YY, XY int
-}
-
-// Sum says that the statistic grows with the number of rows.
-func (m *Moments) Sum() bool {
-	return m.Stat == "regr_sxx" || m.Stat == "regr_syy" || m.Stat == "regr_sxy"
-}
-
-// Product is what a CentredSum's rows are where it is of a second moment. With u = 2x - (RowLo + RowHi) in steps of x, v of y alike, each divided by 2^CutX and
-// 2^CutY toward zero, a row's value is (u v + Offset) / 2^Cut rounded to the nearest, an integer in [0, RowHi].
-type Product struct {
-	X, Y             Measure // how the rows' values are read; Arg, Grid, Rounded, Narrow, RowLo, RowHi
-	Square           bool    // Y is X
-	CutX, CutY, Cut  uint
-	Offset           int64 // of a square 0, else the largest |u v|: so that no value is negative
-	mostX, mostY, up int64 // the largest |u| and |v|, and what rounding adds
-}
 
 // The statistics, what each needs of x and y beside the count, and its full name.
 type statistic struct {
@@ -165,109 +138,4 @@ func (z *analyzer) productOf(x, y plan.Scalar, g plan.AggItem) (*Product, error)
 		p.Offset = p.mostX * p.mostY
 	}
 	return p, nil
-}
-
-// productRows sets a product's steps, coarse enough for rows of a unit.
-func (m *Measure) productRows(rows uint64) {
-	p := m.Product
-	limit := uint64(1) << mostProduct
-	if most := uint64(dp.MaxSensitivity) / max(1, rows); most < limit {
-		limit = max(1, most)
-	}
-	top := uint64(p.mostX*p.mostY) + uint64(p.Offset)
-	for p.Cut, p.up = 0, 0; (top+uint64(p.up))>>p.Cut > limit; {
-		p.up = 1 << p.Cut
-		p.Cut++
-	}
-	m.RowLo, m.RowHi = 0, int64((top+uint64(p.up))>>p.Cut)
-	m.Rounded = p.X.Rounded || p.Y.Rounded || p.Cut+p.CutX+p.CutY > 0
-	m.Grid = p.step(p.CutX + p.CutY + p.Cut)
-	m.Declared = true
-	m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowHi))
-}
-
-// step is what 2^cut of u v are worth.
-func (p *Product) step(cut uint) decimal.Decimal {
-	two := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), cut), 0)
-	return p.X.Grid.Mul(p.Y.Grid).Mul(two).Mul(decimal.New(25, -2))
-}
-
-// Up is half of 2^Cut, which makes truncation round to the nearest.
-func (p *Product) Up() int64 { return p.up }
-
-// UnitValue is what the sum of centred products is made of: per step of the measure's total, and per row. Rows of a product's total that is M among c rows have the sum
-// perStep*M + perRow*c of (x - middle of x)(y - middle of y).
-func (m *Measure) UnitValue() (perStep, perRow *big.Rat) {
-	p := m.Product
-	perStep = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
-	perRow = new(big.Rat).Mul(perStep, new(big.Rat).SetInt64(m.RowHi))
-	offset := new(big.Rat).Mul(p.step(p.CutX+p.CutY).Rat(), new(big.Rat).SetInt64(p.Offset))
-	return perStep, perRow.Sub(perRow, offset)
-}
-
-// canonical says all that the rows' values are made of, beside the first argument.
-func (p *Product) canonical(text func(plan.Scalar) string) string {
-	side := func(m Measure) string {
-		return fmt.Sprintf("grid %s rounded %t row [%d, %d]", m.Grid, m.Rounded, m.RowLo, m.RowHi)
-	}
-	return fmt.Sprintf(" %s times %s %s cut %d %d %d offset %d", side(p.X), text(p.Y.Arg), side(p.Y), p.CutX, p.CutY, p.Cut, p.Offset)
-}
-
-// argText is equal for measures of the same values.
-func (z *analyzer) argText(m *Measure) string {
-	text := z.scalarText(m.Arg)
-	switch {
-	case m.Distinct:
-		return "distinct " + text
-	case m.InRange:
-		return "in range " + text
-	case m.IsOwnExtreme():
-		return string(m.Tree.Own) + " of " + text
-	}
-	if m.Product == nil {
-		return text
-	}
-	other := z.scalarText(m.Product.Y.Arg)
-	return min(text, other) + " times " + max(text, other)
-}
-
-// productLine says what a second moment's rows are.
-func (a explainer) productLine(m Measure) string {
-	at := func(m Measure) string {
-		return fmt.Sprintf("[%s, %s]", m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi)))
-	}
-	p := m.Product
-	line := fmt.Sprintf("sum of products of distances from the middles of %s and %s", at(p.X), at(p.Y))
-	if p.Square {
-		line = fmt.Sprintf("sum of squared distances from the middle of %s, each less half the largest", at(p.X))
-	}
-	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)
-	if m.Rounded {
-		line += ", rounded row by row"
-	}
-	switch {
-	case m.Bound != nil:
-		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
-	case m.Single:
-		return line
-	}
-	return line + fmt.Sprintf("; a unit's part is clamped to +-%s", halfSteps(m, uint64(m.Hi)))
-}
-
-// uses are the places of the measures' indexes.
-func (f *Formula) uses() []*int {
-	out := []*int{&f.Count, &f.Sum}
-	if f.Moments != nil {
-		out = append(out, &f.Moments.X, &f.Moments.Y, &f.Moments.XX, &f.Moments.YY, &f.Moments.XY)
-	}
-	return out
-}
-
-// Uses are the measures that the formula reads, its count first; -1: not used.
-func (f *Formula) Uses() []int {
-	var out []int
-	for _, at := range f.uses() {
-		out = append(out, *at)
-	}
-	return out
 }

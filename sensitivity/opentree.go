@@ -1,9 +1,7 @@
 package sensitivity
 
 import (
-	"fmt"
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -54,72 +52,4 @@ func (z *analyzer) openTree(x plan.Scalar) *Tree {
 	t.Count = 2*bucket(max(magnitude(t.Lo), magnitude(t.Hi)), t.Digits) + 1
 	t.Fans = fans(t.Count)
 	return t
-}
-
-// bucket numbers magnitudes by so many of their first binary digits: small ones have a number each.
-func bucket(m uint64, digits uint) int64 {
-	e := max(0, bits.Len64(m)-int(digits))          //nolint:gosec // a few digits
-	return int64(e)<<(digits-1) + int64(m>>uint(e)) //nolint:gosec // at most 64 << 8
-}
-
-// bucketEnds are the least and the greatest magnitude of a bucket.
-func bucketEnds(k int64, digits uint) (lo, hi uint64) {
-	e := uint(max(0, k>>(digits-1)-1)) //nolint:gosec // below 64
-	first := uint64(k - int64(e)<<(digits-1))
-	return first << e, first<<e + (1<<e - 1)
-}
-
-// Leaf is the first and the last step of a leaf.
-func (t *Tree) Leaf(at int64) (lo, hi int64) {
-	if t.Digits == 0 {
-		lo = t.Lo + at*t.Width
-		return lo, min(lo+t.Width-1, t.Hi)
-	}
-	at -= (t.Count - 1) / 2
-	least, most := bucketEnds(max(at, -at), t.Digits)
-	if lo, hi = held(least), held(most); at < 0 {
-		lo, hi = -hi, -lo
-	}
-	return min(max(lo, t.Lo), t.Hi), min(max(hi, t.Lo), t.Hi)
-}
-
-// held is a magnitude as a number.
-func held(m uint64) int64 { return int64(min(m, math.MaxInt64)) } //nolint:gosec // checked
-
-// Spread says how far apart values of one leaf may be; "" where a leaf is one value, or they are only rounded.
-func (t *Tree) Spread() string {
-	switch {
-	case t.Digits > 0 && t.Count > 2<<t.Digits:
-		return t.leafPercent()
-	case t.Width == 1:
-		return ""
-	case !isDay(t.Type):
-		return t.Grid.Mul(decimal.NewFromInt(t.Width)).String()
-	case t.Type.OID == sqltype.OIDDate:
-		return fmt.Sprintf("%d days", t.Width)
-	case t.Width == microsADay:
-		return "a day"
-	}
-	return (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).Round(time.Second).String()
-}
-
-// leafPercent is how wide a leaf is at most, as a part of its values.
-func (t *Tree) leafPercent() string {
-	return decimal.NewFromInt(100).Div(decimal.NewFromInt(1<<(t.Digits-1))).RoundUp(1).String() + " %"
-}
-
-// Ends says in words where values beyond count; "" of a declared range.
-func (t *Tree) Ends() string {
-	if !t.Open {
-		return ""
-	}
-	at := func(n int64) string { return t.Grid.Mul(decimal.NewFromInt(n)).String() }
-	switch {
-	case isDay(t.Type):
-		days := func(n int64) string { return sqltype.FormatText(sqltype.Days(n/t.Width), sqltype.Date) } //nolint:gosec // within the dates
-		return days(t.Lo) + " and " + days(t.Lo+(t.Count-1)*t.Width)
-	case t.Type.IsInteger():
-		return ""
-	}
-	return at(t.Lo) + " and " + at(t.Hi)
 }

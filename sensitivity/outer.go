@@ -79,19 +79,6 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 	return &plan.Scan{Table: t, Columns: append(cols, unit), Rows: c.over(join), Pos: n.Pos}, nil
 }
 
-// column is the column that an expression is: itself, or what a FULL JOIN merged.
-func (z *analyzer) column(x plan.Scalar) plan.ColID {
-	if c := plainColumn(x); c != 0 {
-		return c
-	}
-	if c, ok := x.(*plan.Coalesce); ok && len(c.Args) == 2 {
-		if a, b := z.column(c.Args[0]), z.column(c.Args[1]); a != 0 && b != 0 {
-			return z.merged[[2]plan.ColID{z.base(a), z.base(b)}]
-		}
-	}
-	return 0
-}
-
 // checkOwnerless looks at public tables LEFT JOINed with private ones, which are read as inner joins: that is the same where nothing is made of a public row
 // without a private one, which nobody owns. Groups that have no others are answered as public ones.
 func (z *analyzer) checkOwnerless() error {
@@ -192,18 +179,6 @@ func holds(r plan.Rel, j *plan.Join) bool {
 	return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return holds(in, j) })
 }
 
-// reads: an expression depends on one of the columns.
-func (z *analyzer) reads(x plan.Scalar, cols []plan.ColID) bool {
-	found := false
-	plan.VisitCols(x, func(c *plan.Col) {
-		if d, ok := z.defs[c.ID]; ok && !slices.Contains(cols, c.ID) {
-			found = found || z.reads(d.expr, cols)
-		}
-		found = found || slices.Contains(cols, c.ID)
-	})
-	return found
-}
-
 // counts: an aggregate takes a padded row into account. What it does not know does.
 func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
 	if g.Filter != nil {
@@ -220,11 +195,6 @@ func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
 	}
 	v, known := z.onPadding(arg, padded)
 	return !known || v != nil && (g.Fn != plan.Sum || g.Distinct || !isZero(v))
-}
-
-func isZero(v any) bool {
-	d, ok := exactDecimal(v)
-	return ok && d.IsZero()
 }
 
 // onPadding is an expression's value where some columns are NULL, if nothing else is needed to know it. Functions are strict (funcs.Func).

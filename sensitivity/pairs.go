@@ -1,21 +1,12 @@
 package sensitivity
 
 import (
-	"fmt"
-	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Pairs are the units of a statement whose rows belong to a unit of each of two kinds: a customer and a supplier.
-type Pairs struct {
-	Units [2]dp.Unit
-	Cols  [2]plan.ColID // rows where one of them is NULL are dropped
-}
 
 // kindsOf are the kinds of units of all private rows that a relation reads, its subqueries' too; false: rows of a table may belong to several units of one kind.
 func kindsOf(r plan.Rel) (units dp.Units, clean bool) {
@@ -127,14 +118,6 @@ func (z *analyzer) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
 	return z.out.Body.Rel, nil
 }
 
-// storedTable is a table as it is stored.
-func storedTable(t *plan.Table) *plan.Table {
-	if t.Whole != nil {
-		return t.Whole
-	}
-	return t
-}
-
 // asTables is a relation that pairRel accepts, and that derive left, over other tables in its scans.
 func asTables(r plan.Rel, as func(*plan.Table) *plan.Table) plan.Rel {
 	switch n := r.(type) {
@@ -200,10 +183,6 @@ func (z *analyzer) pairRel(r plan.Rel) error {
 		WithHint("Join the tables themselves, and aggregate once.")
 }
 
-func twoUnits(what string, pos int) *sqlerr.Error {
-	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
-}
-
 // pairAggregates refuses what no flow answers.
 func (z *analyzer) pairAggregates() error {
 	for _, g := range z.aggs {
@@ -215,111 +194,6 @@ func (z *analyzer) pairAggregates() error {
 			continue
 		}
 		return twoUnits(name, g.Pos).WithHint("COUNT, SUM and AVG of values that are not negative are there: of rows of two people each a maximum flow is measured.")
-	}
-	return nil
-}
-
-// pairGroups bounds the groups of one unit, of whichever kind: where keys do not depend on it, it may be in all.
-func (z *analyzer) pairGroups() error {
-	a := z.out
-	if !a.Groups.Public {
-		return z.publicGroups(twoUnits("GROUP BY of unknown groups", a.Agg.Pos))
-	}
-	if z.opts.MinPeople > 0 && len(a.Keys) > 0 {
-		return twoUnits("GROUP BY beside min_people", a.Agg.Pos).WithHint("Ask without GROUP BY: the policy hides groups of few people, who are not counted here.")
-	}
-	a.Limit = GroupLimit{PerUnit: 1, Why: "the units of both kinds determine the group"}
-	if len(a.Keys) == 0 {
-		a.Limit.Why = "one group"
-	}
-	for _, in := range z.kinds {
-		per := uint64(1)
-		var names []string
-		for i := range a.Groups.Sources {
-			s := &a.Groups.Sources[i]
-			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.isUnitDetermined(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
-				s.Counts = true
-				per = mul(per, uint64(max(1, len(s.Tuples))))
-				names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
-			}
-		}
-		if per > a.Limit.PerUnit || len(names) > 0 && per == 1 {
-			a.Limit.PerUnit, a.Limit.Why = per, "no cap: groups of a unit are at most "+strings.Join(names, " x ")
-		}
-	}
-	return nil
-}
-
-// pairBound gives a measure the edges that its flow's cap is chosen among: those at which a flow is looked at. They are chosen by how much more flow there is at twice a cap, about the number of units that it cuts something of. Those of sums begin where a cap is a small part of one row's value.
-func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
-	row := uint64(1)
-	last := uint64(mostRows)
-	if m.Kind == SumValues {
-		iv, narrow := z.filtered(m.Arg, m.Filter)
-		switch {
-		case iv == nil:
-			return z.noRange(m.Arg, g)
-		case iv.Lo.IsNegative():
-			return twoUnits("a sum of values that may be negative", g.Pos).
-				WithHint("Take a part that is not: greatest(x, 0), or the distance from the range's lower end. The flow that bounds what a unit adds has no negative part.")
-		}
-		if err := z.rowRange(m, iv, narrow, g); err != nil {
-			return err
-		} else if m.RowLo < 0 {
-			return tooWide().At(g.Pos)
-		}
-		row = max(1, uint64(m.RowHi))
-		if hi, lo := bits.Mul64(row, mostRows); hi != 0 || lo > mostSteps {
-			last = mostSteps
-		} else {
-			last = lo
-		}
-	} else {
-		m.RowHi = 1
-	}
-	if row > mostSteps {
-		return tooWide().At(g.Pos)
-	}
-	first := uint64(1)
-	for first < row/capParts {
-		first *= 2
-	}
-	m.Bound = &Choice{By: ByFlow, Edges: CandidateCaps(first, last)}
-	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
-		return tooWide().At(g.Pos)
-	}
-	m.Single = true
-	m.atLast()
-	return nil
-}
-
-// capParts is of how many parts of a row's largest value a sum's first cap is one, about.
-const capParts = 1 << 8
-
-// CandidateCaps lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
-func CandidateCaps(first, last uint64) (out []uint64) {
-	for octave := uint64(1); octave <= last; octave *= 2 {
-		for part := uint64(4); part < 8; part++ {
-			if t := part * octave / 4; part*octave%4 == 0 && t >= first && t <= last {
-				out = append(out, t)
-			}
-		}
-	}
-	return out
-}
-
-// checkPairs is check's last line for flows.
-func (a *Analysis) checkPairs() error {
-	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.Norm > 0 || a.Limit.Cap != nil || a.People >= 0
-	for _, m := range a.Measures {
-		if m.Bound == nil {
-			bad = true
-			break
-		}
-		bad = bad || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Subdivision != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
-	}
-	if bad || len(a.Choices) != len(a.Measures) {
-		return sqlerr.New(sqlerr.Internal, "rows of two units are not bounded")
 	}
 	return nil
 }

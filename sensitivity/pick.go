@@ -1,33 +1,9 @@
 package sensitivity
 
 import (
-	"fmt"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Candidates counts a unit's rows by which of a list of public values they have; what is measured is which of them most rows have (Measure.Pick). The measure's own
-// total is the number of rows with a value, and is not released.
-const Candidates MeasureKind = "rows by listed value"
-
-// Formulas of the most frequent values. Formula.Sum is a Candidates measure.
-const (
-	IsMode FormulaKind = "most frequent value"
-	IsTop  FormulaKind = "most frequent values" // an array, the most frequent one first
-)
-
-// IsPick reports that it is computed from what was picked.
-func (f Formula) IsPick() bool { return f.Kind == IsMode || f.Kind == IsTop }
-
-// Pick is among which values the most frequent ones are picked, and how many of them, one after the other.
-type Pick struct {
-	Values []sqltype.Value // canonical, as the print gives them; none is NULL
-	Type   sqltype.Type
-	Why    string
-	Most   uint64
-}
 
 // mostCandidates bounds what one group may return.
 const mostCandidates = 10_000
@@ -114,22 +90,4 @@ func (z *analyzer) candidates(x plan.Scalar) (*Pick, error) {
 		}
 	}
 	return p, nil
-}
-
-// line says a pick in words.
-func (p *Pick) line() string {
-	what := "the most frequent"
-	if p.Most > 1 {
-		what = fmt.Sprintf("the %d most frequent, one after the other,", p.Most)
-	}
-	return fmt.Sprintf("rows by value, %s of %d candidates (%s)", what, len(p.Values), p.Why)
-}
-
-// text is what is picked, for the canonical text.
-func (p *Pick) text() string {
-	tuples := make([][]sqltype.Value, len(p.Values))
-	for i, v := range p.Values {
-		tuples[i] = []sqltype.Value{v}
-	}
-	return fmt.Sprintf("pick %d of %s", p.Most, digest(tuples))
 }

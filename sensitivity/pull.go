@@ -4,19 +4,10 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // Subqueries are prepared in conditions and projections (analyzer.subqueries); those of aggregates and joins are moved there.
-
-// hasSubquery: there is a subquery in the expression.
-func hasSubquery(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
-
-func (z *analyzer) newColumn(name string, t sqltype.Type) plan.ColID {
-	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: name, Type: t})
-	return plan.ColID(len(z.out.Query.Columns) - 1)
-}
 
 // computed adds columns to a relation.
 type computed struct {
@@ -95,11 +86,4 @@ func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 		return &j, nil
 	}
 	return &plan.Filter{Input: &j, Cond: plan.AllOf(moved)}, nil
-}
-
-// isIndependentOf: an expression and its subqueries read none of the columns.
-func isIndependentOf(x plan.Scalar, cols []plan.ColID) bool {
-	none := true
-	plan.VisitCols(x, func(c *plan.Col) { none = none && !slices.Contains(cols, c.ID) })
-	return none
 }

@@ -3,23 +3,7 @@ package sensitivity
 import (
 	"maps"
 	"slices"
-
-	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (ReuseCandidate.From). Where they are too wide there are none.
-func (z *analyzer) paired(sum int, g plan.AggItem) {
-	own, at := z.out.Measures, z.places
-	if z.out.Limit.Norm > 0 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
-		return
-	}
-	z.out.Measures, z.places = nil, map[measureKey]int{}
-	if count, centred, err := z.pair(g); err == nil {
-		z.settle()
-		own[sum].Pair = &Pair{z.out.Measures[count], z.out.Measures[centred]}
-	}
-	z.out.Measures, z.places = own, at
-}
 
 // measuresFrom finds the measures and the choices of their bounds: each measure's own, or of a sum the pair that says it.
 func (k *ReuseCandidate) measuresFrom(s *Shape, out *Made) bool {

@@ -99,10 +99,6 @@ func (z *analyzer) product(set []*scanInfo, from int) uint64 {
 	return rows
 }
 
-func (s *scanInfo) determined(set []*scanInfo) bool {
-	return slices.ContainsFunc(s.children, func(c *scanInfo) bool { return slices.Contains(set, c) })
-}
-
 // chains reports whether the larger set determines rows that the smaller one left free.
 func chains(small, large []*scanInfo) bool {
 	return slices.ContainsFunc(small, func(s *scanInfo) bool { return s.determined(large) && !s.determined(small) })

@@ -39,12 +39,6 @@ func hasFallbackUnit(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) 
 // isComputed: the unit of the body's rows is not a stored column.
 func (z *analyzer) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
 
-// isTagged: the column holds computed values.
-func (z *analyzer) isTagged(id plan.ColID) bool {
-	c, ok := z.units[id].(*plan.Col)
-	return ok && c.ID == id
-}
-
 // tag notes that a column holds computed values.
 func (z *analyzer) tag(id plan.ColID) {
 	z.units[id] = &plan.Col{ID: id, T: sqltype.Text}

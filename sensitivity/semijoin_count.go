@@ -156,13 +156,6 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	return s, nil
 }
 
-func filtered(r plan.Rel, conds []plan.Scalar) plan.Rel {
-	if len(conds) == 0 {
-		return r
-	}
-	return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
-}
-
 // splitCondition: [NOT] EXISTS and [NOT] IN of private rows.
 func (d *divider) splitCondition(in plan.Rel, x plan.Scalar) (*split, error) {
 	less := false

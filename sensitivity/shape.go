@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -21,40 +22,6 @@ func hasPrivateTable(r plan.Rel) bool {
 		}
 		return false
 	})
-}
-
-// rawRows is the refusal of private rows that nothing aggregates; where a subquery of public rows reads them, it is about that.
-func (d *divider) rawRows(at *plan.Scan) error {
-	var inner *plan.Subquery
-	rows := func(r plan.Rel) bool { // that are private too
-		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return hasPrivateTable(in) && !d.released(in) })
-	}
-	var reaches func(r plan.Rel) bool
-	reaches = func(r plan.Rel) bool {
-		if r == plan.Rel(at) {
-			return true
-		}
-		for _, x := range plan.Scalars(r) {
-			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				found := reaches(s.Query)
-				if found && !rows(r) {
-					inner = s
-				}
-				return !found
-			}) {
-				return true
-			}
-		}
-		return slices.ContainsFunc(plan.Inputs(r), reaches)
-	}
-	if reaches(d.q.Root); inner == nil {
-		return noAggregate(d.q, privateWay(d.q.Root))
-	}
-	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
-		return ownerlessRowsError(inner.Pos)
-	}
-	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
-		WithHint("Let it give an aggregate, such as count(*).")
 }
 
 // finishingInput is the input of a node that changes rows one by one, or which and in what order they are; nil for any other node.
@@ -150,4 +117,63 @@ func belowRefusal(r plan.Rel, pos int) error {
 			WithHint("Which rows it keeps would depend on other people's rows. Use WHERE.")
 	}
 	return sqlerr.New(sqlerr.PrivateShape, "this operation over private rows is not supported").At(pos)
+}
+
+func filtered(r plan.Rel, conds []plan.Scalar) plan.Rel {
+	if len(conds) == 0 {
+		return r
+	}
+	return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
+}
+
+// hasOneRow: an aggregate without groups, or an expression without FROM.
+func hasOneRow(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return true
+	case *plan.Aggregate:
+		return len(n.Keys) == 0 && n.Sets == nil
+	case *plan.Project:
+		return hasOneRow(n.Input)
+	case *plan.Filter:
+		return hasOneRow(n.Input)
+	case *plan.Sort:
+		return hasOneRow(n.Input)
+	}
+	return false
+}
+
+// hasAtMostOneRow: so is LIMIT 1.
+func hasAtMostOneRow(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.Limit:
+		v, ok := wholeNumber(n.Count)
+		return ok && v <= 1 && !n.Ties || hasAtMostOneRow(n.Input)
+	case *plan.Project:
+		return hasAtMostOneRow(n.Input)
+	}
+	return hasOneRow(r)
+}
+
+func isNotNull(id plan.ColID, t sqltype.Type) plan.Scalar {
+	return &plan.Is{X: &plan.Col{ID: id, T: t}, What: "NULL", Not: true}
+}
+
+// storedTable is a table as it is stored.
+func storedTable(t *plan.Table) *plan.Table {
+	if t.Whole != nil {
+		return t.Whole
+	}
+	return t
+}
+
+// hasOrderStatistics: some of the aggregates are read off trees, or picked.
+func hasOrderStatistics(agg *plan.Aggregate) bool {
+	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
+		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, g.Fn)
+	})
+}
+
+func twoUnits(what string, pos int) *sqlerr.Error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
 }

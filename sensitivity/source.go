@@ -83,10 +83,6 @@ func isAllNull(t []sqltype.Value) bool {
 	return !slices.ContainsFunc(t, func(v sqltype.Value) bool { return v != nil })
 }
 
-func (z *analyzer) tableColumn(s *scanInfo, attr int) string {
-	return s.scan.Table.Name + "." + s.scan.Table.Columns[attr].Name
-}
-
 // addDomain takes a list of the policy, but for what WHERE leaves out. NULL is in it only if listed, or where padding brings it.
 func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	src := Source{Keys: []int{i}, Why: "values of " + z.tableColumn(s, attr)}
@@ -250,23 +246,6 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 		return []sqltype.Value{false, true, nil}, "true and false", true
 	}
 	return []sqltype.Value{false, true}, "true and false", true
-}
-
-// constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
-func constantCall(n *plan.Call) (sqltype.Value, bool) {
-	if !isSameInBackends(n) || len(n.Args) == 0 {
-		return nil, false
-	}
-	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))
-	for i, a := range n.Args {
-		c, ok := a.(*plan.Const)
-		if !ok || c.Value == nil {
-			return nil, false
-		}
-		args[i], types[i] = c.Value, c.T
-	}
-	v, err := n.Fn.Eval(args, types, n.T)
-	return v, err == nil && v != nil
 }
 
 func nullLast(vals []sqltype.Value) []sqltype.Value {

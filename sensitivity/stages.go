@@ -505,3 +505,37 @@ func (p *Program) PublicLeaves() []Leaf {
 	add(p.Answer)
 	return out
 }
+
+// rawRows is the refusal of private rows that nothing aggregates; where a subquery of public rows reads them, it is about that.
+func (d *divider) rawRows(at *plan.Scan) error {
+	var inner *plan.Subquery
+	rows := func(r plan.Rel) bool { // that are private too
+		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return hasPrivateTable(in) && !d.released(in) })
+	}
+	var reaches func(r plan.Rel) bool
+	reaches = func(r plan.Rel) bool {
+		if r == plan.Rel(at) {
+			return true
+		}
+		for _, x := range plan.Scalars(r) {
+			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				found := reaches(s.Query)
+				if found && !rows(r) {
+					inner = s
+				}
+				return !found
+			}) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(plan.Inputs(r), reaches)
+	}
+	if reaches(d.q.Root); inner == nil {
+		return noAggregate(d.q, privateWay(d.q.Root))
+	}
+	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
+		return ownerlessRowsError(inner.Pos)
+	}
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
+		WithHint("Let it give an aggregate, such as count(*).")
+}

@@ -107,35 +107,6 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 	return r, refused
 }
 
-// hasOneRow: an aggregate without groups, or an expression without FROM.
-func hasOneRow(r plan.Rel) bool {
-	switch n := r.(type) {
-	case *plan.OneRow:
-		return true
-	case *plan.Aggregate:
-		return len(n.Keys) == 0 && n.Sets == nil
-	case *plan.Project:
-		return hasOneRow(n.Input)
-	case *plan.Filter:
-		return hasOneRow(n.Input)
-	case *plan.Sort:
-		return hasOneRow(n.Input)
-	}
-	return false
-}
-
-// hasAtMostOneRow: so is LIMIT 1.
-func hasAtMostOneRow(r plan.Rel) bool {
-	switch n := r.(type) {
-	case *plan.Limit:
-		v, ok := wholeNumber(n.Count)
-		return ok && v <= 1 && !n.Ties || hasAtMostOneRow(n.Input)
-	case *plan.Project:
-		return hasAtMostOneRow(n.Input)
-	}
-	return hasOneRow(r)
-}
-
 // ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
 func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyzer, *plan.Scan, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)

@@ -4,18 +4,8 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// hidden is the way from a scan to its unit along tables that the statement does not name.
-type hidden struct {
-	scans []*plan.Scan
-	on    []plan.Scalar   // one a scan: its join with what stands before
-	kinds []plan.JoinKind // LEFT where the row before is a unit of its own if it leads nowhere
-	unit  plan.ColID
-}
 
 // link proves (3): all private scans belong to one unit in every row.
 func (z *analyzer) link() error {
@@ -120,15 +110,6 @@ func (z *analyzer) linkBlock(b *block) error {
 	return m.refusal()
 }
 
-func isAround(outer, b *block) bool {
-	for in := b.parent; in != nil; in = in.parent {
-		if in == outer {
-			return true
-		}
-	}
-	return false
-}
-
 func (z *analyzer) join(a, b *scanInfo) {
 	from, to := a.comp, b.comp
 	for _, s := range z.scans {
@@ -171,10 +152,6 @@ func (z *analyzer) chainToUnitTable(s, p *scanInfo) {
 			return
 		}
 	}
-}
-
-func (s *scanInfo) nullableFrom(child *scanInfo) bool {
-	return s.in != child.in && !isAround(s.in, child.in)
 }
 
 // hasUniqueUnit reports whether the table has one row a unit: its unit column is a key and never NULL.
@@ -288,14 +265,8 @@ func (z *analyzer) newScan(t *plan.Table) *plan.Scan {
 	return s
 }
 
-func (z *analyzer) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
-
 func (z *analyzer) equal(a, b plan.ColID) plan.Scalar {
 	return equalScalars(&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)})
-}
-
-func equalScalars(a, b plan.Scalar) plan.Scalar {
-	return &plan.Call{Fn: funcs.UnitEquality, T: sqltype.Bool, Pos: -1, Args: []plan.Scalar{a, b}}
 }
 
 // chooseUnit takes the unit's value from a scan that is never padded.
@@ -392,12 +363,16 @@ func across(e *equality, left, right []plan.ColID) bool {
 	return slices.Contains(left, e.a) && slices.Contains(right, e.b) || slices.Contains(left, e.b) && slices.Contains(right, e.a)
 }
 
-func and(a, b plan.Scalar) plan.Scalar {
-	if a == nil {
-		return b
+// hasAddedEquality: equal to the unit by an equality that the analysis added between scans that are never padded.
+func (z *analyzer) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
+	for _, e := range z.added {
+		x, y := z.owner[e.a], z.owner[e.b]
+		if x == nil || y == nil || x.nullable() || y.nullable() { // nil: of a hidden path
+			continue
+		}
+		if (id == e.a || eq.same(id, e.a)) && (unit == e.b || eq.same(unit, e.b)) || (id == e.b || eq.same(id, e.b)) && (unit == e.a || eq.same(unit, e.a)) {
+			return true
+		}
 	}
-	if l, ok := a.(*plan.Logic); ok && l.Op == plan.And {
-		return &plan.Logic{Op: plan.And, Args: append(append([]plan.Scalar(nil), l.Args...), b)}
-	}
-	return &plan.Logic{Op: plan.And, Args: []plan.Scalar{a, b}}
+	return false
 }

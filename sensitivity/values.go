@@ -1,7 +1,6 @@
 package sensitivity
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -134,77 +132,6 @@ func (z *analyzer) isPadded(x plan.Scalar) (is bool) {
 	return is
 }
 
-// behind is the expression that a computed column stands for.
-func (z *analyzer) behind(x plan.Scalar) plan.Scalar {
-	for {
-		c, ok := x.(*plan.Col)
-		d, computed := definition{}, false
-		if ok {
-			d, computed = z.defs[c.ID]
-		}
-		if !computed {
-			return x
-		}
-		x = d.expr
-	}
-}
-
-// onlyColumn is the one column of a private scan that an expression is computed from, by functions whose results are the same here and in the backends.
-func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
-	ok = true
-	z.leaves(x, func(id plan.ColID) {
-		s := z.owner[id]
-		ok = ok && s != nil && s.private() && (only == 0 || only == id)
-		only = id
-	})
-	return only, ok && only != 0 && z.isBackendIndependent(x, map[plan.ColID]bool{})
-}
-
-// isBackendIndependent: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
-func (z *analyzer) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool) bool {
-	switch n := x.(type) {
-	case *plan.Param:
-		return false
-	case *plan.Col:
-		if d, ok := z.defs[n.ID]; ok && !seen[n.ID] {
-			seen[n.ID] = true
-			return z.isBackendIndependent(d.expr, seen)
-		}
-	case *plan.Call:
-		if !isSameInBackends(n) {
-			return false
-		}
-	}
-	for _, part := range plan.Children(x) {
-		if !z.isBackendIndependent(part, seen) {
-			return false
-		}
-	}
-	return true
-}
-
-// ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
-var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}
-
-// isSameInBackends: a call gives the same here and in the backends.
-func isSameInBackends(n *plan.Call) bool {
-	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
-}
-
-// hasComputedFloat: a part of an expression is a float that is computed.
-func (z *analyzer) hasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
-	c, isCol := x.(*plan.Col)
-	if !isCol {
-		return x.Type().IsFloat() || slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return z.hasComputedFloat(y, seen) })
-	}
-	d, ok := z.defs[c.ID]
-	if !ok || seen[c.ID] {
-		return false
-	}
-	seen[c.ID] = true
-	return z.hasComputedFloat(d.expr, seen)
-}
-
 // reachableResults leaves out of the results of a key's form those that no row has which meets the conditions, by the public values of the one column that it is computed from.
 //
 // Proof: (8) as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
@@ -303,20 +230,6 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !allowed(v) }), why, true
 }
 
-// isSameOnBackends: backends change the case of letters beyond ASCII, and order them, each in its own way.
-func isSameOnBackends(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
-	if _, plain := x.(*plan.Col); plain || !t.IsString() {
-		return true
-	}
-	if t.OID == sqltype.OIDBPChar { // compared without trailing blanks
-		return false
-	}
-	return !slices.ContainsFunc(list, func(v sqltype.Value) bool {
-		s, _ := v.(string)
-		return slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
-	})
-}
-
 // steppedValues are the whole numbers, days or steps of time of a column between ends that policy and WHERE give.
 func (z *analyzer) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar) (out []sqltype.Value, ok bool) {
 	if !isDiscrete(c.Type) {
@@ -353,176 +266,4 @@ func (z *analyzer) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scala
 		}
 	}
 	return out, true
-}
-
-// stepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
-// through fields and truncations only.
-func (z *analyzer) stepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
-	least := func(a, b int64) int64 {
-		if a == 0 || b != 0 && b < a {
-			return b
-		}
-		return a
-	}
-	switch n := x.(type) {
-	case *plan.Col:
-		if d, isDef := z.defs[n.ID]; isDef && !seen[n.ID] {
-			seen[n.ID] = true
-			return z.stepOfTime(d.expr, id, seen)
-		}
-		return 0, z.base(n.ID) != id
-	case *plan.Call:
-		if last := len(n.Args) - 1; last >= 0 && last <= 1 {
-			if c, isCol := n.Args[last].(*plan.Col); isCol && z.base(c.ID) == id {
-				return fieldStep(n)
-			}
-		}
-	}
-	for _, part := range plan.Children(x) {
-		s, ok := z.stepOfTime(part, id, seen)
-		if !ok {
-			return 0, false
-		}
-		step = least(step, s)
-	}
-	return step, true
-}
-
-func fieldStep(n *plan.Call) (int64, bool) {
-	const hour = microsPerDay / 24
-	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
-		return microsPerDay, true
-	}
-	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
-		return 0, false
-	}
-	field, _ := n.Args[0].(*plan.Const)
-	if field == nil {
-		return 0, false
-	}
-	switch field.Value {
-	case "hour":
-		return hour, true
-	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
-		return microsPerDay, true
-	}
-	return 0, false
-}
-
-// mostChecked is how often conditions are computed for the values of one key, in nodes: more are left to be groups without rows.
-const mostChecked = 1 << 22
-
-// check is a condition on one column alone.
-type check struct {
-	cond plan.Scalar
-	f    func(sqltype.Value) (sqltype.Value, error)
-	any  bool // it says of one point of a step what it says of all
-}
-
-// allowed says which values of a column the statement's conditions keep, and how many nodes it looks at for one.
-func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
-	return z.allowedIn(s, id, 0)
-}
-
-// allowedIn is allowed of a point in time that stands for a step of it; 0: of single values.
-func (z *analyzer) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
-	t := z.typeOf(id)
-	checks := func(from *block) (out []check) {
-		for _, c := range conditionsFrom(from) {
-			if only, ok := z.onlyColumn(c); !ok || only != id {
-				continue
-			}
-			if f, err := z.function(c, id); err == nil {
-				own, known := z.stepOfTime(c, id, map[plan.ColID]bool{})
-				out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
-				nodes += size(c)
-			}
-		}
-		return out
-	}
-	here := checks(s.in)
-	around := here
-	if s.nullable() { // a padded row is of one that ON does not keep
-		around = checks(s.in.parent)
-	}
-	return func(v sqltype.Value) bool {
-		list := here
-		if v == nil {
-			list = around
-		}
-		for _, c := range list {
-			if v != nil && (!c.any || !isSameOnBackends([]sqltype.Value{v}, c.cond, t)) {
-				continue
-			}
-			if is, err := c.f(v); err == nil && is != true {
-				return false
-			}
-		}
-		return true
-	}, nodes
-}
-
-// size is an expression's number of nodes.
-func size(x plan.Scalar) int {
-	n := 1
-	for _, y := range plan.Children(x) {
-		n += size(y)
-	}
-	return n
-}
-
-// function computes an expression of one column.
-func (z *analyzer) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (sqltype.Value, error), error) {
-	f, err := z.functionOf(x, []plan.ColID{id})
-	if err != nil {
-		return nil, err
-	}
-	return func(v sqltype.Value) (sqltype.Value, error) { return f([]sqltype.Value{v}) }, nil
-}
-
-// functionOf computes an expression of some columns.
-func (z *analyzer) functionOf(x plan.Scalar, ids []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
-	room := mostDefinitions
-	return z.functionWithin(x, ids, &room)
-}
-
-// mostDefinitions keeps definitions that name one another many times over from being computed as often.
-const mostDefinitions = 64
-
-func (z *analyzer) functionWithin(x plan.Scalar, ids []plan.ColID, room *int) (func(row []sqltype.Value) (sqltype.Value, error), error) {
-	if *room--; *room < 0 {
-		return nil, errors.New("sensitivity: too many definitions")
-	}
-	var cols []plan.ColID
-	var inner []func([]sqltype.Value) (sqltype.Value, error)
-	var err error
-	plan.VisitCols(x, func(c *plan.Col) {
-		if slices.Contains(cols, c.ID) || err != nil {
-			return
-		}
-		at := slices.Index(ids, c.ID)
-		of := func(row []sqltype.Value) (sqltype.Value, error) { return row[at], nil }
-		if d, ok := z.defs[c.ID]; ok {
-			of, err = z.functionWithin(d.expr, ids, room)
-		} else if at < 0 {
-			err = errors.New("sensitivity: an expression reads another column")
-		}
-		cols, inner = append(cols, c.ID), append(inner, of)
-	})
-	if err != nil {
-		return nil, err
-	}
-	f, err := eval.Compile(x, cols)
-	if err != nil {
-		return nil, err
-	}
-	return func(row []sqltype.Value) (sqltype.Value, error) {
-		vals := make([]sqltype.Value, len(inner))
-		for i, of := range inner {
-			if vals[i], err = of(row); err != nil {
-				return nil, err
-			}
-		}
-		return f(vals)
-	}, nil
 }

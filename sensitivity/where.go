@@ -160,8 +160,6 @@ func nonZero(unit decimal.Decimal) decimal.Decimal {
 	return unit
 }
 
-const microsPerDay = 86_400_000_000
-
 // widened sees through casts that change no value: to a wider number, or from a date to a timestamp, whose microseconds a day it gives.
 func (z *analyzer) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
 	switch n := x.(type) {
@@ -244,4 +242,12 @@ func (z *analyzer) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, ok
 		return out, true
 	}
 	return out, ok
+}
+
+// hullOrNone holds both, where both are known.
+func (a span) hullOrNone(b span) *num.Interval {
+	if a.interval() == nil || b.interval() == nil {
+		return nil
+	}
+	return a.hull(b).interval()
 }

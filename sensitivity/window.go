@@ -10,7 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -183,24 +182,6 @@ func ownRow(it plan.WindowItem) bool {
 	return f == nil || f.Exclude == "" && (f.Start.Kind == "UNBOUNDED PRECEDING" || f.Start.Kind == "CURRENT ROW") && (f.End.Kind == "UNBOUNDED FOLLOWING" || f.End.Kind == "CURRENT ROW")
 }
 
-// hullOrNone holds both, where both are known.
-func (a span) hullOrNone(b span) *num.Interval {
-	if a.interval() == nil || b.interval() == nil {
-		return nil
-	}
-	return a.hull(b).interval()
-}
-
-// wholeNumber is an integer constant.
-func wholeNumber(x plan.Scalar) (int64, bool) {
-	c, ok := x.(*plan.Const)
-	if !ok {
-		return 0, false
-	}
-	n, ok := c.Value.(int64)
-	return n, ok
-}
-
 // distinctOnRows is DISTINCT ON within each unit's rows: the first row of each partition.
 func (z *analyzer) distinctOnRows(n *plan.DistinctOn) (plan.Rel, error) {
 	input, item := n.Input, plan.WindowItem{Pos: n.Pos}
@@ -242,12 +223,6 @@ func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*pla
 	}
 	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: compare(item.ID, "<=", most)}
 	return scan, nil
-}
-
-// compare holds a bigint column against a number.
-func compare(id plan.ColID, op string, n int64) plan.Scalar {
-	return &plan.Call{Fn: funcs.Lookup(funcs.Operator, op, sqltype.OIDInt8, sqltype.OIDInt8), T: sqltype.Bool, Pos: -1,
-		Args: []plan.Scalar{&plan.Col{ID: id, T: sqltype.Int8}, &plan.Const{Value: n, T: sqltype.Int8}}}
 }
 
 // mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.

@@ -9,13 +9,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Split takes a part of the units: those whose hash, keyed by Salt, is less than Fraction of all hashes, or with Rest the others. The zero value takes all.
-type Split struct {
-	Salt     string
-	Fraction float64
-	Rest     bool
-}
-
 // split adds the condition to the statement's rows.
 //
 // Proof: claim: the bounds of Analyze hold, for the rows that the condition keeps, and the parts of one Salt and Fraction have each unit in exactly one of them. (a) The condition is a function of the unit's value and of constants that are drawn without looking at the data, so of each unit all rows are kept or
@@ -36,4 +29,55 @@ func (z *analyzer) split() {
 	unit := z.out.Body.UnitCol
 	z.out.Body.Rel = &plan.Filter{Input: z.out.Body.Rel, Cond: &plan.Call{Fn: fn, T: sqltype.Bool, Pos: -1,
 		Args: []plan.Scalar{z.splitValue(unit), text(s.Salt), text(fmt.Sprintf("%016x", uint64(s.Fraction*math.Ldexp(1, 63))<<1))}}}
+}
+
+// body prepares the relation that is aggregated, and counts the rows of one unit in it.
+func (z *analyzer) body(r plan.Rel) error {
+	if err := z.prepared(r); err != nil {
+		return err
+	}
+	return z.linkedBody()
+}
+
+// prepared is what a body may have, with the subqueries of its conditions prepared.
+func (z *analyzer) prepared(r plan.Rel) error {
+	var err error
+	if z.input, err = z.derive(r); err != nil { // (2')
+		return err
+	}
+	root := z.newBlock(nil, nil)
+	if err := z.collect(z.input, root); err != nil { // (2), (4)
+		return err
+	}
+	root.eqs = append(root.eqs, z.beside...)
+	return nil
+}
+
+// linkedBody is a prepared body as rows of one unit each.
+func (z *analyzer) linkedBody() error {
+	if err := z.link(); err != nil { // (3)
+		return err
+	}
+	if z.several {
+		return z.joinedBody()
+	}
+	if err := z.buildBody(); err != nil { // (3), (5)
+		return err
+	}
+	return z.countRows()
+}
+
+// inside analyses a relation as a body of its own; it shares the statement's columns.
+func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
+	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
+	in.out.Query, in.linked, in.around, in.merged, in.units, in.lost, in.personsOnly = z.out.Query, z.linked, z.around, z.merged, z.units, z.lost, z.personsOnly
+	err := in.body(r)
+	z.take(in)
+	return in, err
+}
+
+// take keeps what a body of its own found for the whole.
+func (z *analyzer) take(in *analyzer) {
+	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
+	z.warn(in.out.Warnings...)
 }
