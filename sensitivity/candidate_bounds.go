@@ -30,11 +30,10 @@ func (c *Choice) IsCap() bool { return c.By == ByUnits && c.Measure < 0 }
 
 // The ends of automatic bounds.
 const (
-	mostRows   = 1 << 32 // rows of one unit in a group
-	mostSteps  = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
-	mostGroups = 64      // groups of one unit
-	fineStart  = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
-	fineScale  = 4       // decimals of a sum without a declared range; finer values are rounded row by row
+	mostRows  = 1 << 32 // rows of one unit in a group
+	mostSteps = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
+	fineStart = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
+	fineScale = 4       // decimals of a sum without a declared range; finer values are rounded row by row
 	// Decimals of seconds, and of their quotients: mostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
 	fineSeconds, fineQuotients = 2, 6
 )

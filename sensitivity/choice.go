@@ -89,9 +89,8 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 // Where vectors are scaled a step has fineParts parts: a count of 1 may become a third. A partial has at most mostPart of them, so that the squares of
 // 2^17 groups add up to less than DuckDB's HUGEINT holds (sqlgen.Scaled, (2)), as their magnitudes do: an overflow would tell of a person.
 const (
-	fineParts  = 1 << 8
-	mostPart   = 1 << 54
-	normGroups = 1 << 17 // of more groups vectors are not scaled
+	fineParts = 1 << 8
+	mostPart  = 1 << 54
 )
 
 // norm gives a measure of a statement with Limit.Norm the choice of its norm, in parts of steps, or shares another's: a centred

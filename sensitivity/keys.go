@@ -86,6 +86,12 @@ func (z *analyzer) nullGroups() {
 	}
 }
 
+// The limits on groups.
+const (
+	mostGroups = 64      // groups of one unit, where their number is chosen
+	normGroups = 1 << 17 // of more groups vectors are not scaled
+)
+
 // limit bounds the groups of one unit (7).
 //
 // Proof: of (7), for each case in turn. Norm: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group

@@ -105,10 +105,8 @@ func (z *analyzer) besides(x, y plan.Scalar) (bothX, bothY plan.Scalar) {
 	return where(x, y), where(y, x)
 }
 
-const (
-	mostFactor  = 30 // bits of u and v, so that products are bigints
-	mostProduct = 36 // bits of a row's value: finer ones would leave automatic bounds few edges, and say nothing beside noise
-)
+// mostFactor are bits of u and v, so that products are bigints.
+const mostFactor = 30
 
 // productOf says how the products of two arguments' centred values are brought to integers.
 //

@@ -2,7 +2,6 @@ package sensitivity
 
 import (
 	"math"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -17,7 +16,6 @@ const (
 	openScale  = 6       // decimals of numerics of unknown scale
 	openFloat  = -20     // the power of two that floats are rounded to
 	openDay    = -36524  // 1900-01-01, in days from 2000-01-01; the last of mostLeaves days is 2079-06-06
-	microsADay = int64(24 * time.Hour / time.Microsecond)
 )
 
 // openTree shapes the tree of a MIN or MAX whose values have no declared range: over what their type holds, or over the days of 1900 to 2079.
@@ -29,7 +27,7 @@ func (z *analyzer) openTree(x plan.Scalar) *Tree {
 	t := &Tree{Type: x.Type(), Grid: decimal.NewFromInt(1), Width: 1, Open: true}
 	if isDay(t.Type) {
 		if t.Type.OID != sqltype.OIDDate {
-			t.Width = microsADay
+			t.Width = microsPerDay
 		}
 		t.Count = mostLeaves
 		t.Lo = openDay * t.Width

@@ -37,6 +37,9 @@ func (p *Product) canonical(text func(plan.Scalar) string) string {
 	return fmt.Sprintf(" %s times %s %s cut %d %d %d offset %d", side(p.X), text(p.Y.Arg), side(p.Y), p.CutX, p.CutY, p.Cut, p.Offset)
 }
 
+// mostProduct are bits of a row's value: finer ones would leave automatic bounds few edges, and say nothing beside noise.
+const mostProduct = 36
+
 // productRows sets a product's steps, coarse enough for rows of a unit.
 func (m *Measure) productRows(rows uint64) {
 	p := m.Product

@@ -80,7 +80,7 @@ func (t *Tree) Spread() string {
 		return t.Grid.Mul(decimal.NewFromInt(t.Width)).String()
 	case t.Type.OID == sqltype.OIDDate:
 		return fmt.Sprintf("%d days", t.Width)
-	case t.Width == microsADay:
+	case t.Width == microsPerDay:
 		return "a day"
 	}
 	return (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).Round(time.Second).String()
