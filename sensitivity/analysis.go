@@ -234,6 +234,4 @@ type Multiplicity struct {
 	Of   plan.Rel     // reads public tables alone, no parameter and no row around it
 	By   []plan.ColID // its columns that have one value: the join compares them by equality, or they are grouped by; none: all of its rows are met
 	Most uint64       // as it was read, at least 1
-
-	scan *scanInfo
 }

@@ -65,6 +65,11 @@ func (z *analyzer) run() error {
 			return err
 		}
 	}
+	if j := z.out.Joined; j != nil && j.Formula != nil {
+		if err := z.scaled(); err != nil {
+			return err
+		}
+	}
 	if err := z.checkOwnerless(); err != nil { // (4)
 		return err
 	}
@@ -97,7 +102,7 @@ func (z *analyzer) run() error {
 func (z *analyzer) check() error {
 	a := z.out
 	if a.Pairs != nil {
-		if err := a.checkPairs(); err != nil {
+		if err := checkPairs(a); err != nil {
 			return err
 		}
 	} else if a.Unit == "" || a.Body == nil || (a.Body.UnitCol == 0) != (a.Joined != nil) {

@@ -102,9 +102,6 @@ func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
 			WithHint("Two people of one kind are in each. If one of them needs no protection there, the owner can say so in the policy: unprotected: true on the column that leads to that one, in place of also_unit.")
 	}
 	z.scans = append(z.scans, s)
-	if s.private() && s.own() != 0 {
-		z.scanUnit(n)
-	}
 	for _, c := range n.Columns {
 		z.owner[c] = s
 	}

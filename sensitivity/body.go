@@ -46,10 +46,23 @@ func (z *analyzer) prepared(r plan.Rel) error {
 		return err
 	}
 	root := z.newBlock(nil, nil)
-	if err := z.collect(z.input, root); err != nil { // (2), (4)
+	if err := z.collectBody(z.input, root); err != nil { // (2), (4)
 		return err
 	}
 	root.eqs = append(root.eqs, z.beside...)
+	return nil
+}
+
+// collectBody collects a relation, and notes the units of its private rows.
+func (z *analyzer) collectBody(r plan.Rel, in *block) error {
+	if err := z.collect(r, in); err != nil {
+		return err
+	}
+	for _, s := range z.scans {
+		if s.private() && s.own() != 0 {
+			z.scanUnit(s.scan)
+		}
+	}
 	return nil
 }
 

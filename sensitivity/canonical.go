@@ -140,10 +140,10 @@ func (n *normal) measure(m *Measure) string {
 		text += fmt.Sprintf(" about %d", m.DoubledCentre())
 	}
 	if m.Tree != nil {
-		text += " " + m.Tree.text()
+		text += " " + treeText(m.Tree)
 	}
 	if m.Pick != nil {
-		text += " " + m.Pick.text()
+		text += " " + pickText(m.Pick)
 	}
 	if c := m.Bound; c != nil {
 		text += fmt.Sprintf(" times %d, %d edges from %d to %d, follows %t", m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1], m.Follows)
@@ -191,8 +191,8 @@ func digest(tuples [][]sqltype.Value) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// text is a tree's shape, for the canonical text.
-func (t *Tree) text() string {
+// treeText is a tree's shape, for the canonical text.
+func treeText(t *Tree) string {
 	text := fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Asked)
 	if t.Own != OwnAll {
 		text += " own " + string(t.Own)
@@ -203,8 +203,8 @@ func (t *Tree) text() string {
 	return text
 }
 
-// text is what is picked, for the canonical text.
-func (p *Pick) text() string {
+// pickText is what is picked, for the canonical text.
+func pickText(p *Pick) string {
 	tuples := make([][]sqltype.Value, len(p.Values))
 	for i, v := range p.Values {
 		tuples[i] = []sqltype.Value{v}

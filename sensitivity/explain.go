@@ -90,7 +90,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 }
 
 // unitText says who is protected.
-func (a *Analysis) unitText() string {
+func (a explainer) unitText() string {
 	name := a.unitName(a.Body.Person)
 	without := "no person"
 	if len(a.UnitElse) > 0 {
@@ -104,14 +104,14 @@ func (a *Analysis) unitText() string {
 }
 
 // unitName is the unit's column, where the analyst may see it.
-func (a *Analysis) unitName(id plan.ColID) string {
+func (a explainer) unitName(id plan.ColID) string {
 	if by := a.visibleName(id); by != "" {
 		return by
 	}
 	return "the privacy unit, by a column that you may not see"
 }
 
-func (a *Analysis) sourcesWhy() string {
+func (a explainer) sourcesWhy() string {
 	why := make([]string, len(a.Groups.Sources))
 	for i, s := range a.Groups.Sources {
 		why[i] = s.Why
@@ -159,9 +159,9 @@ func (a explainer) partLine(m Measure) string {
 		case CountValues:
 			what = "rows with a value"
 		case Leaves:
-			what = m.Tree.line()
+			what = treeLine(m.Tree)
 		case Candidates:
-			what = m.Pick.line()
+			what = pickLine(m.Pick)
 		}
 		what += a.filterText(m)
 		if a.Pairs != nil {
@@ -220,7 +220,7 @@ func (a explainer) partLine(m Measure) string {
 }
 
 // filterText names the rows that a measure is of, where they are not all.
-func (a *Analysis) filterText(m Measure) string {
+func (a explainer) filterText(m Measure) string {
 	if m.Filter == nil {
 		return ""
 	}
@@ -265,8 +265,8 @@ func (a explainer) productLine(m Measure) string {
 	return line + fmt.Sprintf("; a unit's part is clamped to +-%s", halfSteps(m, uint64(m.Hi)))
 }
 
-// line says a tree's shape in words.
-func (t *Tree) line() string {
+// treeLine says a tree's shape in words.
+func treeLine(t *Tree) string {
 	at := func(n int64) string { return t.Grid.Mul(decimal.NewFromInt(n)).String() }
 	grid, wide := "grid "+t.Grid.String(), at(t.Width)
 	switch t.Type.OID {
@@ -301,8 +301,8 @@ func (t *Tree) line() string {
 	return line
 }
 
-// line says a pick in words.
-func (p *Pick) line() string {
+// pickLine says a pick in words.
+func pickLine(p *Pick) string {
 	what := "the most frequent"
 	if p.Most > 1 {
 		what = fmt.Sprintf("the %d most frequent, one after the other,", p.Most)

@@ -10,6 +10,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// scanMultiplicity is a scan's.
+type scanMultiplicity struct {
+	Multiplicity
+	scan *scanInfo
+}
+
 // fanOut multiplies the bound on one unit's rows by the rows of public tables that each of them meets. It returns false where that number is not known: then a unit's rows are measured.
 //
 // Proof: claim: if the public relations are as they were read, one combination of private rows is in at most `most` rows of one group of the body. By induction over the order in which scans are taken: a row of what is taken before meets, of the next scan, only rows that agree with it
@@ -20,7 +26,7 @@ func (z *analyzer) fanOut() (known bool, err error) {
 	taken := map[*scanInfo]bool{}
 	determined := func(o *scanInfo) bool { return o.private() || o.fixed || taken[o] }
 	for {
-		var next *Multiplicity
+		var next *scanMultiplicity
 		for _, s := range z.scans {
 			if determined(s) {
 				continue
@@ -46,19 +52,19 @@ func (z *analyzer) fanOut() (known bool, err error) {
 			z.fanned = next.scan
 		}
 		if next.Of != nil {
-			z.out.Multiplicities = append(z.out.Multiplicities, *next)
+			z.out.Multiplicities = append(z.out.Multiplicities, next.Multiplicity)
 		}
 	}
 }
 
 // before says that a scan is taken before another one: a known number before an unknown one, then the less.
-func (m *Multiplicity) before(o *Multiplicity) bool {
+func (m *scanMultiplicity) before(o *scanMultiplicity) bool {
 	return m.Most > 0 && (o.Most == 0 || m.Most < o.Most)
 }
 
 // multiplicity is a public scan's, beside the scans that are determined. Most is 0 where it is not known.
-func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*Multiplicity, error) {
-	m := &Multiplicity{scan: s}
+func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*scanMultiplicity, error) {
+	m := &scanMultiplicity{scan: s}
 	if z.isKeyDetermined(s, determined) {
 		m.Most = 1
 		return m, nil
@@ -137,7 +143,7 @@ func rowsByForm(r plan.Rel) uint64 {
 }
 
 // multiplicityWhy tells of it in EXPLAIN.
-func (z *analyzer) multiplicityWhy(m *Multiplicity) string {
+func (z *analyzer) multiplicityWhy(m *scanMultiplicity) string {
 	if len(m.By) == 0 {
 		return fmt.Sprintf("%d rows of %s, joined by no equality", m.Most, m.scan.name())
 	}

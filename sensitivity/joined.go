@@ -150,7 +150,7 @@ func (z *analyzer) joinedBody() error {
 	if z.opts.DeltaZero && len(out.Frequencies) > 0 {
 		return j.withoutDelta(out.Formula)
 	}
-	return z.scaled()
+	return nil
 }
 
 // bounded finds the formula, and what is measured of which leaves.

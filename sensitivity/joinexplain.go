@@ -31,7 +31,7 @@ func (a explainer) joinedLines() []Line {
 		return lines
 	}
 	if j.Formula != nil {
-		j.formulaLines(say)
+		a.formulaLines(say)
 	}
 	if j.Why != "" {
 		say("Bounding", "%s", j.Why)
@@ -52,7 +52,8 @@ func (a explainer) joinedLines() []Line {
 }
 
 // formulaLines tell what bounds the rows that one unit changes.
-func (j *Joined) formulaLines(say func(key, format string, args ...any)) {
+func (a explainer) formulaLines(say func(key, format string, args ...any)) {
+	j := a.Joined
 	away := ", k units away"
 	if len(j.Frequencies) == 0 {
 		away = ""

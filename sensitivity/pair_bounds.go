@@ -51,7 +51,7 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 }
 
 // checkPairs is check's last line for flows.
-func (a *Analysis) checkPairs() error {
+func checkPairs(a *Analysis) error {
 	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.Norm > 0 || a.Limit.Cap != nil || a.People >= 0
 	for _, m := range a.Measures {
 		if m.Bound == nil {

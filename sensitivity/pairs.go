@@ -90,7 +90,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 	z.out.Pairs, z.out.Unit = p, units[0]+", "+units[1]
 	z.input = asTables(rel, storedTable)
 	z.out.Body = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
-	return true, z.collect(z.input, z.newBlock(nil, nil))
+	return true, z.collectBody(z.input, z.newBlock(nil, nil))
 }
 
 // ofKind links the scans of one kind, and gives the relation with what its ways to the unit add.
@@ -106,7 +106,7 @@ func (z *analyzer) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
 		other.Public, other.Units, other.Of, other.Path, other.UnitCol, other.Whole = true, nil, nil, nil, -1, t
 		return &other
 	})
-	if err := z.collect(z.input, z.newBlock(nil, nil)); err != nil {
+	if err := z.collectBody(z.input, z.newBlock(nil, nil)); err != nil {
 		return nil, err
 	}
 	if err := z.link(); err != nil {
