@@ -55,6 +55,13 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	return p.Analyze(ctx, 0, opts)
 }
 
+// analyzer holds one statement's way through the conditions.
+type analyzer struct{ *measurer }
+
+func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
+	return &analyzer{newMeasurer(newGrouper(newLinker(ctx, q, agg, opts)))}
+}
+
 func (z *analyzer) run() error {
 	agg := z.pulled(z.out.Agg)
 	z.aggs, z.whole = agg.Aggs, true
@@ -92,7 +99,7 @@ func (z *analyzer) run() error {
 		}
 	}
 	z.settle()
-	z.sortMeasures()
+	sortMeasures(z.out, z.smooth)
 	z.warnLost()
 	z.warnNoValues()
 	return z.check()

@@ -65,14 +65,14 @@ func quoted(alias, column string) string {
 	return plan.QuoteIdent(alias) + "." + plan.QuoteIdent(column)
 }
 
-func (z *analyzer) newBlock(parent *block, join *plan.Join) *block {
+func (z *scope) newBlock(parent *block, join *plan.Join) *block {
 	b := &block{parent: parent, join: join}
 	z.blocks = append(z.blocks, b)
 	return b
 }
 
 // collect walks the body, refuses what may not stand in it (2) and notes scans, definitions and equalities.
-func (z *analyzer) collect(r plan.Rel, in *block) error {
+func (z *scope) collect(r plan.Rel, in *block) error {
 	switch n := r.(type) {
 	case *plan.OneRow:
 		return nil
@@ -95,7 +95,7 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 	return belowRefusal(r, z.out.Agg.Pos)
 }
 
-func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
+func (z *scope) collectScan(n *plan.Scan, in *block) error {
 	s := &scanInfo{scan: n, in: in}
 	if s.private() && len(n.Table.Units) != 1 && z.out.Pairs == nil {
 		return sqlerr.New(sqlerr.PrivateShape, "rows of %s do not belong to exactly one privacy unit", n.Table.Name).At(n.Pos).
@@ -111,7 +111,7 @@ func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
 	return nil
 }
 
-func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
+func (z *scope) collectJoin(n *plan.Join, in *block) error {
 	switch n.Kind {
 	case plan.InnerJoin:
 		return z.collectInner(n, in)
@@ -139,7 +139,7 @@ func paddedPublic(pos int) error {
 		WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
 }
 
-func (z *analyzer) collectInner(n *plan.Join, in *block) error {
+func (z *scope) collectInner(n *plan.Join, in *block) error {
 	in.eqs = append(in.eqs, z.equalities(n.On)...)
 	in.conds = append(in.conds, plan.Conjuncts(n.On)...)
 	if err := z.collect(n.Left, in); err != nil {
@@ -151,7 +151,7 @@ func (z *analyzer) collectInner(n *plan.Join, in *block) error {
 // equalities lists the conjuncts of the form column = column where "=" is an equality.
 func equalities(cond plan.Scalar) []equality { return equalitiesOf(cond, plainColumn) }
 
-func (z *analyzer) equalities(cond plan.Scalar) []equality { return equalitiesOf(cond, z.column) }
+func (z *scope) equalities(cond plan.Scalar) []equality { return equalitiesOf(cond, z.column) }
 
 func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []equality {
 	var out []equality
@@ -180,7 +180,7 @@ func (c classes) find(x plan.ColID) plan.ColID {
 func (c classes) same(a, b plan.ColID) bool { return a != 0 && b != 0 && c.find(a) == c.find(b) }
 
 // classesOf joins the equalities that hold in a block.
-func (z *analyzer) classesOf(b *block) classes {
+func (z *scope) classesOf(b *block) classes {
 	c := classes{}
 	for _, e := range z.holdsIn(b) {
 		x, y := c.find(z.base(e.a)), c.find(z.base(e.b))
@@ -193,7 +193,7 @@ func (z *analyzer) classesOf(b *block) classes {
 
 // holdsIn lists the equalities of a block, of its left join and of the blocks around it. From around it only those between
 // columns of other blocks: whether a row is padded is decided by the ON condition, before any WHERE (4).
-func (z *analyzer) holdsIn(b *block) []equality {
+func (z *scope) holdsIn(b *block) []equality {
 	out := slices.Clone(b.eqs)
 	for in := b; in.parent != nil; in = in.parent {
 		out = append(out, in.on...)
@@ -207,7 +207,7 @@ func (z *analyzer) holdsIn(b *block) []equality {
 }
 
 // within tells whether a column comes from a block or one padded inside it.
-func (z *analyzer) within(id plan.ColID, b *block) bool {
+func (z *scope) within(id plan.ColID, b *block) bool {
 	in := z.blockOf(z.base(id))
 	for ; in != nil; in = in.parent {
 		if in == b {
@@ -217,7 +217,7 @@ func (z *analyzer) within(id plan.ColID, b *block) bool {
 	return false
 }
 
-func (z *analyzer) blockOf(id plan.ColID) *block {
+func (z *scope) blockOf(id plan.ColID) *block {
 	if d, ok := z.defs[id]; ok {
 		return d.in
 	}

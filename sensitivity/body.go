@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -9,13 +10,41 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// linker finds the unit of a body's rows, and how many rows of one unit it has.
+type linker struct {
+	*intervals
+
+	input    plan.Rel                    // Agg's, with scans in place of what derive made
+	around   []plan.Rel                  // the relations whose rows a subquery stands in, from the outermost on
+	beside   []equality                  // of a subquery's rows, with what they are compared with
+	added    []*equality                 // unit equalities to put into joins
+	numbered map[*plan.Scan][]plan.ColID // their columns that number each unit's rows from 1
+	several  bool                        // rows are of several units, which is allowed
+	lacks    *missing                    // what was refused for, where conditions on the unit would mend it
+	kinds    []*linker                   // of rows of two units: for each of the kinds
+
+	single bool      // keys say that a unit has one row at most
+	noRows *scanInfo // a table whose rows of one unit are bounded automatically
+	fanned *scanInfo // a public table that multiplies a unit's rows
+
+	personsOnly bool // rows without a person are dropped, whatever the policy says
+
+	// Of the whole statement:
+	linked map[*plan.Subquery]bool // those that may be printed
+	lost   map[plan.ColID]bool     // columns whose NULL drops a row, for want of a unit; true: by the policy
+}
+
+func newLinker(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *linker {
+	return &linker{intervals: newIntervals(newScope(ctx, q, agg, opts)), numbered: map[*plan.Scan][]plan.ColID{}, linked: map[*plan.Subquery]bool{}, lost: map[plan.ColID]bool{}}
+}
+
 // split adds the condition to the statement's rows.
 //
 // Proof: claim: the bounds of Analyze hold, for the rows that the condition keeps, and the parts of one Salt and Fraction have each unit in exactly one of them. (a) The condition is a function of the unit's value and of constants that are drawn without looking at the data, so of each unit all rows are kept or
 // none: the rows that are kept are a database of the kept units' rows, and neighbours of the whole are neighbours of it, or equal to it. Everything that Analyze claims of the body's rows by unit it claims of any subset of whole units; rows without a unit, which no analysis counts, are dropped.
 // (b) Equal values of a unit are hashed alike in whatever table and type they stand (funcs.InSplit), and of a value and its complement in comparison exactly one is true. (c) It raises for no value: text forms, a hash of bytes and a comparison of hexadecimal digits are total. Nothing is charged less for
 // it: a part's statement costs what it does over all (parallel composition is not claimed).
-func (z *analyzer) split() {
+func (z *linker) split() {
 	s := z.opts.Split
 	if !z.whole || s.Salt == "" {
 		return
@@ -32,7 +61,7 @@ func (z *analyzer) split() {
 }
 
 // body prepares the relation that is aggregated, and counts the rows of one unit in it.
-func (z *analyzer) body(r plan.Rel) error {
+func (z *linker) body(r plan.Rel) error {
 	if err := z.prepared(r); err != nil {
 		return err
 	}
@@ -40,7 +69,7 @@ func (z *analyzer) body(r plan.Rel) error {
 }
 
 // prepared is what a body may have, with the subqueries of its conditions prepared.
-func (z *analyzer) prepared(r plan.Rel) error {
+func (z *linker) prepared(r plan.Rel) error {
 	var err error
 	if z.input, err = z.derive(r); err != nil { // (2')
 		return err
@@ -54,7 +83,7 @@ func (z *analyzer) prepared(r plan.Rel) error {
 }
 
 // collectBody collects a relation, and notes the units of its private rows.
-func (z *analyzer) collectBody(r plan.Rel, in *block) error {
+func (z *linker) collectBody(r plan.Rel, in *block) error {
 	if err := z.collect(r, in); err != nil {
 		return err
 	}
@@ -67,7 +96,7 @@ func (z *analyzer) collectBody(r plan.Rel, in *block) error {
 }
 
 // linkedBody is a prepared body as rows of one unit each.
-func (z *analyzer) linkedBody() error {
+func (z *linker) linkedBody() error {
 	if err := z.link(); err != nil { // (3)
 		return err
 	}
@@ -81,8 +110,8 @@ func (z *analyzer) linkedBody() error {
 }
 
 // inside analyses a relation as a body of its own; it shares the statement's columns.
-func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
-	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
+func (z *linker) inside(r plan.Rel) (*linker, error) {
+	in := newLinker(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
 	in.out.Query, in.linked, in.around, in.merged, in.units, in.lost, in.personsOnly = z.out.Query, z.linked, z.around, z.merged, z.units, z.lost, z.personsOnly
 	err := in.body(r)
 	z.take(in)
@@ -90,7 +119,7 @@ func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 }
 
 // take keeps what a body of its own found for the whole.
-func (z *analyzer) take(in *analyzer) {
+func (z *linker) take(in *linker) {
 	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
 	z.warn(in.out.Warnings...)
 }

@@ -13,7 +13,7 @@ var decides = map[plan.AggFunc]bool{"bool_and": false, "every": false, "bool_or"
 //
 // Proof: the measure is SomeUnits with the deciding condition as its filter: each unit counts 1 in a group or nothing, as its own rows say, so one unit changes it by at most 1 in each of at most
 // Limit.PerUnit groups (Analyze, (6) and (7)); the decision is post-processing of the noisy number.
-func (z *analyzer) decided(f Formula, g plan.AggItem) (Formula, error) {
+func (z *measurer) decided(f Formula, g plan.AggItem) (Formula, error) {
 	f.Kind = IsSome
 	cond := g.Arg
 	if !decides[g.Fn] {
@@ -30,7 +30,7 @@ func (z *analyzer) decided(f Formula, g plan.AggItem) (Formula, error) {
 }
 
 // noWidth refuses the errors of what is true or false.
-func (z *analyzer) noWidth() error {
+func (z *measurer) noWidth() error {
 	for _, e := range z.out.Agg.Errors {
 		for i, f := range z.out.Formulas {
 			if f.Agg == e.Of && (f.Kind == IsSome || f.Kind == IsNone) {

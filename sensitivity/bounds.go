@@ -19,9 +19,26 @@ type bound struct {
 	null bool
 }
 
+// intervals finds what is known of the values of expressions: their intervals, grids, and whether they can be NULL or NaN.
+type intervals struct {
+	*scope
+
+	ranges     map[plan.ColID]bound
+	byType     bool // columns without a declared range have their type's (safe)
+	typeRanges map[plan.ColID]bound
+	calls      map[rangedCall]bound
+	plain      map[plan.ColID]bool // columns that are never NaN, or may be
+	notNull    map[plan.ColID]bool
+	nulls      map[readColumn]bool
+}
+
+func newIntervals(s *scope) *intervals {
+	return &intervals{scope: s, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{}}
+}
+
 // rangeOf derives an interval from clamped columns and constants. The claim needs no more of it than that it is where the row
 // clamp of the print stands.
-func (z *analyzer) rangeOf(x plan.Scalar) bound {
+func (z *intervals) rangeOf(x plan.Scalar) bound {
 	switch n := x.(type) {
 	case *plan.Const:
 		if n.Value == nil {
@@ -66,7 +83,7 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 // lower ends, and at most the largest of their upper ends, if all are known. (2) An argument that is never NULL is among them, so that LEAST is at most its upper end, and at most the least of all such;
 // one that may be NULL bounds nothing so, since it is passed over then. GREATEST is the mirror image, with the order's direction (NaN stays above: its upper end needs all arguments' by (1)). An argument that is
 // always NULL is none. lo <= hi where a value is. Source: PostgreSQL 15 documentation, section 9.18.4 (NULL) and 8.1.3 (NaN).
-func (z *analyzer) ends(x plan.Scalar) (lo, hi *decimal.Decimal, null bool) {
+func (z *intervals) ends(x plan.Scalar) (lo, hi *decimal.Decimal, null bool) {
 	n, ok := x.(*plan.MinMax)
 	if !ok {
 		b := z.rangeOf(x)
@@ -126,7 +143,7 @@ func extreme(list []decimal.Decimal, dir int) *decimal.Decimal {
 func isSummable(d decimal.Decimal) bool { return d.NumDigits()+int(d.Exponent()) <= int(ManyDigits) }
 
 // callRange works a call out once, with declared ranges and with types: nested calls are asked for at every level above them.
-func (z *analyzer) callRange(n *plan.Call) bound {
+func (z *intervals) callRange(n *plan.Call) bound {
 	key := rangedCall{n, z.byType}
 	if b, ok := z.calls[key]; ok {
 		return b
@@ -144,7 +161,7 @@ type rangedCall struct {
 	byType bool
 }
 
-func (z *analyzer) deriveCall(n *plan.Call) bound {
+func (z *intervals) deriveCall(n *plan.Call) bound {
 	args, types, null := z.argRanges(n)
 	if null { // every function is strict
 		return bound{null: true}
@@ -176,7 +193,7 @@ func isFromType(fn *funcs.Func, args []*num.Interval, types []sqltype.Type, iv *
 	return less != nil && less.Hi.Sub(less.Lo).Mul(decimal.NewFromInt(2)).LessThan(iv.Hi.Sub(iv.Lo))
 }
 
-func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {
+func (z *intervals) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {
 	args, types = make([]*num.Interval, len(n.Args)), make([]sqltype.Type, len(n.Args))
 	for i, a := range n.Args {
 		b := z.rangeOf(a)
@@ -189,7 +206,7 @@ func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltyp
 // isSafe reports that the call cannot raise, overflow or be NULL of itself where clamped columns are read: sqlgen may then print
 // PostgreSQL's own form inside measures. What no declared range bounds, a numeric's own precision may: its NaN passes arithmetic without an error and is
 // above every clamp.
-func (z *analyzer) isSafe(n *plan.Call) bool {
+func (z *intervals) isSafe(n *plan.Call) bool {
 	digits, ok := z.safeDigits(n)
 	return ok && digits <= FewDigits
 }
@@ -201,7 +218,7 @@ const (
 )
 
 // safeDigits is how many digits the numerics of a backend must hold for a call to be safe there; false: none are enough.
-func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
+func (z *intervals) safeDigits(n *plan.Call) (int32, bool) {
 	if n.Fn.Safe == nil {
 		return 0, false
 	}
@@ -235,7 +252,7 @@ func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
 }
 
 // callDigits are those of a numeric result and of what it is computed from: DuckDB brings the operands of + and - to the result's scale.
-func (z *analyzer) callDigits(n *plan.Call, args []*num.Interval) int32 {
+func (z *intervals) callDigits(n *plan.Call, args []*num.Interval) int32 {
 	out := z.digits(n, z.callRange(n).iv)
 	if n.Fn.Name == "+" || n.Fn.Name == "-" {
 		for _, a := range args {
@@ -246,7 +263,7 @@ func (z *analyzer) callDigits(n *plan.Call, args []*num.Interval) int32 {
 }
 
 // digits are those that a numeric result in an interval has at most, before and behind the point: FewDigits, ManyDigits or more.
-func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
+func (z *intervals) digits(n *plan.Call, iv *num.Interval) int32 {
 	scale, ok := z.scaleOf(n)
 	if s, known := plan.Places(n, z.placesOf); known { // what is printed may have more: 0::numeric(38,20) is 0, with 20 places
 		scale = max(scale, int32(s)) //nolint:gosec // a typmod's, or a sum of a product's
@@ -261,7 +278,7 @@ func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
 }
 
 // placesOf are a column's decimal places as it is printed.
-func (z *analyzer) placesOf(x plan.Scalar) (int, bool) {
+func (z *intervals) placesOf(x plan.Scalar) (int, bool) {
 	if c, ok := x.(*plan.Col); ok {
 		if d, ok := z.defs[c.ID]; ok {
 			return plan.Places(d.expr, z.placesOf)
@@ -280,7 +297,7 @@ func typeInterval(t sqltype.Type) *num.Interval {
 }
 
 // noteSafe fills Body.Safe for an argument and what it is computed from.
-func (z *analyzer) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
+func (z *intervals) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
 	switch n := x.(type) {
 	case *plan.Col:
 		if d, ok := z.defs[n.ID]; ok && !seen[n.ID] {
@@ -295,7 +312,7 @@ func (z *analyzer) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
 	}
 }
 
-func (z *analyzer) hull(parts []plan.Scalar) bound {
+func (z *intervals) hull(parts []plan.Scalar) bound {
 	out := bound{null: true}
 	for _, p := range parts {
 		b := z.rangeOf(p)
@@ -312,7 +329,7 @@ func (z *analyzer) hull(parts []plan.Scalar) bound {
 	return out
 }
 
-func (z *analyzer) columnRange(id plan.ColID) bound {
+func (z *intervals) columnRange(id plan.ColID) bound {
 	if b, ok := z.ranges[id]; ok {
 		return b
 	}
@@ -331,7 +348,7 @@ func (z *analyzer) columnRange(id plan.ColID) bound {
 
 // clampOf is the declared range of a scan's column, and where WHERE puts it, brought outward to values of its type: the print clamps to it, so that
 // nothing rests on the condition. What holds no value of the type is no range.
-func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
+func (z *intervals) clampOf(id plan.ColID) (Clamp, bool) {
 	s := z.owner[id]
 	if s == nil {
 		return Clamp{}, false
@@ -422,7 +439,7 @@ func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bo
 }
 
 // declared is the interval that follows from declared ranges and constants; nil where none does.
-func (z *analyzer) declared(x plan.Scalar) *num.Interval {
+func (z *intervals) declared(x plan.Scalar) *num.Interval {
 	z.clampColumns(x)
 	b := z.rangeOf(x)
 	if b.null { // the sum of nothing
@@ -437,7 +454,7 @@ func (z *analyzer) declared(x plan.Scalar) *num.Interval {
 // filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type, and whether that is narrower; of other expressions it is
 // declared's own. As in Analyze's (6) the claim needs no more of it than that the measure's clamps stand there: one on each unit's partial, and where that is one row
 // (Single), or rows are clamped before they are added (what is rounded, and DuckDB's decimals), on the row, for which a narrower interval does not trust the column's own clamp.
-func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow bool) {
+func (z *intervals) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow bool) {
 	iv = z.declared(x)
 	c, ok := x.(*plan.Col)
 	if !ok || filter == nil || !c.T.IsNumber() {
@@ -455,7 +472,7 @@ func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow boo
 }
 
 // clampColumns notes the columns whose declared range the argument is read through.
-func (z *analyzer) clampColumns(x plan.Scalar) {
+func (z *intervals) clampColumns(x plan.Scalar) {
 	if x == nil {
 		return
 	}
@@ -468,6 +485,6 @@ func (z *analyzer) clampColumns(x plan.Scalar) {
 }
 
 // walkBase calls f for every scan column under an expression, through all definitions.
-func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
+func (z *intervals) walkBase(x plan.Scalar, f func(plan.ColID)) {
 	z.through(x, f, func(plan.ColID) {})
 }

@@ -13,8 +13,10 @@ import (
 func TestCheckEdges(t *testing.T) {
 	base := func() *analyzer {
 		bound, most := &Choice{Edges: []uint64{1, 2, 5}}, &Choice{Measure: -1, Edges: []uint64{1, 4}}
-		return &analyzer{out: &Analysis{Agg: &plan.Aggregate{}, Unit: "people", Body: &Body{UnitCol: 1}, Groups: Groups{Public: true}, Limit: GroupLimit{PerUnit: 4, Cap: most},
-			Measures: []Measure{{Kind: CountRows, Grid: decimal.NewFromInt(1), Bound: bound, Factor: 3, Hi: 15, PerGroup: 15}}}}
+		z := newAnalyzer(t.Context(), &plan.Query{}, &plan.Aggregate{}, Options{})
+		z.out = &Analysis{Agg: &plan.Aggregate{}, Unit: "people", Body: &Body{UnitCol: 1}, Groups: Groups{Public: true}, Limit: GroupLimit{PerUnit: 4, Cap: most},
+			Measures: []Measure{{Kind: CountRows, Grid: decimal.NewFromInt(1), Bound: bound, Factor: 3, Hi: 15, PerGroup: 15}}}
+		return z
 	}
 	if err := base().check(); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // choice, the number of units with a partial beyond t in some group differs by at most 1 for each t, all in the same direction, as a unit is
 // counted once however many groups it is in: noise.BoundSelector's assumption (1). One t serves both signs of a sum: adding a
 // unit moves a total by at most the larger of two clips, so a smaller one on one side would cut and buy nothing.
-func (z *analyzer) choose(m *Measure, first, last uint64) error {
+func (z *measurer) choose(m *Measure, first, last uint64) error {
 	if m.Bound == nil {
 		m.Bound = &Choice{Edges: CandidateBounds(first, last)} // sortMeasures lists it
 	}
@@ -30,7 +30,7 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 }
 
 // settle brings measures to the ends of ladders that were shortened for others. Where vectors are scaled a ladder is of norms, and says nothing of partials.
-func (z *analyzer) settle() {
+func (z *measurer) settle() {
 	for i := range z.out.Measures {
 		if m := &z.out.Measures[i]; m.Bound != nil && z.out.Limit.Norm == 0 {
 			m.atLast()
@@ -39,7 +39,7 @@ func (z *analyzer) settle() {
 }
 
 // automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range.
-func (z *analyzer) automatic(m *Measure, row uint64) error {
+func (z *measurer) automatic(m *Measure, row uint64) error {
 	if m.Kind == CentredSum && !m.HasOwnChoice {
 		m.Factor = row
 		return z.choose(m, 1, mostRows)
@@ -61,7 +61,7 @@ func startFor(row uint64) uint64 {
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
 // numerics whose scale follows from types, floats cast from these, or a column with a step. Where the number of rows is bounded, the rest counts as
 // Measure.Rows says: a sum is then cut as a count is, and an average of both has each unit's own mean.
-func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
+func (z *measurer) undeclared(m *Measure, g plan.AggItem) error {
 	var ok bool
 	if m.Grid, m.Rounded, ok = z.gridByType(m.Arg); !ok {
 		return z.noRange(m.Arg, g)
@@ -101,7 +101,7 @@ const (
 // (sqlgen.Scaled): its magnitude is at most |x_g| Factor C/n, so the norm of all is at most Factor C; else it is at most that already. Totals
 // add up over units. For the choice: the number of units whose norm exceeds C changes by 0 or 1, in one direction, for every C. No cap is needed, as the norm is over
 // all groups of the unit: those of the domain, to which the print filters.
-func (z *analyzer) norm(m *Measure, shared *Choice) error {
+func (z *measurer) norm(m *Measure, shared *Choice) error {
 	most, isBounded := m.PerGroup, m.Bound == nil
 	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
 	if !m.IsSumBounded() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {

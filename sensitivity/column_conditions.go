@@ -18,12 +18,12 @@ type check struct {
 }
 
 // allowed says which values of a column the statement's conditions keep, and how many nodes it looks at for one.
-func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
+func (z *intervals) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
 	return z.allowedIn(s, id, 0)
 }
 
 // allowedIn is allowed of a point in time that stands for a step of it; 0: of single values.
-func (z *analyzer) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
+func (z *intervals) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
 	t := z.typeOf(id)
 	checks := func(from *block) (out []check) {
 		for _, c := range conditionsFrom(from) {
@@ -62,7 +62,7 @@ func (z *analyzer) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sq
 
 // stepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
 // through fields and truncations only.
-func (z *analyzer) stepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
+func (z *intervals) stepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
 	least := func(a, b int64) int64 {
 		if a == 0 || b != 0 && b < a {
 			return b

@@ -10,7 +10,7 @@ import (
 )
 
 // onlyColumn is the one column of a private scan that an expression is computed from, by functions whose results are the same here and in the backends.
-func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
+func (z *intervals) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
 	ok = true
 	z.leaves(x, func(id plan.ColID) {
 		s := z.owner[id]
@@ -21,7 +21,7 @@ func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
 }
 
 // isBackendIndependent: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
-func (z *analyzer) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool) bool {
+func (z *intervals) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	switch n := x.(type) {
 	case *plan.Param:
 		return false
@@ -44,7 +44,7 @@ func (z *analyzer) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool)
 }
 
 // hasComputedFloat: a part of an expression is a float that is computed.
-func (z *analyzer) hasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
+func (z *intervals) hasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	c, isCol := x.(*plan.Col)
 	if !isCol {
 		return x.Type().IsFloat() || slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return z.hasComputedFloat(y, seen) })
@@ -72,7 +72,7 @@ func isSameOnBackends(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool 
 }
 
 // function computes an expression of one column.
-func (z *analyzer) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (sqltype.Value, error), error) {
+func (z *intervals) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (sqltype.Value, error), error) {
 	f, err := z.functionOf(x, []plan.ColID{id})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (z *analyzer) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (
 }
 
 // functionOf computes an expression of some columns.
-func (z *analyzer) functionOf(x plan.Scalar, ids []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
+func (z *intervals) functionOf(x plan.Scalar, ids []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
 	room := mostDefinitions
 	return z.functionWithin(x, ids, &room)
 }
@@ -89,7 +89,7 @@ func (z *analyzer) functionOf(x plan.Scalar, ids []plan.ColID) (func(row []sqlty
 // mostDefinitions keeps definitions that name one another many times over from being computed as often.
 const mostDefinitions = 64
 
-func (z *analyzer) functionWithin(x plan.Scalar, ids []plan.ColID, room *int) (func(row []sqltype.Value) (sqltype.Value, error), error) {
+func (z *intervals) functionWithin(x plan.Scalar, ids []plan.ColID, room *int) (func(row []sqltype.Value) (sqltype.Value, error), error) {
 	if *room--; *room < 0 {
 		return nil, errors.New("sensitivity: too many definitions")
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-func (z *analyzer) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
+func (z *scope) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
 
-func (z *analyzer) newColumn(name string, t sqltype.Type) plan.ColID {
+func (z *scope) newColumn(name string, t sqltype.Type) plan.ColID {
 	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: name, Type: t})
 	return plan.ColID(len(z.out.Query.Columns) - 1)
 }
 
 // column is the column that an expression is: itself, or what a FULL JOIN merged.
-func (z *analyzer) column(x plan.Scalar) plan.ColID {
+func (z *scope) column(x plan.Scalar) plan.ColID {
 	if c := plainColumn(x); c != 0 {
 		return c
 	}
@@ -47,7 +47,7 @@ func plainColumn(x plan.Scalar) plan.ColID {
 }
 
 // base follows definitions that only pass a column on.
-func (z *analyzer) base(id plan.ColID) plan.ColID {
+func (z *scope) base(id plan.ColID) plan.ColID {
 	for {
 		d, ok := z.defs[id]
 		if !ok {
@@ -68,7 +68,7 @@ func (z *analyzer) base(id plan.ColID) plan.ColID {
 }
 
 // definedBy is a column's definition in the body, or the column.
-func (z *analyzer) definedBy(id plan.ColID) plan.Scalar {
+func (z *scope) definedBy(id plan.ColID) plan.Scalar {
 	if d, ok := z.defs[id]; ok {
 		return d.expr
 	}
@@ -76,7 +76,7 @@ func (z *analyzer) definedBy(id plan.ColID) plan.Scalar {
 }
 
 // behind is the expression that a computed column stands for.
-func (z *analyzer) behind(x plan.Scalar) plan.Scalar {
+func (z *scope) behind(x plan.Scalar) plan.Scalar {
 	for {
 		c, ok := x.(*plan.Col)
 		d, computed := definition{}, false
@@ -91,10 +91,10 @@ func (z *analyzer) behind(x plan.Scalar) plan.Scalar {
 }
 
 // leaves calls f for every column of a scan that an expression reads, and for those of what may be padded.
-func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) { z.through(x, f, f) }
+func (z *scope) leaves(x plan.Scalar, f func(plan.ColID)) { z.through(x, f, f) }
 
 // through calls f for every scan column under an expression, through all definitions, and padded for those that may be NULL in place of their expression.
-func (z *analyzer) through(x plan.Scalar, f, padded func(plan.ColID)) {
+func (z *scope) through(x plan.Scalar, f, padded func(plan.ColID)) {
 	seen := map[plan.ColID]bool{}
 	var visit func(plan.Scalar)
 	visit = func(x plan.Scalar) {
@@ -117,7 +117,7 @@ func (z *analyzer) through(x plan.Scalar, f, padded func(plan.ColID)) {
 }
 
 // reads: an expression depends on one of the columns.
-func (z *analyzer) reads(x plan.Scalar, cols []plan.ColID) bool {
+func (z *scope) reads(x plan.Scalar, cols []plan.ColID) bool {
 	found := false
 	plan.VisitCols(x, func(c *plan.Col) {
 		if d, ok := z.defs[c.ID]; ok && !slices.Contains(cols, c.ID) {
@@ -130,7 +130,7 @@ func (z *analyzer) reads(x plan.Scalar, cols []plan.ColID) bool {
 
 // scalarText is equal for expressions of the statement that are equal in every row: columns that only pass another on are
 // followed to it.
-func (z *analyzer) scalarText(x plan.Scalar) string {
+func (z *scope) scalarText(x plan.Scalar) string {
 	if x == nil {
 		return ""
 	}
@@ -138,7 +138,7 @@ func (z *analyzer) scalarText(x plan.Scalar) string {
 }
 
 // named is a column as the statement may name it: with its table where another has one of that name.
-func (z *analyzer) named(id plan.ColID) string {
+func (z *scope) named(id plan.ColID) string {
 	name, n := z.out.Query.Columns[id].Name, 0
 	for _, s := range z.scans {
 		if slices.ContainsFunc(s.scan.Table.Columns, func(c plan.TableColumn) bool { return c.Name == name }) {
@@ -151,12 +151,12 @@ func (z *analyzer) named(id plan.ColID) string {
 	return plan.QuoteIdent(name)
 }
 
-func (z *analyzer) tableColumn(s *scanInfo, attr int) string {
+func (z *scope) tableColumn(s *scanInfo, attr int) string {
 	return s.scan.Table.Name + "." + s.scan.Table.Columns[attr].Name
 }
 
 // isTagged: the column holds computed values.
-func (z *analyzer) isTagged(id plan.ColID) bool {
+func (z *scope) isTagged(id plan.ColID) bool {
 	c, ok := z.units[id].(*plan.Col)
 	return ok && c.ID == id
 }

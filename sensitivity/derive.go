@@ -22,7 +22,7 @@ import (
 // among its keys, so that a group has rows of one unit (where it is not named it is one more key); the printed aggregates are functions of the multiset of a group's rows (sqlgen, isUnitDetermined). (b) A set
 // operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
 // rests on it but (6'): that a unit has one row where it is the only key, or the others have one value a unit (isUnitDetermined). Rows of no unit (NULL) are dropped by the statement that reads them (5).
-func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
+func (z *linker) derive(r plan.Rel) (plan.Rel, error) {
 	if !hasPrivateTable(r) {
 		r, err := z.publicQuery(r)
 		if err != nil || isPlainRel(r) {
@@ -150,7 +150,7 @@ func isPlainRel(r plan.Rel) bool {
 const derivedName = "subquery"
 
 // publicRows is a public relation as a table. It has no key, so that nothing follows from its columns.
-func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
+func (z *linker) publicRows(r plan.Rel) *plan.Scan {
 	t := &plan.Table{Name: derivedName, Public: true, UnitCol: -1}
 	cols := r.Cols()
 	for _, id := range cols {
@@ -160,7 +160,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 }
 
 // ungrouping writes the zeros that GROUPING is where there are no grouping sets.
-func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
+func (z *linker) ungrouping(n *plan.Aggregate) plan.Rel {
 	a := *n
 	a.Groupings = nil
 	p := &plan.Project{Input: &a}
@@ -174,7 +174,7 @@ func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
 }
 
 // unitRows is an aggregate within each unit's rows, as a table with a row for each group.
-func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
+func (z *linker) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	if n.Sets != nil {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "grouping sets below an aggregate over private rows are not supported").At(n.Pos).
 			WithHint("Write a query for each grouping set, each with a GROUP BY of its own, and put UNION ALL between them.")
@@ -236,7 +236,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 }
 
 // hasOneValuePerUnit reports whether each column has one value a unit, however the unit's value is spelled.
-func (z *analyzer) hasOneValuePerUnit(ids []plan.ColID) bool {
+func (z *linker) hasOneValuePerUnit(ids []plan.ColID) bool {
 	return hasOneSpelling(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.isUnitDetermined(&plan.Col{ID: id, T: z.typeOf(id)}) })
 }
 
@@ -268,7 +268,7 @@ func unitOf(r plan.Rel) (found *plan.Scan) {
 }
 
 // keyColumn is a grouping column as one of a table: a stored column keeps what is declared of it.
-func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
+func (z *linker) keyColumn(id plan.ColID) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
 	if s := z.owner[z.base(id)]; s != nil && !s.nullable() {
 		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, z.base(id))]
@@ -281,7 +281,7 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 }
 
 // aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are bounded, grids.
-func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
+func (z *linker) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
 	rows := z.out.MaxRows
 	m := decimal.NewFromUint64(rows)
@@ -322,7 +322,7 @@ func unitName(r plan.Rel) string {
 }
 
 // isFromLiterals: a public relation is constants, or they are joined to something.
-func (z *analyzer) isFromLiterals(r plan.Rel) bool {
+func (z *linker) isFromLiterals(r plan.Rel) bool {
 	if n, ok := r.(*plan.Join); ok {
 		return n.Kind == plan.InnerJoin && !hasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
 	}
@@ -331,7 +331,7 @@ func (z *analyzer) isFromLiterals(r plan.Rel) bool {
 }
 
 // literalRows are the rows of VALUES of constants, and of projections of them whose results are the same everywhere; false for any other relation.
-func (z *analyzer) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
+func (z *linker) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
 	switch n := r.(type) {
 	case *plan.Values:
 		rows := make([][]sqltype.Value, len(n.Rows))

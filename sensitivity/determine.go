@@ -16,7 +16,7 @@ import (
 // (e) What determines the row of a table that is never padded determines the unit.
 // Only the answer's meaning rests on it, not privacy: who groups or partitions by these columns adds the unit's column (unitRows, windowRows), which splits no group where the dependencies hold.
 // Of (d), a row that has the unit's column but NULL in another column of the way has no parent: there the unit's column splits the group of NULL, which a warning says.
-func (z *analyzer) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
+func (z *linker) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
 	known := columns{}
 	for _, k := range keys {
 		if c := z.inverse(z.definedBy(k)); c != 0 { // (a)
@@ -94,7 +94,7 @@ func (c columns) has(eq classes, id plan.ColID) bool {
 }
 
 // close adds the columns of all rows that the columns determine.
-func (z *analyzer) close(known columns) {
+func (z *linker) close(known columns) {
 	for grown := true; grown; {
 		grown = false
 		for _, s := range z.scans {
@@ -107,7 +107,7 @@ func (z *analyzer) close(known columns) {
 }
 
 // hasKey reports whether a key of the scan's table is among the columns (c).
-func (z *analyzer) hasKey(s *scanInfo, known columns) bool {
+func (z *linker) hasKey(s *scanInfo, known columns) bool {
 	eq := z.classesOf(s.in)
 	return slices.ContainsFunc(s.scan.Table.Keys, func(key []int) bool {
 		return len(key) > 0 && !slices.ContainsFunc(key, func(c int) bool { return !s.scan.Table.Columns[c].NotNull || !known.has(eq, s.scan.Columns[c]) })
@@ -126,7 +126,7 @@ func (c columns) hasParent(eq classes, s *scanInfo) bool {
 }
 
 // inverse is the column whose value follows from an expression's; 0 if none is known. Values that the expression's type does not hold are NULL, or raise in PostgreSQL.
-func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
+func (z *linker) inverse(x plan.Scalar) plan.ColID {
 	if c := z.column(x); c != 0 {
 		if d, ok := z.defs[z.base(c)]; ok {
 			return z.inverse(d.expr)
@@ -171,7 +171,7 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 }
 
 // isMissing reports whether an expression, whose inverse is a column, may be NULL in a row that has a unit.
-func (z *analyzer) isMissing(x plan.Scalar, inverse plan.ColID) bool {
+func (z *linker) isMissing(x plan.Scalar, inverse plan.ColID) bool {
 	return inverse == 0 || z.canBeNull(x, stored) && !z.isUnit(z.classesOf(z.blocks[0]), inverse)
 }
 
@@ -180,7 +180,7 @@ func (z *analyzer) isMissing(x plan.Scalar, inverse plan.ColID) bool {
 // Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
 // value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
 // it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (isUnitColumn).
-func (z *analyzer) isUnitDetermined(x plan.Scalar) bool {
+func (z *linker) isUnitDetermined(x plan.Scalar) bool {
 	ok := true
 	for _, in := range z.kinds { // of rows of two units: each of them does
 		ok = ok && in.isUnitDetermined(x)
@@ -196,7 +196,7 @@ func (z *analyzer) isUnitDetermined(x plan.Scalar) bool {
 }
 
 // isUnitColumn: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
-func (z *analyzer) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
+func (z *linker) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
 	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && hasOneSpelling(z.typeOf(id)) && hasOneSpelling(z.typeOf(unit)) {
 		return true
@@ -214,7 +214,7 @@ func (z *analyzer) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
 }
 
 // isUnitCount: what is counted is the unit itself.
-func (z *analyzer) isUnitCount(g plan.AggItem) bool {
+func (z *linker) isUnitCount(g plan.AggItem) bool {
 	id := z.column(g.Arg)
 	if id == 0 {
 		return false

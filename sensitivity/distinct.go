@@ -7,7 +7,7 @@ import (
 )
 
 // countDistinct counts units, or the distinct values of anything else.
-func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
+func (z *measurer) countDistinct(g plan.AggItem) (int, error) {
 	switch {
 	case z.isUnitCount(g) && z.isComputed() && z.canBeNull(g.Arg, stored): // a row without a person is not counted as one
 		person := &plan.Is{X: g.Arg, What: "NULL", Not: true}
@@ -29,7 +29,7 @@ func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 const fewValues = 4
 
 // fewOf is how many values an expression can have in a unit's rows, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
-func (z *analyzer) fewOf(x plan.Scalar) uint64 {
+func (z *measurer) fewOf(x plan.Scalar) uint64 {
 	if z.isUnitDetermined(x) {
 		return 1
 	}
@@ -60,7 +60,7 @@ func (z *analyzer) fewOf(x plan.Scalar) uint64 {
 // distinct values changes by at most 1 for each t, in one direction, as in choose. What is known of the values, that the unit determines them or that there are few, only says where the cap
 // stands. Of a set operation (plan.Held: EXCEPT, INTERSECT) what is kept are values with their sides, and a value counts as its kept pairs say, so that the total is no monotone function of them and may rise without the unit. Only values
 // among those of its S(u, g) change whether they count, and of these m at most, since the print ranks a unit's values, each with all of its sides, and not its pairs (sqlgen.Distinct). Source: Knop, Steinke, "Counting Distinct Elements Under Person-Level Differential Privacy", 2023, section 2 (one unit's values bounded first).
-func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
+func (z *measurer) distinct(m *Measure, g plan.AggItem) error {
 	most := z.out.MaxRows
 	few := z.fewOf(m.Arg)
 	switch {
@@ -84,7 +84,7 @@ func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
 // Proof: claim: without one unit the centred sum of a group changes by at most Values, or the edge that the count's choice gives, times RowHi - RowLo, in at most Limit.PerUnit groups. As in distinct: the union of the units' kept sets, each of
 // at most so many values, loses those that no other unit kept. Each comes to one integer v in [RowLo, RowHi] (sqlgen, steps), and adds 2v - (RowLo + RowHi), which is within +-(RowHi - RowLo). Of the count: as in distinct, of values as
 // they are read through the range, which are functions of the row.
-func (z *analyzer) distinctPair(g plan.AggItem) (count, sum int, err error) {
+func (z *measurer) distinctPair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.measure(Measure{Kind: DistinctValues, Arg: g.Arg, InRange: true}, g); err != nil {
 		return
 	}

@@ -102,7 +102,7 @@ func (d *divider) distinctRows(r plan.Rel) *distinctSet {
 			return d.ofRows(n.Input, n.Keys)
 		}
 	case *plan.SetOp:
-		if !n.All && !d.ofOneUnit(func(z *analyzer, r plan.Rel) error { _, err := z.setRows(r.(*plan.SetOp)); return err }, n) {
+		if !n.All && !d.ofOneUnit(func(z *linker, r plan.Rel) error { _, err := z.setRows(r.(*plan.SetOp)); return err }, n) {
 			return d.ofSets(n)
 		}
 	}
@@ -118,13 +118,13 @@ func (d *divider) ofRows(in plan.Rel, cols []plan.ColID) *distinctSet {
 }
 
 // ofOneUnit: a set operation has the unit on both sides.
-func (d *divider) ofOneUnit(try func(*analyzer, plan.Rel) error, n plan.Rel) bool {
+func (d *divider) ofOneUnit(try func(*linker, plan.Rel) error, n plan.Rel) bool {
 	b := &body{divider: d, trial: true, stage: &Stage{Params: d.q.Params}}
 	r, err := b.rel(n)
 	if err != nil {
 		return true // it says why
 	}
-	return try(newAnalyzer(d.ctx, d.q, &plan.Aggregate{Input: r, Pos: d.q.Pos}, d.opts), r) == nil
+	return try(newLinker(d.ctx, d.q, &plan.Aggregate{Input: r, Pos: d.q.Pos}, d.opts), r) == nil
 }
 
 // ofSets are the rows of all sides of set operations, one above the other.

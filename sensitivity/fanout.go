@@ -22,7 +22,7 @@ type scanMultiplicity struct {
 // in columns that equal columns of taken scans in every row (classesOf), so that they are not NULL, that meet the conditions on the scan alone, and that have the group's values in columns that are grouped by. Those are at most Most (plan.FrequencyReader). A left join pads where there is no such row, and Most is at least 1.
 // Nothing private is read: (1) the relation is of public tables, as the catalog has them. (2) Its text holds no parameter, no released row and no row around it. So the number is a function of the statement, the policy and public data.
 // No sensitivity rests on it: it says where the clamp (6) stands, so a table that has more rows when it is read costs accuracy alone. The engine reads the number again in the statement's snapshot (Analysis.Multiplicities).
-func (z *analyzer) fanOut() (known bool, err error) {
+func (z *linker) fanOut() (known bool, err error) {
 	taken := map[*scanInfo]bool{}
 	determined := func(o *scanInfo) bool { return o.private() || o.fixed || taken[o] }
 	for {
@@ -63,7 +63,7 @@ func (m *scanMultiplicity) before(o *scanMultiplicity) bool {
 }
 
 // multiplicity is a public scan's, beside the scans that are determined. Most is 0 where it is not known.
-func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*scanMultiplicity, error) {
+func (z *linker) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*scanMultiplicity, error) {
 	m := &scanMultiplicity{scan: s}
 	if z.isKeyDetermined(s, determined) {
 		m.Most = 1
@@ -98,7 +98,7 @@ func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*
 }
 
 // ownConditions are conditions on a public scan's rows alone.
-func (z *analyzer) ownConditions(s *scanInfo) (conds []plan.Scalar) {
+func (z *linker) ownConditions(s *scanInfo) (conds []plan.Scalar) {
 	for _, x := range s.in.conds {
 		own := true
 		plan.VisitCols(x, func(c *plan.Col) { own = own && slices.Contains(s.scan.Columns, c.ID) })
@@ -143,7 +143,7 @@ func rowsByForm(r plan.Rel) uint64 {
 }
 
 // multiplicityWhy tells of it in EXPLAIN.
-func (z *analyzer) multiplicityWhy(m *scanMultiplicity) string {
+func (z *linker) multiplicityWhy(m *scanMultiplicity) string {
 	if len(m.By) == 0 {
 		return fmt.Sprintf("%d rows of %s, joined by no equality", m.Most, m.scan.name())
 	}
@@ -155,7 +155,7 @@ func (z *analyzer) multiplicityWhy(m *scanMultiplicity) string {
 }
 
 // tooWide refuses a bound that no mechanism takes.
-func (z *analyzer) tooWide() *sqlerr.Error {
+func (z *linker) tooWide() *sqlerr.Error {
 	if z.fanned == nil || z.out.MaxRows <= dp.MaxSensitivity {
 		return tooWide()
 	}

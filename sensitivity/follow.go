@@ -20,7 +20,7 @@ import (
 // Proof: choose's claim is of any edge, whatever it was chosen by: at edge t one unit moves a follower's totals by at most Factor t in each of at most
 // Limit.PerUnit groups (norm's: its vector by norm Factor t). The choice itself counts the units of the measure that it was made for alone, each once, so
 // its counts change by 1 at most in one direction, as before. Sources: those of Analyze.
-func (z *analyzer) follow() error {
+func (z *measurer) follow() error {
 	ms, least := z.out.Measures, z.opts.LeastKept
 	if least == 0 {
 		least = 1
@@ -81,7 +81,7 @@ func isPrefix(a, b []uint64) bool {
 
 // keeps is the part of a unit's rows that a condition is expected to keep: of the public values that each column can have, those for which it is true, all
 // values alike and columns independent. 0: nothing is known.
-func (z *analyzer) keeps(cond plan.Scalar) float64 {
+func (z *measurer) keeps(cond plan.Scalar) float64 {
 	var ids []plan.ColID
 	of := map[plan.ColID][]plan.Scalar{}
 	for _, c := range plan.Conjuncts(cond) {

@@ -17,7 +17,7 @@ import (
 
 // scaleOf is the greatest number of decimals that a numeric expression can have by PostgreSQL's rules; ok is false where it
 // depends on values (division, numeric without a modifier).
-func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
+func (z *intervals) scaleOf(x plan.Scalar) (int32, bool) {
 	if x.Type().IsInteger() {
 		return 0, true
 	}
@@ -58,7 +58,7 @@ func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
 	return 0, false
 }
 
-func (z *analyzer) callScale(n *plan.Call) (int32, bool) {
+func (z *intervals) callScale(n *plan.Call) (int32, bool) {
 	switch {
 	case n.Fn.Name == "cast":
 		if _, _, ok := n.T.NumericMod(); !ok && n.T.OID == sqltype.OIDNumeric && !n.Args[0].Type().IsFloat() {
@@ -93,7 +93,7 @@ func fieldScale(n *plan.Call) (int32, bool) {
 	return 0, false
 }
 
-func (z *analyzer) maxScale(parts []plan.Scalar) (int32, bool) {
+func (z *intervals) maxScale(parts []plan.Scalar) (int32, bool) {
 	out := int32(0)
 	for _, p := range parts {
 		s, ok := z.scaleOf(p)
@@ -114,7 +114,7 @@ const (
 )
 
 // gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it; ok is false where doubles hold no such steps.
-func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded, ok bool) {
+func (z *intervals) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded, ok bool) {
 	one := decimal.NewFromInt(1)
 	t := x.Type()
 	if t.IsInteger() {
@@ -140,7 +140,7 @@ func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal
 	return powerOfTen(width), true, true
 }
 
-func (z *analyzer) stepOf(x plan.Scalar) *decimal.Decimal {
+func (z *intervals) stepOf(x plan.Scalar) *decimal.Decimal {
 	c, ok := x.(*plan.Col)
 	if !ok {
 		return nil
@@ -227,7 +227,7 @@ func beyondDoubles(iv *num.Interval, g plan.AggItem) *sqlerr.Error {
 func scientific(d decimal.Decimal) string { return new(big.Float).SetRat(d.Rat()).Text('g', 6) }
 
 // gridByType is the grid of values without a declared range; ok is false where neither their type nor their column says one.
-func (z *analyzer) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
+func (z *intervals) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
 	t := x.Type()
 	scale, ok := z.scaleOf(uncast(x))
 	switch step := z.stepOf(x); {
@@ -247,7 +247,7 @@ func (z *analyzer) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok 
 
 // secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineSeconds seconds, or 10^-fineQuotients of what they are divided to: of an epoch, of an interval's length, and of their
 // multiples of at least 10^-9, as hours are; 0: it is none of these. Microseconds would be too many steps for long times.
-func (z *analyzer) secondsScale(x plan.Scalar) int32 {
+func (z *intervals) secondsScale(x plan.Scalar) int32 {
 	switch n := x.(type) {
 	case *plan.Col:
 		if d, ok := z.defs[n.ID]; ok {

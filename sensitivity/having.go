@@ -21,7 +21,7 @@ func groupsOf(r plan.Rel) *plan.Aggregate {
 }
 
 // grouped takes an aggregate, and what stands above it, off a subquery's rows, which are all of one unit once they are linked: so is each of its groups, whatever its keys are.
-func (z *analyzer) grouped(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) {
+func (z *linker) grouped(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) {
 	for at := r; ; at = plan.Inputs(at)[0] {
 		if err := noneInside(at); err != nil {
 			return nil, nil, err

@@ -87,7 +87,7 @@ func (p *joinSide) column(name string) plan.ColID {
 //	(J5) Equal columns are of one type, or both of whole numbers or of text, whose equality both backends and the frequencies' GROUP BY have alike: values of the one that equal a value of the other are one group.
 //
 // The frequencies are of the leaves as they are joined: capped, and filtered by the conditions that read the leaf alone. Source: Johnson, Near, Song, "Towards Practical Differential Privacy for SQL Queries", PVLDB 2018, section 3, with a unit's rows for a row.
-func (z *analyzer) joinedBody() error {
+func (z *linker) joinedBody() error {
 	if err := z.joinable(); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func manyJoined(pos int) error {
 }
 
 // joinable refuses what may not stand beside a join off the unit.
-func (z *analyzer) joinable() error {
+func (z *linker) joinable() error {
 	refuse := func(pos int, what string) *sqlerr.Error {
 		return sqlerr.New(sqlerr.JoinOffUnit, "%s beside a join off the privacy unit is not supported", what).At(pos)
 	}
@@ -238,15 +238,15 @@ func innerJoins(err *sqlerr.Error) error {
 
 // joining brings a body's scans into leaves.
 type joining struct {
-	*analyzer
+	*linker
 	eq   classes
 	same []plan.ColID // scans' columns that others are known to equal, in the order of the scans
 	list []*joinSide  // in the order of the joins, once it is known
 	link []equality   // of columns of two leaves, each both ways, in the order of the scans
 }
 
-func newJoining(z *analyzer) *joining {
-	j := &joining{analyzer: z, eq: z.classesOf(z.blocks[0])}
+func newJoining(z *linker) *joining {
+	j := &joining{linker: z, eq: z.classesOf(z.blocks[0])}
 	known := map[plan.ColID]bool{}
 	for from, to := range j.eq {
 		known[from], known[to] = true, true
@@ -471,7 +471,7 @@ func (j *joining) unjoined(done, rest []*joinSide) error {
 }
 
 // ofJoined refuses aggregates that are not sums over joined rows.
-func (z *analyzer) ofJoined(g plan.AggItem) error {
+func (z *linker) ofJoined(g plan.AggItem) error {
 	refuse := func(what string) error {
 		return sqlerr.New(sqlerr.JoinOffUnit, "%s over rows that are joined off the privacy unit is not supported", what).At(g.Pos).
 			WithHint("COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x) and AVG(x) of values with a declared range are there.")

@@ -12,7 +12,7 @@ import (
 )
 
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
-func (z *analyzer) scaled() error {
+func (z *measurer) scaled() error {
 	j := z.out.Joined
 	if len(j.Frequencies) == 0 {
 		if z.steady = j.Formula.At(nil, 0); z.steady > dp.MaxSensitivity {
@@ -29,7 +29,7 @@ func (z *analyzer) scaled() error {
 //
 // Proof: of (7) for joined rows. PerUnit is 1 and PerGroup the bound on the sum of what one unit changes in all groups together: (boundRow), so that the vector of totals changes by at most PerGroup in L1 norm and, since those are whole numbers, in L2 norm too. dp.Sensitivity with one group has these two norms, and
 // mechanisms on vectors ask for no other.
-func (z *analyzer) knownGroups() error {
+func (z *measurer) knownGroups() error {
 	a := z.out
 	for i := range a.Keys {
 		a.Keys[i].OfUnit = false
@@ -52,7 +52,7 @@ func (z *analyzer) knownGroups() error {
 //
 // Proof: claim: one unit changes the vector of totals of all groups by at most S b in L1 norm, S the rows of the body that it changes and b = Factor. Each row is in one group and adds one integer there, in [RowLo, RowHi] or of magnitude at most b (1 for counts, RowHi - RowLo for a centred sum), whatever the row holds, since the
 // print clamps it (sqlgen, rowTotals); a number of distinct values changes by at most one for each row that comes or goes. With S at most the edge that Bound chooses, or the formula's own number: at most that times Factor.
-func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
+func (z *measurer) boundRow(m *Measure, g plan.AggItem) error {
 	if z.out.Joined.Weighted != nil {
 		return z.boundWeighted(m)
 	}
@@ -89,7 +89,7 @@ func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
 }
 
 // boundWeighted sets the sensitivity of a count by weights.
-func (z *analyzer) boundWeighted(m *Measure) error {
+func (z *measurer) boundWeighted(m *Measure) error {
 	w := z.out.Joined.Weighted
 	over, most := bits.Mul64(w.Rows[0]+w.Rows[1], WeightParts+1) // each at most dp.MaxSensitivity
 	if m.PerGroup = most; over > 0 || most > dp.MaxSensitivity {

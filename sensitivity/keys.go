@@ -12,11 +12,25 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// grouper finds which groups are answered, and in how many of them one unit can be.
+type grouper struct {
+	*linker
+
+	joined       map[*scanInfo]int              // the source of a public scan
+	literals     map[*scanInfo]*literalSource   // the source of a scan of constants
+	padded       map[int]bool                   // sources whose rows padding adds NULL to
+	listedValues map[plan.ColID][]sqltype.Value // the public values of columns of which conditions leave some out
+}
+
+func newGrouper(z *linker) *grouper {
+	return &grouper{linker: z, joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}}
+}
+
 // groups finds which groups are answered (8) and in how many of them one unit can be (7).
 //
 // Proof: of (8). A key is public only by a Source, whose tuples are read from the policy, the statement's literals or a public table (addSource,
 // readSource); the groups are public only if every key is and their product is at most MaxPublicGroups, of which nothing is private.
-func (z *analyzer) groups() error {
+func (z *grouper) groups() error {
 	a := z.out
 	for i, k := range a.Agg.Keys {
 		a.Keys = append(a.Keys, Key{Col: k, Type: z.typeOf(k), OfUnit: z.isUnitDetermined(&plan.Col{ID: k, T: z.typeOf(k)})})
@@ -58,7 +72,7 @@ func (z *analyzer) groups() error {
 
 // nullGroups notes the keys that may be NULL where the conditions are met, and whose public values have no NULL. Of a key that is computed from one column it is said of the column: what the function
 // gives of the column's public values is listed.
-func (z *analyzer) nullGroups() {
+func (z *grouper) nullGroups() {
 	a := z.out
 	for _, s := range a.Groups.Sources {
 		for i, k := range s.Keys {
@@ -98,7 +112,7 @@ const (
 // (hasOneRowPerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (isUnitDetermined), or is a Source's, whose tuples the print filters by (Counts,
 // domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
-func (z *analyzer) limit() {
+func (z *grouper) limit() {
 	a := z.out
 	per, bounded, still := uint64(1), true, z.hasNoMeasures()
 	var names []string
@@ -153,7 +167,7 @@ func (z *analyzer) limit() {
 }
 
 // perUnit is how many of a source's tuples one unit can have: those that agree in the keys of which it has one value each.
-func (z *analyzer) perUnit(s *Source) (most uint64) {
+func (z *grouper) perUnit(s *Source) (most uint64) {
 	count := map[string]uint64{}
 	for _, t := range s.Tuples {
 		var own []sqltype.Value
@@ -170,17 +184,17 @@ func (z *analyzer) perUnit(s *Source) (most uint64) {
 }
 
 // hasNoMeasures: nothing is measured: the groups are public, and it is not asked what is in them.
-func (z *analyzer) hasNoMeasures() bool {
+func (z *grouper) hasNoMeasures() bool {
 	return len(z.aggs) == 0 && z.out.Groups.Public && !(z.opts.MinPeople > 0 && len(z.out.Agg.Keys) > 0)
 }
 
-func (z *analyzer) unknownGroups() error {
+func (z *grouper) unknownGroups() error {
 	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of this statement are not public, and without delta they cannot be chosen with noise").At(z.out.Agg.Pos)
 	return z.publicGroups(err)
 }
 
 // publicGroups hints at how groups become public.
-func (z *analyzer) publicGroups(err *sqlerr.Error) *sqlerr.Error {
+func (z *grouper) publicGroups(err *sqlerr.Error) *sqlerr.Error {
 	for _, k := range z.out.Keys {
 		if s := z.owner[z.base(k.Col)]; !k.Public && s != nil {
 			return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(slices.Index(s.scan.Columns, z.base(k.Col))))
@@ -215,14 +229,14 @@ func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 }
 
 // needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
-func (z *analyzer) needsOwnScan() bool {
+func (z *grouper) needsOwnScan() bool {
 	return hasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
 		return g.Distinct && (g.Fn == plan.Count && !z.isUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
 	})
 }
 
 // pairGroups bounds the groups of one unit, of whichever kind: where keys do not depend on it, it may be in all.
-func (z *analyzer) pairGroups() error {
+func (z *grouper) pairGroups() error {
 	a := z.out
 	if !a.Groups.Public {
 		return z.publicGroups(twoUnits("GROUP BY of unknown groups", a.Agg.Pos))

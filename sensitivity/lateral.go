@@ -15,7 +15,7 @@ const lateralQuery plan.SubqueryKind = "LATERAL"
 //
 // Proof: claim (2'): over public tables the right side's rows are functions of the left row and of these. Over private ones they are what subqueries' proof says of a subquery that
 // is linked to a private row on the left: functions of that row and of the rows of its unit, whose value they are given as a column. So an output row has one unit (3).
-func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
+func (z *linker) lateralJoin(n *plan.Join) (plan.Rel, error) {
 	left, err := z.derive(n.Left)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
 }
 
 // lateralColumn is a column of a body, or of an aggregate of it, as one of a table.
-func (z *analyzer) lateralColumn(r plan.Rel, id plan.ColID) plan.TableColumn {
+func (z *linker) lateralColumn(r plan.Rel, id plan.ColID) plan.TableColumn {
 	for ; r != nil; r = finishingInput(r) {
 		switch n := r.(type) {
 		case *plan.Project:

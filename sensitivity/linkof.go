@@ -9,7 +9,7 @@ import (
 )
 
 // linkOf is the private scan around a subquery whose row has the unit of all of the subquery's rows; nil if nothing says so.
-func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition bool) *plan.Scan {
+func (z *linker) linkOf(in *linker, s *plan.Subquery, of plan.Rel, condition bool) *plan.Scan {
 	eq := in.classesOf(in.blocks[0])
 	type outer struct {
 		id   plan.ColID // as the subquery has it
@@ -90,7 +90,7 @@ func unitsOf(r plan.Rel) (out []plan.ColID) {
 }
 
 // privateScans are those of the body, and of the hidden ways to its unit.
-func (z *analyzer) privateScans() []*plan.Scan {
+func (z *linker) privateScans() []*plan.Scan {
 	var out []*plan.Scan
 	for _, s := range z.scans {
 		if !s.private() || s.nullable() {
@@ -180,7 +180,7 @@ func publicInside(pos int) error {
 }
 
 // example is a condition that links the subquery's first private table with the nearest one around it.
-func (z *analyzer) example() string {
+func (z *linker) example() string {
 	in, out := unitOf(z.input), (*plan.Scan)(nil)
 	for _, r := range slices.Backward(z.around) {
 		if out == nil {

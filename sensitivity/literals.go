@@ -20,7 +20,7 @@ type literalSource struct {
 // (a) The tuples follow from the statement's constants (literalRows), from its conditions on them (keptLiterals) and from functions that have one result everywhere (isBackendIndependent). No private row has a part in them.
 // (b) Each row of the body has one of the scan's rows, or, where it is padded, none; so its keys are one of the tuples. keptLiterals leaves out only rows for which a condition of every row of the body is not true.
 // (c) Nothing rests on (b) where a unit's groups are counted: there the print filters rows to the tuples (sqlgen, domainFilters).
-func (z *analyzer) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar) bool {
+func (z *grouper) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar) bool {
 	src, known := z.literals[s]
 	if !known {
 		rows, ok := z.literalRows(s.scan.Rows)
@@ -69,7 +69,7 @@ func (z *analyzer) addLiterals(i int, s *scanInfo, id plan.ColID, x plan.Scalar)
 }
 
 // keptLiterals are the rows that the statement's conditions keep, as far as each is about one of their columns. ON of a public table LEFT JOIN a private one keeps all, though such a join is read as an inner one.
-func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype.Value {
+func (z *grouper) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype.Value {
 	if s.in.parent != nil {
 		return rows
 	}
@@ -107,7 +107,7 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 }
 
 // onlyLiteral is the one column of a scan of constants that an expression is computed from.
-func (z *analyzer) onlyLiteral(x plan.Scalar) (s *scanInfo, only plan.ColID) {
+func (z *grouper) onlyLiteral(x plan.Scalar) (s *scanInfo, only plan.ColID) {
 	ok := true
 	z.leaves(x, func(id plan.ColID) {
 		of := z.owner[id]

@@ -7,8 +7,7 @@ import (
 
 // sortMeasures puts the measures into an order that follows from what they are, not from the select list: statements that
 // differ only there have one canonical text and share a release.
-func (z *analyzer) sortMeasures() {
-	a := z.out
+func sortMeasures(a *Analysis, smooth *Choice) {
 	type entry struct {
 		was  int
 		text string
@@ -38,9 +37,9 @@ func (z *analyzer) sortMeasures() {
 	}
 	a.Measures = sorted
 	a.Choices = nil
-	if z.smooth != nil && len(a.Measures) > 0 { // one for all
-		a.Choices = []*Choice{z.smooth}
-		z.smooth.Index = 0
+	if smooth != nil && len(a.Measures) > 0 { // one for all
+		a.Choices = []*Choice{smooth}
+		smooth.Index = 0
 	}
 	for i, m := range a.Measures {
 		if m.hasOwnBound() && m.Bound.By != BySmooth {

@@ -15,8 +15,22 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// measurer chooses what is measured, and bounds how far one unit can change it.
+type measurer struct {
+	*grouper
+
+	places  map[measureKey]int // the places of Analysis.Measures, until they are sorted
+	moments map[string]bool    // the values, as averageText has them, of which a statistic needs the sum about the middle
+	smooth  *Choice            // of the rows that one unit changes (Joined); nil: steady
+	steady  uint64             // that number, where nothing has to be measured
+}
+
+func newMeasurer(z *grouper) *measurer {
+	return &measurer{grouper: z, places: map[measureKey]int{}}
+}
+
 // measures chooses the fewest integers that determine the aggregates, with their clamps (6).
-func (z *analyzer) measures() error {
+func (z *measurer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}
 	for _, g := range z.aggs {
@@ -55,7 +69,7 @@ func (z *analyzer) measures() error {
 
 // exactArgument takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
 // Where values are told apart, those that one float is made of are not. Of intervals they are the lengths: PostgreSQL takes two intervals of one length for equal, and its sum has the sum of their lengths.
-func (z *analyzer) exactArgument(g plan.AggItem) plan.AggItem {
+func (z *measurer) exactArgument(g plan.AggItem) plan.AggItem {
 	if g.Fn == plan.Sum || g.Fn == plan.Avg {
 		g.Arg = lengthOf(g.Arg)
 	}
@@ -84,12 +98,12 @@ func lengthOf(x plan.Scalar) plan.Scalar {
 }
 
 // averageText is equal for aggregates of the same values of the same rows.
-func (z *analyzer) averageText(g plan.AggItem) string {
+func (z *measurer) averageText(g plan.AggItem) string {
 	return z.scalarText(g.Arg) + " of " + conditionText(g.Filter, z.scalarText)
 }
 
 // formula says what an aggregate is computed from. Its ORDER BY says nothing: exact counts and sums do not depend on it.
-func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
+func (z *measurer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
 	if z.out.Joined != nil {
 		if err := z.ofJoined(g); err != nil {
@@ -179,14 +193,14 @@ func distinctOf(fn plan.AggFunc) *sqlerr.Error {
 }
 
 // bounded: the argument's values have an interval.
-func (z *analyzer) bounded(g plan.AggItem) bool {
+func (z *measurer) bounded(g plan.AggItem) bool {
 	iv, _ := z.filtered(g.Arg, g.Filter)
 	return iv != nil
 }
 
 // pair measures the count of x and the centred sum of x. Where a bound is chosen, the sum has a choice of its own, within the range: a range is often much wider than what
 // rows hold, and the count's bound times half of it much more than what anybody adds. Beside a statistic of the same values, which needs the sum about the middle, both have the count's.
-func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
+func (z *measurer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
@@ -201,7 +215,7 @@ func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 }
 
 // noteMoments notes the values whose centred sums a statistic shares.
-func (z *analyzer) noteMoments(g plan.AggItem) {
+func (z *measurer) noteMoments(g plan.AggItem) {
 	if _, ok := statistics[g.Fn]; !ok || len(g.More) > 1 {
 		return
 	}
@@ -219,7 +233,7 @@ func (z *analyzer) noteMoments(g plan.AggItem) {
 }
 
 // countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
-func (z *analyzer) countValues(g plan.AggItem) (int, error) {
+func (z *measurer) countValues(g plan.AggItem) (int, error) {
 	if !z.canBeNull(g.Arg, inRange) {
 		return z.measure(Measure{Kind: CountRows}, g)
 	}
@@ -233,7 +247,7 @@ type measureKey struct {
 }
 
 // measure finds or adds a measure; g says what for, and of which rows.
-func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
+func (z *measurer) measure(m Measure, g plan.AggItem) (int, error) {
 	m.Filter = g.Filter
 	is := measureKey{m.Kind, z.argText(&m), conditionText(m.Filter, z.scalarText)}
 	if at, ok := z.places[is]; ok {
@@ -259,7 +273,7 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 }
 
 // bound sets a measure's row range, partial range and sensitivity (6), (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.
-func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
+func (z *measurer) bound(m *Measure, g plan.AggItem) error {
 	if z.out.Joined != nil {
 		return z.boundRow(m, g)
 	}
@@ -321,7 +335,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 }
 
 // rowRange brings the interval of a row's value to the steps of its grid, outward (9).
-func (z *analyzer) rowRange(m *Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
+func (z *measurer) rowRange(m *Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
 	m.Narrow, m.Declared = narrow, true
 	var ok bool
 	if m.Grid, m.Rounded, ok = z.gridOf(m.Arg, iv); !ok {
@@ -349,7 +363,7 @@ func times(x int64, n uint64) (int64, bool) {
 	return int64(lo), true
 }
 
-func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
+func (z *measurer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Fn).At(g.Pos)
 	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
@@ -378,7 +392,7 @@ func LacksRange(columns []string) string {
 }
 
 // withoutRange names the columns of numbers and times under an expression that have no declared range.
-func (z *analyzer) withoutRange(x plan.Scalar) (names []string) {
+func (z *measurer) withoutRange(x plan.Scalar) (names []string) {
 	z.walkBase(x, func(id plan.ColID) {
 		s := z.owner[id]
 		if s == nil || s.scan.Table.Name == derivedName {
@@ -393,7 +407,7 @@ func (z *analyzer) withoutRange(x plan.Scalar) (names []string) {
 }
 
 // argText is equal for measures of the same values.
-func (z *analyzer) argText(m *Measure) string {
+func (z *measurer) argText(m *Measure) string {
 	text := z.scalarText(m.Arg)
 	switch {
 	case m.Distinct:
@@ -411,7 +425,7 @@ func (z *analyzer) argText(m *Measure) string {
 }
 
 // paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (ReuseCandidate.From). Where they are too wide there are none.
-func (z *analyzer) paired(sum int, g plan.AggItem) {
+func (z *measurer) paired(sum int, g plan.AggItem) {
 	own, at := z.out.Measures, z.places
 	if z.out.Limit.Norm > 0 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
 		return

@@ -11,7 +11,7 @@ import (
 
 // missing is what a statement lacks for its rows to be one unit's each: conditions, and tables that lead to the unit.
 type missing struct {
-	z      *analyzer
+	z      *linker
 	first  *sqlerr.Error // of the first two scans that nothing joins
 	tables []string      // with their conditions
 	conds  []string

@@ -34,7 +34,7 @@ var statistics = map[plan.AggFunc]statistic{
 }
 
 // statistic says what moments an aggregate is computed from. They are shared: with one another, with COUNT and with AVG of the same rows and values.
-func (z *analyzer) statistic(f Formula, stat statistic, g plan.AggItem) (Formula, error) {
+func (z *measurer) statistic(f Formula, stat statistic, g plan.AggItem) (Formula, error) {
 	x, y := g.Arg, plan.Scalar(nil)
 	if len(g.More) > 0 { // (y, x)
 		x, y = z.besides(g.More[0], g.Arg)
@@ -75,7 +75,7 @@ func (z *analyzer) statistic(f Formula, stat statistic, g plan.AggItem) (Formula
 
 // moment measures the centred sum of a, or of its product with b. Without a declared range it is refused: the parts of squares would have to be guessed. An automatic bound
 // is the count's.
-func (z *analyzer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, error) {
+func (z *measurer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, error) {
 	m := Measure{Kind: CentredSum, Arg: a, Bound: z.out.Measures[count].Bound}
 	if iv, _ := z.filtered(a, g.Filter); iv == nil {
 		return 0, z.noRange(a, g)
@@ -93,7 +93,7 @@ func (z *analyzer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, err
 }
 
 // besides are two arguments where both have a value: NULL where the other one is.
-func (z *analyzer) besides(x, y plan.Scalar) (bothX, bothY plan.Scalar) {
+func (z *measurer) besides(x, y plan.Scalar) (bothX, bothY plan.Scalar) {
 	where := func(v, other plan.Scalar) plan.Scalar {
 		if !z.canBeNull(other, inRange) || z.scalarText(v) == z.scalarText(other) {
 			return v
@@ -115,7 +115,7 @@ const mostFactor = 30
 // u v + Offset + 2^(Cut-1) is in [0, 2^62): a square is not negative, and else Offset is the largest |u v|. (3) Division by 2^Cut of what is not negative truncates, so the
 // value is at least 0, and at most (largest |u v| + Offset + 2^(Cut-1))/2^Cut truncated, which is RowHi. The measure is a CentredSum of such values: Analyze's (6) with the clamp at
 // RowHi times the rows of a unit. Rounding is the row's own, so it changes no sensitivity.
-func (z *analyzer) productOf(x, y plan.Scalar, g plan.AggItem) (*Product, error) {
+func (z *measurer) productOf(x, y plan.Scalar, g plan.AggItem) (*Product, error) {
 	p := &Product{Square: z.scalarText(x) == z.scalarText(y)}
 	for _, side := range []struct {
 		m    *Measure

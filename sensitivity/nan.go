@@ -12,7 +12,7 @@ import (
 // Proof: only floats and numerics have a NaN. A constant has none if it is a decimal. A column with a clamp is read through it, and NaN becomes an end there (sqlgen's clampColumn); one that is
 // computed is its expression, or NULL. CASE, COALESCE, GREATEST and LEAST give one of their parts. A call gives NaN only where an argument is NaN or infinite, or where its interval is not known: an infinite argument
 // has no interval either, and of calls with known arguments and without NaN among them funcs.TestTotalForms finds each edge value's result in the interval.
-func (z *analyzer) isNeverNaN(x plan.Scalar) bool {
+func (z *intervals) isNeverNaN(x plan.Scalar) bool {
 	if t := x.Type(); !t.IsFloat() && t.OID != sqltype.OIDNumeric {
 		return true
 	}
@@ -40,12 +40,12 @@ func (z *analyzer) isNeverNaN(x plan.Scalar) bool {
 	return false
 }
 
-func (z *analyzer) numbers(list []plan.Scalar) bool {
+func (z *intervals) numbers(list []plan.Scalar) bool {
 	return !slices.ContainsFunc(list, func(x plan.Scalar) bool { return !z.isNeverNaN(x) })
 }
 
 // isColumnNeverNaN works a column out once.
-func (z *analyzer) isColumnNeverNaN(id plan.ColID) bool {
+func (z *intervals) isColumnNeverNaN(id plan.ColID) bool {
 	if ok, done := z.plain[id]; done {
 		return ok
 	}

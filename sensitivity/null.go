@@ -16,7 +16,7 @@ const (
 )
 
 // canBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
-func (z *analyzer) canBeNull(x plan.Scalar, r reading) bool {
+func (z *intervals) canBeNull(x plan.Scalar, r reading) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value == nil
@@ -60,7 +60,7 @@ func (z *analyzer) canBeNull(x plan.Scalar, r reading) bool {
 	return true
 }
 
-func (z *analyzer) canAnyBeNull(list []plan.Scalar, r reading) bool {
+func (z *intervals) canAnyBeNull(list []plan.Scalar, r reading) bool {
 	for _, x := range list {
 		if z.canBeNull(x, r) {
 			return true
@@ -70,7 +70,7 @@ func (z *analyzer) canAnyBeNull(list []plan.Scalar, r reading) bool {
 }
 
 // canColumnBeNull is worked out once a column and reading: definitions may name one another many times over.
-func (z *analyzer) canColumnBeNull(id plan.ColID, r reading) bool {
+func (z *intervals) canColumnBeNull(id plan.ColID, r reading) bool {
 	key := readColumn{id, r}
 	if known, ok := z.nulls[key]; ok {
 		return known
@@ -88,7 +88,7 @@ type readColumn struct {
 	r  reading
 }
 
-func (z *analyzer) deriveNull(id plan.ColID, r reading) bool {
+func (z *intervals) deriveNull(id plan.ColID, r reading) bool {
 	if id == z.out.Body.UnitCol { // rows without a unit are dropped
 		return false
 	}
@@ -96,7 +96,7 @@ func (z *analyzer) deriveNull(id plan.ColID, r reading) bool {
 }
 
 // isNullable: so it is before rows without a unit are dropped.
-func (z *analyzer) isNullable(id plan.ColID, r reading) bool {
+func (z *intervals) isNullable(id plan.ColID, r reading) bool {
 	if z.notNull == nil {
 		z.notNull = plan.NotNull(z.out.Body.Rel)
 	}

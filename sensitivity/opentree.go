@@ -23,7 +23,7 @@ const (
 // Proof: claim: orderStatistic's, which says nothing of the range: a unit is in one leaf of a group. (1) The shape follows from the argument's type, and its declared step or scale, alone. (2) Each value is in exactly one leaf:
 // what is beyond Lo or Hi is read as these (sqlgen.steps), and the leaves of Leaf part [Lo, Hi]: leaf n + k and n - k hold the magnitudes m with bucket(m) = k, and bucket ascends. (3) So leaves ascend with values,
 // and a unit's greatest leaf is that of its greatest value.
-func (z *analyzer) openTree(x plan.Scalar) *Tree {
+func (z *measurer) openTree(x plan.Scalar) *Tree {
 	t := &Tree{Type: x.Type(), Grid: decimal.NewFromInt(1), Width: 1, Open: true}
 	if isDay(t.Type) {
 		if t.Type.OID != sqltype.OIDDate {

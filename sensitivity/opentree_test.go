@@ -10,7 +10,7 @@ import (
 
 // TestOpenLeaves: the leaves of a tree without a range part what it reads, in order, and are at most as wide as Spread says; a value is in the leaf that bucket numbers.
 func TestOpenLeaves(t *testing.T) {
-	z := &analyzer{}
+	z := newAnalyzer(t.Context(), &plan.Query{}, &plan.Aggregate{}, Options{})
 	for _, typ := range []sqltype.Type{sqltype.Int2, sqltype.Int4, sqltype.Int8, sqltype.Float8, sqltype.Float4, sqltype.Numeric, sqltype.Date, sqltype.Timestamp} {
 		tree := z.openTree(&plan.Const{T: typ})
 		if tree.Count > mostLeaves || !tree.Open {

@@ -29,7 +29,7 @@ const mostLeaves = 1 << 16
 //
 // Of MIN and MAX the tree counts people in place of rows: the least of all values is the least of each unit's own least one, and so for the greatest. (10) The print keeps one value of a unit in a
 // group, its own extreme (sqlgen.TreeLeaves), so m is 1, whatever max_rows_per_unit says. Example: max(days) counts a patient with stays of 2, 9 and 4 days once, at 9.
-func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
+func (z *measurer) orderStatistic(g plan.AggItem, f *Formula) error {
 	x, err := z.orderCall(g, f)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 }
 
 // orderCall gives what an order statistic is of, and notes which quantiles it is; NaN stands for a fraction that is NULL.
-func (z *analyzer) orderCall(g plan.AggItem, f *Formula) (plan.Scalar, error) {
+func (z *measurer) orderCall(g plan.AggItem, f *Formula) (plan.Scalar, error) {
 	f.Kind = IsDiscrete
 	switch g.Fn {
 	case plan.Min:
@@ -116,7 +116,7 @@ func (z *analyzer) orderCall(g plan.AggItem, f *Formula) (plan.Scalar, error) {
 const mostFractions = 100
 
 // tree shapes the tree of an expression's values.
-func (z *analyzer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
+func (z *measurer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
 	iv, narrow := z.filtered(x, g.Filter)
 	switch {
 	case iv == nil && (g.Fn == plan.Min || g.Fn == plan.Max):

@@ -12,7 +12,7 @@ import (
 // Proof: claim (2'): each side is a body of its own, for which (2) to (5) hold. The condition has the equality of both units, so that a row is made of rows of one unit, and whether one is padded
 // depends on rows of its unit alone; its unit is that of the side that is there. Rows of which neither side has a unit are dropped (5). Where each side has one row of a unit and
 // nothing but that equality is asked, a unit has one row.
-func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
+func (z *linker) fullRows(n *plan.Join) (plan.Rel, error) {
 	refused := sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is supported between rows of the same person").At(n.Pos)
 	if !hasPrivateTable(n.Left) || !hasPrivateTable(n.Right) {
 		return nil, refused.WithHint("Use a join that keeps the private side: a public row that is kept for want of private ones would tell of them.")
@@ -42,7 +42,7 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 		z.tag(unit)
 	}
 	both := &plan.Coalesce{Args: []plan.Scalar{&plan.Col{ID: lu, T: z.typeOf(lu)}, &plan.Col{ID: ru, T: z.typeOf(ru)}}, T: z.typeOf(lu)}
-	c := &computed{z: z, items: []plan.Item{{ID: unit, Expr: both}}}
+	c := &computed{z: z.scope, items: []plan.Item{{ID: unit, Expr: both}}}
 	left := l.asTable(nil, n.Left.Cols(), n.Pos)
 	right := r.asTable(nil, n.Right.Cols(), n.Pos)
 	t := left.Table
@@ -81,7 +81,7 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 
 // checkOwnerless looks at public tables LEFT JOINed with private ones, which are read as inner joins: that is the same where nothing is made of a public row
 // without a private one, which nobody owns. Groups that have no others are answered as public ones.
-func (z *analyzer) checkOwnerless() error {
+func (z *linker) checkOwnerless() error {
 	for _, j := range z.ownerless {
 		padded := j.Right.Cols()
 		exact, err := z.above(z.input, j, &padded)
@@ -106,7 +106,7 @@ func (z *analyzer) checkOwnerless() error {
 }
 
 // countable is a column of a join's private side that no joined row has NULL in, as the analyst may write it: the unit's, or one that is NOT NULL; x where a derived table hides its name.
-func (z *analyzer) countable(j *plan.Join) string {
+func (z *linker) countable(j *plan.Join) string {
 	var found string
 	plan.VisitRels(j.Right, func(r plan.Rel) bool {
 		s, ok := r.(*plan.Scan)
@@ -135,7 +135,7 @@ func ownerless(j *plan.Join, what string) *sqlerr.Error {
 }
 
 // above looks at the conditions over a join: exact says that one of them leaves no padded row, whatever the others say of it. What is joined to none of them is padded too.
-func (z *analyzer) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact bool, err error) {
+func (z *linker) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact bool, err error) {
 	if r == plan.Rel(j) {
 		return false, nil
 	}
@@ -180,7 +180,7 @@ func holds(r plan.Rel, j *plan.Join) bool {
 }
 
 // counts: an aggregate takes a padded row into account. What it does not know does.
-func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
+func (z *linker) counts(g plan.AggItem, padded []plan.ColID) bool {
 	if g.Filter != nil {
 		if v, known := z.onPadding(g.Filter, padded); known && v != true {
 			return false
@@ -198,7 +198,7 @@ func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
 }
 
 // onPadding is an expression's value where some columns are NULL, if nothing else is needed to know it. Functions are strict (funcs.Func).
-func (z *analyzer) onPadding(x plan.Scalar, padded []plan.ColID) (value any, known bool) {
+func (z *linker) onPadding(x plan.Scalar, padded []plan.ColID) (value any, known bool) {
 	switch n := x.(type) {
 	case *plan.Col:
 		if slices.Contains(padded, n.ID) {

@@ -8,7 +8,7 @@ import (
 )
 
 // pairBound gives a measure the edges that its flow's cap is chosen among: those at which a flow is looked at. They are chosen by how much more flow there is at twice a cap, about the number of units that it cuts something of. Those of sums begin where a cap is a small part of one row's value.
-func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
+func (z *measurer) pairBound(m *Measure, g plan.AggItem) error {
 	row := uint64(1)
 	last := uint64(mostRows)
 	if m.Kind == SumValues {

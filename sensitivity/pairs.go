@@ -40,7 +40,7 @@ func HasSeveralUnitKinds(r plan.Rel) bool {
 // way to the unit adds are held against the other kind in turn, as their tables have it too. A stored row that belongs to the unit is in no row but the unit's, and a row of the unit has such a one; so without the unit exactly its rows are gone. (c) Rows where one of the units is NULL
 // are dropped (sqlgen.Pairs). (d) The measures are sums of integers of single rows, not negative and clamped row by row (Measure.Single), added by pair of units, in groups that follow from the row alone and are public: the weights of a bipartite graph, of which a unit more or less is a node
 // with its edges. The sum itself is bounded by nothing; what is released is its flow at a cap t, which a unit changes by at most t in each of at most Limit.PerUnit groups (flow.Graph.Value, (a)). Limit.PerUnit is the larger of what (7) says for either kind.
-func (z *analyzer) pairs(input plan.Rel) (bool, error) {
+func (z *linker) pairs(input plan.Rel) (bool, error) {
 	units, clean := kindsOf(input)
 	if len(units) < 2 {
 		return false, nil
@@ -68,7 +68,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 	var lacks []*missing
 	var refused error
 	for k, u := range units { // (b)
-		in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
+		in := newLinker(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
 		in.out.Query, in.linked, in.lost, in.personsOnly = z.out.Query, z.linked, z.lost, true
 		next, err := in.ofKind(rel, u)
 		switch {
@@ -94,7 +94,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 }
 
 // ofKind links the scans of one kind, and gives the relation with what its ways to the unit add.
-func (z *analyzer) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
+func (z *linker) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
 	z.input = asTables(r, func(t *plan.Table) *plan.Table {
 		t = storedTable(t)
 		if of := t.As(u); of != nil {
@@ -138,7 +138,7 @@ func asTables(r plan.Rel, as func(*plan.Table) *plan.Table) plan.Rel {
 }
 
 // pairRel refuses what may not stand below the aggregate (a).
-func (z *analyzer) pairRel(r plan.Rel) error {
+func (z *linker) pairRel(r plan.Rel) error {
 	if !hasPrivateTable(r) {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (z *analyzer) pairRel(r plan.Rel) error {
 }
 
 // pairAggregates refuses what no flow answers.
-func (z *analyzer) pairAggregates() error {
+func (z *linker) pairAggregates() error {
 	for _, g := range z.aggs {
 		name := string(g.Fn)
 		switch {

@@ -9,7 +9,7 @@ import (
 
 // refusePerUnitGroups refuses an answer with a row for each person: the groups are not public, and their keys are the unit or determine it (isUnit, isUnitDeterminedByKeys). Noise hides
 // groups of one person, so none of use would be left; the shape is that of rows of private tables.
-func (z *analyzer) refusePerUnitGroups() error {
+func (z *grouper) refusePerUnitGroups() error {
 	a := z.out
 	if a.Groups.Public || len(a.Agg.Keys) == 0 {
 		return nil

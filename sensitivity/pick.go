@@ -16,7 +16,7 @@ const mostTop = 100
 // Proof: claim: without one unit the numbers of rows of the candidates in a group do not rise, and each falls by at most PerGroup = m, in at most Limit.PerUnit groups: the print keeps at most m of the unit's rows
 // in a group (sqlgen.TreeLeaves). So in each group Most picks are made of numbers that one unit changes so: noise.PermuteAndFlip's assumption, and dp.Picks of Most PerUnit. The candidates follow from the policy, public
 // tables and the statement, as public groups do (8); rows with other values are not counted.
-func (z *analyzer) mostFrequent(g plan.AggItem, f *Formula) error {
+func (z *measurer) mostFrequent(g plan.AggItem, f *Formula) error {
 	x, k := g.Arg, uint64(1)
 	f.Kind = IsMode
 	if g.Fn == plan.TopK {
@@ -48,7 +48,7 @@ func (z *analyzer) mostFrequent(g plan.AggItem, f *Formula) error {
 }
 
 // topOf is dp_top_k's k.
-func (z *analyzer) topOf(g plan.AggItem) (uint64, error) {
+func (z *measurer) topOf(g plan.AggItem) (uint64, error) {
 	v, err := constantOf(g.More[0])
 	k, ok := v.(int64)
 	if err != nil || !ok || k < 1 || k > mostTop {
@@ -58,7 +58,7 @@ func (z *analyzer) topOf(g plan.AggItem) (uint64, error) {
 }
 
 // candidates are an expression's public values, by the rules of keys; nil: there are none.
-func (z *analyzer) candidates(x plan.Scalar) (*Pick, error) {
+func (z *measurer) candidates(x plan.Scalar) (*Pick, error) {
 	keys, groups, joined, padded := z.out.Keys, z.out.Groups, z.joined, z.padded
 	defer func() { z.out.Keys, z.out.Groups, z.joined, z.padded = keys, groups, joined, padded }()
 	t := x.Type()

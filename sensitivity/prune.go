@@ -20,7 +20,7 @@ import (
 // that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
 // warnNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
-func (z *analyzer) warnNoValues() {
+func (z *grouper) warnNoValues() {
 	a := z.out
 	note := func(name string) {
 		if name != "" && !slices.Contains(a.NoValues, name) {
@@ -57,7 +57,7 @@ func (z *analyzer) warnNoValues() {
 }
 
 // askedConsts are the constants of column = constant and column IN (constants).
-func (z *analyzer) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Const) {
+func (z *grouper) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Const) {
 	var of plan.Scalar
 	var list []plan.Scalar
 	switch n := x.(type) {
@@ -93,7 +93,7 @@ func (z *analyzer) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Con
 }
 
 // noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column.
-func (z *analyzer) noteUnlisted(x plan.Scalar) {
+func (z *grouper) noteUnlisted(x plan.Scalar) {
 	id, consts := z.askedConsts(x)
 	s := z.owner[id]
 	if consts == nil || s == nil {
@@ -141,7 +141,7 @@ const (
 )
 
 // suggestValues suggests values for the texts that any expression of the statement compares columns with: in conditions, FILTER, CASE.
-func (z *analyzer) suggestValues() {
+func (z *grouper) suggestValues() {
 	var visit func(x plan.Scalar)
 	visit = func(x plan.Scalar) {
 		if x == nil {
@@ -174,7 +174,7 @@ func (z *analyzer) suggestValues() {
 }
 
 // publicValues are a column's public values, before conditions leave some out: of the policy's list, or of a public table, which are few; else nil.
-func (z *analyzer) publicValues(id plan.ColID) []sqltype.Value {
+func (z *grouper) publicValues(id plan.ColID) []sqltype.Value {
 	s := z.owner[id]
 	if s == nil || s.scan.Rows != nil {
 		return nil
@@ -200,7 +200,7 @@ func (z *analyzer) publicValues(id plan.ColID) []sqltype.Value {
 }
 
 // suggest notes the public value that is nearest to a text which is none of them. Blanks at the end mean nothing in char(n).
-func (z *analyzer) suggest(text string, values []sqltype.Value, padded bool) {
+func (z *grouper) suggest(text string, values []sqltype.Value, padded bool) {
 	listed := textsOf(values)
 	if padded {
 		text = strings.TrimRight(text, " ")
@@ -231,7 +231,7 @@ func textsOf(values []sqltype.Value) (out []string) {
 }
 
 // keepListed keeps the values that columns of public tuples had before conditions left some out.
-func (z *analyzer) keepListed(cols []plan.ColID, tuples [][]sqltype.Value) {
+func (z *grouper) keepListed(cols []plan.ColID, tuples [][]sqltype.Value) {
 	if len(tuples) > mostCompared {
 		return
 	}
@@ -263,7 +263,7 @@ type condition struct {
 }
 
 // implied is the part of a condition that reads these columns alone, and is true where the condition is; nil for none. (2)
-func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scalar {
+func (z *grouper) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scalar {
 	ok := z.isBackendIndependent(x, map[plan.ColID]bool{})
 	z.leaves(x, func(id plan.ColID) { ok = ok && known(id) })
 	if ok {
@@ -290,7 +290,7 @@ func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scal
 }
 
 // onGroups are the conditions without those in ON of a public table LEFT JOIN a private one: such a join is read as an inner one, but its public rows are groups whether ON keeps them or not.
-func (z *analyzer) onGroups(conds []plan.Scalar) []plan.Scalar {
+func (z *grouper) onGroups(conds []plan.Scalar) []plan.Scalar {
 	var kept []plan.Scalar
 	for _, j := range z.ownerless {
 		kept = append(kept, plan.Conjuncts(j.On)...)
@@ -301,7 +301,7 @@ func (z *analyzer) onGroups(conds []plan.Scalar) []plan.Scalar {
 // withEquals are conditions, and beside those that read private columns what they say of public ones.
 //
 // Proof: of prune.go, (1): where a private column equals a public one in every row, of a type in which equal values have one spelling, a condition that is true of the one is true of the other. A public table LEFT JOIN a private one has groups without such rows, so there nothing is added.
-func (z *analyzer) withEquals(conds []plan.Scalar) []plan.Scalar {
+func (z *grouper) withEquals(conds []plan.Scalar) []plan.Scalar {
 	out := slices.Clone(conds)
 	if len(z.ownerless) > 0 {
 		return out
@@ -339,7 +339,7 @@ func (z *analyzer) withEquals(conds []plan.Scalar) []plan.Scalar {
 }
 
 // conditionsOver are those that read some of these columns and no others.
-func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool) (out []condition) {
+func (z *grouper) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool) (out []condition) {
 	for _, whole := range list {
 		x := z.implied(whole, known)
 		if x == nil {
@@ -424,7 +424,7 @@ func keep(list []condition, cols []plan.ColID, many int) func(tuple []sqltype.Va
 }
 
 // rowConditions are the conditions on rows of a public scan whose columns a source's keys are, the columns of the table that they read beside its own, and the names of all of them: (1) here of rows that are present, around of padded ones.
-func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condition, attrs []int, cols []plan.ColID) {
+func (z *grouper) rowConditions(s *scanInfo, src *Source) (here, around []condition, attrs []int, cols []plan.ColID) {
 	attrs = slices.Clone(src.Columns)
 	cols = z.keyBases(src)
 	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
@@ -449,7 +449,7 @@ const mostPairs = 1 << 16
 //
 // Proof: (1) every row of the body has them (blocks[0], onGroups). (2) A part of a condition that is a key's expression, or its column, has the key's value in every row, since both are computed of the same row and parameters. It need not be
 // evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (isValueOnly).
-func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
+func (z *grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 	a := z.out
 	type grouping struct { // size 0: of a column
 		id   plan.ColID
@@ -549,7 +549,7 @@ func isValueOnly(x plan.Scalar) bool {
 }
 
 // pruneSources leaves out of each source the tuples for which a condition on its keys is not true, and makes one source of those whose keys a condition compares.
-func (z *analyzer) pruneSources() {
+func (z *grouper) pruneSources() {
 	columns := z.out.Query.Columns
 	defer func() { z.out.Query.Columns = columns }() // those that stand for keys are of no print
 	conds, own := z.keyConditions()
@@ -578,7 +578,7 @@ func (z *analyzer) pruneSources() {
 }
 
 // keyBases are the columns that a source's keys are.
-func (z *analyzer) keyBases(s *Source) (out []plan.ColID) {
+func (z *grouper) keyBases(s *Source) (out []plan.ColID) {
 	for _, k := range s.Keys {
 		out = append(out, z.base(z.out.Keys[k].Col))
 	}
@@ -586,7 +586,7 @@ func (z *analyzer) keyBases(s *Source) (out []plan.ColID) {
 }
 
 // joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
-func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.ColID) {
+func (z *grouper) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.ColID) {
 	sources, left := &z.out.Groups.Sources, mostChecked // what all conditions together may look at
 	for _, x := range conds {
 		for {
@@ -611,7 +611,7 @@ func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.C
 }
 
 // joinTwo makes one source of two, where that leaves tuples out.
-func (z *analyzer) joinTwo(x plan.Scalar, a, b int, colsOf func(Source) []plan.ColID) bool {
+func (z *grouper) joinTwo(x plan.Scalar, a, b int, colsOf func(Source) []plan.ColID) bool {
 	sources := &z.out.Groups.Sources
 	l, r := (*sources)[a], (*sources)[b]
 	if all := mul(uint64(len(l.Tuples)), uint64(len(r.Tuples))); all > mostPairs {

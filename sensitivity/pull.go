@@ -7,11 +7,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Subqueries are prepared in conditions and projections (analyzer.subqueries); those of aggregates and joins are moved there.
+// Subqueries are prepared in conditions and projections (linker.subqueries); those of aggregates and joins are moved there.
 
 // computed adds columns to a relation.
 type computed struct {
-	z     *analyzer
+	z     *scope
 	items []plan.Item
 }
 
@@ -33,7 +33,7 @@ func (c *computed) over(r plan.Rel) plan.Rel {
 }
 
 // pulled computes the arguments and filters of an aggregate that have subqueries in a projection below it, where each has the same value in the same row.
-func (z *analyzer) pulled(n *plan.Aggregate) *plan.Aggregate {
+func (z *scope) pulled(n *plan.Aggregate) *plan.Aggregate {
 	c := &computed{z: z}
 	pull := func(x plan.Scalar) plan.Scalar {
 		if !hasSubquery(x) {
@@ -61,7 +61,7 @@ func (z *analyzer) pulled(n *plan.Aggregate) *plan.Aggregate {
 
 // queriesOfJoin moves the subqueries of ON. Of an inner join a condition is one of WHERE. Of a left join one that reads the padded side alone filters it
 // before, and one that reads the other side alone is a column there.
-func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
+func (z *scope) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 	j := *n
 	var plain, moved []plan.Scalar
 	left := &computed{z: z}

@@ -18,7 +18,7 @@ import (
 // the set determines (the parent on its path, (3)) adds no row; a left join whose padded side continues a chain has each preserved row once at
 // least, so all but one of the total come from matches. Each of these rows then meets the rows of public tables that fanOut says. MaxRows is 0, and
 // a unit's rows are measured in the body, where one of these numbers is not known.
-func (z *analyzer) countRows() error {
+func (z *linker) countRows() error {
 	z.fixPublic()
 	var set []*scanInfo
 	total, unmatched := uint64(1), false
@@ -61,7 +61,7 @@ func (z *analyzer) countRows() error {
 }
 
 // rowsWhy tells where the bound on the rows of private scans comes from.
-func (z *analyzer) rowsWhy(set []*scanInfo) string {
+func (z *linker) rowsWhy(set []*scanInfo) string {
 	var why []string
 	for _, s := range set {
 		switch t := s.scan.Table; {
@@ -78,7 +78,7 @@ func (z *analyzer) rowsWhy(set []*scanInfo) string {
 }
 
 // product is the product over the scans from `from` on whose rows are not determined by another's of the set.
-func (z *analyzer) product(set []*scanInfo, from int) uint64 {
+func (z *linker) product(set []*scanInfo, from int) uint64 {
 	rows := uint64(1)
 	for _, s := range set[from:] {
 		if s.determined(set) {
@@ -117,7 +117,7 @@ func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxS
 
 // fixPublic marks the public scans that are joined by a unique key to rows that are determined already, and those of one row at most: each such row meets one of
 // theirs at most, so they multiply nothing. Keys of public tables are constraints of the database or of the checked files.
-func (z *analyzer) fixPublic() {
+func (z *linker) fixPublic() {
 	for changed := true; changed; {
 		changed = false
 		for _, s := range z.scans {
@@ -132,14 +132,14 @@ func (z *analyzer) fixPublic() {
 }
 
 // isKeyDetermined reports whether all columns of one of the scan's keys equal columns of scans that are ok.
-func (z *analyzer) isKeyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
+func (z *linker) isKeyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
 	return z.keyEquals(s, func(id plan.ColID) bool {
 		o := z.owner[id]
 		return o != nil && o != s && ok(o)
 	})
 }
 
-func (z *analyzer) keyEquals(s *scanInfo, ok func(plan.ColID) bool) bool {
+func (z *linker) keyEquals(s *scanInfo, ok func(plan.ColID) bool) bool {
 	eq := z.classesOf(s.in)
 	for _, k := range s.scan.Table.Keys {
 		all := len(k) > 0 || s.scan.Rows != nil // of no column: a release of one row
@@ -153,7 +153,7 @@ func (z *analyzer) keyEquals(s *scanInfo, ok func(plan.ColID) bool) bool {
 	return false
 }
 
-func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool) bool {
+func (z *linker) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool) bool {
 	for other := range z.owner {
 		if other != id && eq.same(other, id) && ok(other) {
 			return true
@@ -167,7 +167,7 @@ func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool)
 // Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (hasUniqueUnit, no path), and all are
 // linked to one unit (3), so one unit has at most one row in each of them, and one combination of these rows; every public scan is fixed (fixPublic), so
 // that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
-func (z *analyzer) hasOneRowPerUnit() bool {
+func (z *linker) hasOneRowPerUnit() bool {
 	for _, s := range z.scans {
 		if s.private() && (!z.unique(s) || s.path != nil) || !s.private() && !s.fixed {
 			return false

@@ -32,20 +32,20 @@ import (
 //	     value (U4). What has one value a person is NULL in its rows, or read of rows of persons alone (isUnitDetermined).
 
 // hasOwnRows: rows of the table that lead to no person may be of a unit all the same: of their own, or of one that another column names.
-func (z *analyzer) hasOwnRows(t *plan.Table) bool { return hasFallbackUnit(t) && !z.personsOnly }
+func (z *linker) hasOwnRows(t *plan.Table) bool { return hasFallbackUnit(t) && !z.personsOnly }
 
 func hasFallbackUnit(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) > 0 }
 
 // isComputed: the unit of the body's rows is not a stored column.
-func (z *analyzer) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
+func (z *linker) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
 
 // tag notes that a column holds computed values.
-func (z *analyzer) tag(id plan.ColID) {
+func (z *linker) tag(id plan.ColID) {
 	z.units[id] = &plan.Col{ID: id, T: sqltype.Text}
 }
 
 // unitValue is the unit of a row that a column names: a computed value, or the column.
-func (z *analyzer) unitValue(id plan.ColID) plan.Scalar {
+func (z *linker) unitValue(id plan.ColID) plan.Scalar {
 	if v := z.units[id]; v != nil {
 		return v
 	}
@@ -53,7 +53,7 @@ func (z *analyzer) unitValue(id plan.ColID) plan.Scalar {
 }
 
 // scanUnit is the unit of a table's row by its own columns.
-func (z *analyzer) scanUnit(s *plan.Scan) plan.Scalar {
+func (z *linker) scanUnit(s *plan.Scan) plan.Scalar {
 	if u := s.Table.UnitCol; u >= 0 && s.Rows == nil && z.hasOwnRows(s.Table) {
 		id := s.Columns[u]
 		if z.units[id] == nil {
@@ -64,7 +64,7 @@ func (z *analyzer) scanUnit(s *plan.Scan) plan.Scalar {
 }
 
 // pathUnit is the unit of a scan's row by its hidden way (U1): that of the last table, if its row is there; else of the row at which the way breaks.
-func (z *analyzer) pathUnit(from *plan.Scan, h *hidden) {
+func (z *linker) pathUnit(from *plan.Scan, h *hidden) {
 	last := len(h.scans) - 1
 	reached := z.scanUnit(h.scans[last])
 	if h.kinds[last] == plan.InnerJoin { // the way never breaks before
@@ -100,18 +100,18 @@ func (z *analyzer) pathUnit(from *plan.Scan, h *hidden) {
 	z.units[h.unit] = v
 }
 
-func (z *analyzer) isText(x plan.Scalar) bool {
+func (z *linker) isText(x plan.Scalar) bool {
 	c, stored := x.(*plan.Col)
 	return !stored || z.isTagged(c.ID)
 }
 
 // personValue is a person's value as a unit's.
-func (z *analyzer) personValue(id plan.ColID) plan.Scalar {
+func (z *linker) personValue(id plan.ColID) plan.Scalar {
 	return &plan.Call{Fn: funcs.PersonUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{&plan.Col{ID: id, T: z.typeOf(id)}}}
 }
 
 // withoutPerson are the values, in order, of which the first that is not NULL is the unit of a table's row that leads to no person (U1); NULL where it is padded.
-func (z *analyzer) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
+func (z *linker) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
 	for _, c := range s.Table.UnitElse {
 		name := &plan.Const{Value: fmt.Sprintf("c%q\n", s.Table.Columns[c].Name), T: sqltype.Text} // (U3)
 		out = append(out, &plan.Call{Fn: funcs.ColumnUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{name, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])}}})
@@ -123,7 +123,7 @@ func (z *analyzer) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
 }
 
 // rowValue is a row as a unit; NULL where it is padded.
-func (z *analyzer) rowValue(s *plan.Scan) plan.Scalar {
+func (z *linker) rowValue(s *plan.Scan) plan.Scalar {
 	args := []plan.Scalar{&plan.Const{Value: fmt.Sprintf("r%q.%q\n", s.Table.Schema, s.Table.Name), T: sqltype.Text}}
 	for _, c := range s.Table.OwnKey {
 		args = append(args, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])})
@@ -132,7 +132,7 @@ func (z *analyzer) rowValue(s *plan.Scan) plan.Scalar {
 }
 
 // equalUnits is the equality of the units that two columns name. Where one of them is a stored person's, that of persons is enough: rows without one are in no such pair.
-func (z *analyzer) equalUnits(a, b plan.ColID) plan.Scalar {
+func (z *linker) equalUnits(a, b plan.ColID) plan.Scalar {
 	x, y := z.unitValue(a), z.unitValue(b)
 	switch {
 	case z.isText(x) == z.isText(y):
@@ -146,7 +146,7 @@ func (z *analyzer) equalUnits(a, b plan.ColID) plan.Scalar {
 }
 
 // toParent is what is left of the way of a subquery's rows to their unit, where the row around it is a sibling and leads to the unit: nothing, or the parent, if rows may lead to none (U5).
-func (z *analyzer) toParent(h *hidden, outer *plan.Table) *hidden {
+func (z *linker) toParent(h *hidden, outer *plan.Table) *hidden {
 	if h == nil || !z.hasOwnRows(z.scans[0].scan.Table) && !z.hasOwnRows(outer) {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (z *analyzer) toParent(h *hidden, outer *plan.Table) *hidden {
 }
 
 // takeUnit makes a column that names the unit the body's.
-func (z *analyzer) takeUnit(person plan.ColID) {
+func (z *linker) takeUnit(person plan.ColID) {
 	z.out.Body = &Body{UnitCol: person, Person: person, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 	if z.isText(z.unitValue(person)) && !z.isTagged(person) {
 		z.out.Body.UnitCol = z.newColumn(z.out.Query.Columns[person].Name, sqltype.Text)
@@ -163,14 +163,14 @@ func (z *analyzer) takeUnit(person plan.ColID) {
 }
 
 // computeUnit adds the unit's value to the body's rows.
-func (z *analyzer) computeUnit() {
+func (z *linker) computeUnit() {
 	if b := z.out.Body; b.UnitCol != b.Person {
 		b.Rel = z.withColumn(b.Rel, b.UnitCol, z.unitValue(b.Person))
 	}
 }
 
 // withColumn adds a column to a relation.
-func (z *analyzer) withColumn(r plan.Rel, id plan.ColID, x plan.Scalar) plan.Rel {
+func (z *linker) withColumn(r plan.Rel, id plan.ColID, x plan.Scalar) plan.Rel {
 	p := &plan.Project{Input: r}
 	for _, c := range r.Cols() {
 		p.Items = append(p.Items, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: z.typeOf(c)}})
@@ -180,7 +180,7 @@ func (z *analyzer) withColumn(r plan.Rel, id plan.ColID, x plan.Scalar) plan.Rel
 }
 
 // taggedUnit is a column of a body that holds its units as computed values.
-func (z *analyzer) taggedUnit() plan.ColID {
+func (z *linker) taggedUnit() plan.ColID {
 	b := z.out.Body
 	if z.isTagged(b.UnitCol) {
 		return b.UnitCol
@@ -192,7 +192,7 @@ func (z *analyzer) taggedUnit() plan.ColID {
 }
 
 // splitValue is what a split hashes of a unit: the same of a person whether the value is computed or stored.
-func (z *analyzer) splitValue(unit plan.ColID) plan.Scalar {
+func (z *linker) splitValue(unit plan.ColID) plan.Scalar {
 	c := &plan.Col{ID: unit, T: z.typeOf(unit)}
 	if !z.isTagged(unit) {
 		return c
@@ -201,7 +201,7 @@ func (z *analyzer) splitValue(unit plan.ColID) plan.Scalar {
 }
 
 // unitScan is the scan that the body's unit is of.
-func (z *analyzer) unitScan() *scanInfo {
+func (z *linker) unitScan() *scanInfo {
 	at := slices.IndexFunc(z.scans, func(s *scanInfo) bool { return s.private() && s.unit == z.out.Body.Person })
 	if at < 0 {
 		return nil
@@ -210,7 +210,7 @@ func (z *analyzer) unitScan() *scanInfo {
 }
 
 // noteLost notes the columns by which rows of a scan may lead to no unit, and are dropped, by the schema and the statement alone. What a subquery leaves out is in no answer.
-func (z *analyzer) noteLost(s *scanInfo) {
+func (z *linker) noteLost(s *scanInfo) {
 	if len(z.around) > 0 || s.scan.Rows != nil {
 		return
 	}
@@ -240,7 +240,7 @@ func (z *analyzer) noteLost(s *scanInfo) {
 }
 
 // noteLostKey notes a person's column that takes the unit's place, so that rows without a person are dropped (U4).
-func (z *analyzer) noteLostKey(id plan.ColID) {
+func (z *linker) noteLostKey(id plan.ColID) {
 	if id = z.base(id); z.isComputed() && len(z.around) == 0 && z.isNullable(id, stored) {
 		byPolicy := z.lost[id] // if not, by the statement
 		z.lost[id] = byPolicy
@@ -248,7 +248,7 @@ func (z *analyzer) noteLostKey(id plan.ColID) {
 }
 
 // warnLost names what was noted.
-func (z *analyzer) warnLost() {
+func (z *linker) warnLost() {
 	a := z.out
 	if a.Body != nil && z.isComputed() {
 		for _, c := range a.Query.Columns {
@@ -273,7 +273,7 @@ func (z *analyzer) warnLost() {
 }
 
 // lostName names what is NULL in a row that leads to no unit: by the policy all columns that may name one.
-func (z *analyzer) lostName(id plan.ColID, policy bool) string {
+func (z *linker) lostName(id plan.ColID, policy bool) string {
 	names := []string{z.out.visibleName(id)}
 	if names[0] == "" {
 		names[0] = unseen

@@ -13,10 +13,10 @@ import (
 
 // setRows is a set operation of private rows, as a table with the rows of both sides. Where rows are compared, the unit is at one place of both sides; UNION ALL
 // compares none and may have it as one more column.
-func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
+func (z *linker) setRows(n *plan.SetOp) (plan.Rel, error) {
 	out := *n
 	all := n.All && n.Op == "UNION"
-	var sides [2]*analyzer
+	var sides [2]*linker
 	var at [2]int
 	for i, side := range []plan.Rel{n.Left, n.Right} {
 		if !hasPrivateTable(side) {

@@ -10,7 +10,7 @@ import (
 //
 // Proof: nothing private rests on it: a sum whose rows are taken for 0 or more is clamped to [0, Hi] a unit (Analyze, (6)), whatever the rows hold. That the clamp takes nothing away: (1) abs and sqrt are at least 0, and x * x is. (2) Sums, products, quotients, roundings and casts of what is at least 0 are, and so are
 // a CASE, COALESCE, LEAST and GREATEST of such; one such argument is enough for GREATEST, which leaves NULLs out, where it is never NULL. (3) A column is, if its range is, or a condition that is true in each row that is counted has it there.
-func (z *analyzer) isNonNegative(x, filter plan.Scalar) bool {
+func (z *intervals) isNonNegative(x, filter plan.Scalar) bool {
 	is := func(y plan.Scalar) bool { return z.isNonNegative(y, filter) }
 	all := func(list []plan.Scalar) bool {
 		return !slices.ContainsFunc(list, func(y plan.Scalar) bool { return !is(y) })

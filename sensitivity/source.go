@@ -13,7 +13,7 @@ import (
 )
 
 // addSource finds the public values of key i, if it has any. What is no known form has none (8).
-func (z *analyzer) addSource(i int) error {
+func (z *grouper) addSource(i int) error {
 	id := z.base(z.out.Keys[i].Col)
 	t := z.out.Keys[i].Type
 	if d, ok := z.defs[id]; ok {
@@ -69,7 +69,7 @@ func (z *analyzer) addSource(i int) error {
 
 var booleans = [][]sqltype.Value{{false}, {true}}
 
-func (z *analyzer) append(s Source, null bool) {
+func (z *grouper) append(s Source, null bool) {
 	if null && s.Table == nil && !slices.ContainsFunc(s.Tuples, isAllNull) {
 		s.Tuples = append(slices.Clone(s.Tuples), make([]sqltype.Value, len(s.Keys)))
 	}
@@ -84,7 +84,7 @@ func isAllNull(t []sqltype.Value) bool {
 }
 
 // addDomain takes a list of the policy, but for what WHERE leaves out. NULL is in it only if listed, or where padding brings it.
-func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
+func (z *grouper) addDomain(i int, s *scanInfo, attr int) {
 	src := Source{Keys: []int{i}, Why: "values of " + z.tableColumn(s, attr)}
 	allowed, nodes := z.allowed(s, s.scan.Columns[attr])
 	if nodes*len(s.scan.Table.Columns[attr].Domain.Values) > mostChecked {
@@ -112,7 +112,7 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 }
 
 // warnUnlisted notes that rows may have values of a column that are in no group. Conditions that ask for values are told of elsewhere (noteUnlisted).
-func (z *analyzer) warnUnlisted(id plan.ColID, src Source) {
+func (z *grouper) warnUnlisted(id plan.ColID, src Source) {
 	if src.Unlisted && !slices.ContainsFunc(z.blocks[0].conds, func(x plan.Scalar) bool {
 		of, _ := z.askedConsts(x)
 		return of == id
@@ -122,7 +122,7 @@ func (z *analyzer) warnUnlisted(id plan.ColID, src Source) {
 }
 
 // isListed: rows that the conditions keep have none but listed values of a column, by its constraints, its type or the conditions.
-func (z *analyzer) isListed(s *scanInfo, attr int) bool {
+func (z *grouper) isListed(s *scanInfo, attr int) bool {
 	c, id := s.scan.Table.Columns[attr], s.scan.Columns[attr]
 	isThere := func(v sqltype.Value) bool { return slices.Contains(c.Domain.Values, v) }
 	switch {
@@ -157,7 +157,7 @@ func isSameTuple(a, b []sqltype.Value) bool {
 }
 
 // addJoined takes a column of a public scan; columns of one scan are one source.
-func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
+func (z *grouper) addJoined(i int, s *scanInfo, attr int) {
 	if z.opts.Public == nil || s.scan.Rows != nil { // of a table alone: its values are read without the statement's conditions
 		return
 	}
@@ -171,7 +171,7 @@ func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
 }
 
 // publicEqual finds a column of a public scan that equals the private one in every row.
-func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
+func (z *grouper) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 	if !hasOneSpelling(t) {
 		return nil, 0
 	}
@@ -190,7 +190,7 @@ func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 }
 
 // addFixed takes expressions with few results by their form: constants, CASE over constants, booleans.
-func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
+func (z *grouper) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
 	vals, why, ok := z.results(x, t)
 	if ok {
 		if !padded {
@@ -208,7 +208,7 @@ func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) b
 	return ok
 }
 
-func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, string, bool) {
+func (z *grouper) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, string, bool) {
 	switch n := x.(type) {
 	case *plan.Const:
 		if n.Value == nil {
@@ -263,7 +263,7 @@ func nullLast(vals []sqltype.Value) []sqltype.Value {
 
 // readSource reads the values of a public table. Where they are too many, or hold what is no value of the key's type, the keys
 // count as unknown.
-func (z *analyzer) readSource(at int) error {
+func (z *grouper) readSource(at int) error {
 	s := &z.out.Groups.Sources[at]
 	if s.Table == nil {
 		return nil
@@ -327,7 +327,7 @@ func (z *analyzer) readSource(at int) error {
 }
 
 // scanOf is the public scan whose columns a source's keys are; nil for none.
-func (z *analyzer) scanOf(at int) *scanInfo {
+func (z *grouper) scanOf(at int) *scanInfo {
 	for s, i := range z.joined {
 		if i == at && z.out.Groups.Sources[at].Joined {
 			return s

@@ -287,7 +287,7 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 	if a = r; HasSeveralUnitKinds(a.Input) { // whatever it is grouped by: of a kind it has many
 		return true
 	}
-	z := newAnalyzer(d.ctx, d.q, a, d.opts)
+	z := newLinker(d.ctx, d.q, a, d.opts)
 	_, err = z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
 	_, is := err.(*notOfUnit)                            // not one of an aggregate further down
 	return is || sqlerr.ID(err) == sqlerr.JoinOffUnit.ID // joined rows are of several; further down they are refused wherever they stand

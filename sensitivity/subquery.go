@@ -19,7 +19,7 @@ import (
 // function of their multiset. (c) It raises nothing: a scalar subquery has one row at most, by its form or by onlyRow. (d) One whose own FROM is of public tables alone, while its
 // conditions ask for private rows (relational division), has rows of these tables, each kept or left out by values that are, by induction, functions of that row, of the rows around it, which are of one unit (2),
 // and of the rows of that unit: what asks for private rows must be linked to a private row further out, as in (b).
-func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar, error) {
+func (z *linker) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar, error) {
 	if plan.FirstQuery(x) == nil {
 		return x, nil
 	}
@@ -57,7 +57,7 @@ func moreRows(s *plan.Subquery) error {
 
 // publicQuery prepares a relation that reads public tables alone. What is computed there is not raised by any value, as in the rest of the statement:
 // whether a backend comes to compute it may follow from private rows.
-func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
+func (z *linker) publicQuery(r plan.Rel) (plan.Rel, error) {
 	var refused error
 	refuse := func(what string, pos int) bool {
 		refused = sqlerr.New(sqlerr.PrivateShape, "%s beside private rows is not supported", what).At(pos).WithHint("Ask it as a statement of its own.")
@@ -108,8 +108,8 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 }
 
 // ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
-func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyzer, *plan.Scan, error) {
-	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
+func (z *linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*linker, *plan.Scan, error) {
+	in := newLinker(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
 	in.out.Query, in.linked, in.merged, in.units, in.lost, in.around = z.out.Query, z.linked, z.merged, z.units, z.lost, append(slices.Clone(z.around), of)
 	rows, above := s.Query, func(r plan.Rel) plan.Rel { return r }
 	var err error
@@ -194,7 +194,7 @@ func ownerlessRowsError(pos int) error {
 }
 
 // aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.
-func (z *analyzer) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.Rel, error) {
+func (z *linker) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.Rel, error) {
 	if !hasOneRow(s.Query) {
 		return nil, nil, nil
 	}
@@ -211,7 +211,7 @@ func (z *analyzer) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.R
 
 // limited takes LIMIT with its order, and projections above it, off a subquery's rows, which are all of one unit once they are linked: what it keeps
 // are then the first rows in an order that is completed as windowRows has it.
-func (z *analyzer) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) {
+func (z *linker) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) {
 	same := func(r plan.Rel) plan.Rel { return r }
 	switch n := r.(type) {
 	case *plan.Sort:
@@ -272,7 +272,7 @@ func SeveralRowsError(s *plan.Subquery) error {
 // Proof: the refusal tells of public rows alone: (1) the relation is isPublic, so its number of rows follows from public tables and its own text. (2) It is refused whether or not a private row asks for its value.
 // Of any other subquery the rows may follow from private ones. Nothing is read of it: more than one row is NULL (onlyRow), and the warning follows from the statement and the schema.
 // The engine reads the number again in the statement's snapshot, before the charge (Analysis.Multiplicities).
-func (z *analyzer) refuseSeveralRows(s *plan.Subquery) error {
+func (z *linker) refuseSeveralRows(s *plan.Subquery) error {
 	reader, ok := z.opts.Public.(plan.FrequencyReader)
 	if !ok || !isPublic(s.Query) { // (1)
 		z.warnSeveralRows(s.Query)
@@ -290,7 +290,7 @@ func (z *analyzer) refuseSeveralRows(s *plan.Subquery) error {
 }
 
 // warnSeveralRows tells that a scalar subquery of more than one row is NULL, unless a key leaves it one.
-func (z *analyzer) warnSeveralRows(r plan.Rel) {
+func (z *linker) warnSeveralRows(r plan.Rel) {
 	const words = "a subquery that gives more than one row stands for NULL; PostgreSQL raises an error there"
 	if !isOfKey(r) && !slices.Contains(z.out.Warnings, words) {
 		z.out.Warnings = append(z.out.Warnings, words)
@@ -343,7 +343,7 @@ func isOfKey(r plan.Rel) bool {
 }
 
 // onlyRow keeps a row that is the only one; PostgreSQL fails where a scalar subquery has more, and here it is then NULL.
-func (z *analyzer) onlyRow(r plan.Rel) plan.Rel {
+func (z *linker) onlyRow(r plan.Rel) plan.Rel {
 	id := z.newColumn("count", sqltype.Int8)
 	return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{{ID: id, Fn: plan.CountRows, Type: sqltype.Int8, Pos: -1}}}, Cond: compare(id, "=", 1)}
 }

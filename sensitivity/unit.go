@@ -8,7 +8,7 @@ import (
 )
 
 // link proves (3): all private scans belong to one unit in every row.
-func (z *analyzer) link() error {
+func (z *linker) link() error {
 	var first *scanInfo
 	for i, s := range z.scans {
 		s.comp = i
@@ -52,7 +52,7 @@ func (z *analyzer) link() error {
 }
 
 // linkBlock links the block's private scans with each other and with those of the blocks around it.
-func (z *analyzer) linkBlock(b *block) error {
+func (z *linker) linkBlock(b *block) error {
 	eq := z.classesOf(b)
 	var here, all []*scanInfo
 	for _, s := range z.scans {
@@ -110,7 +110,7 @@ func (z *analyzer) linkBlock(b *block) error {
 	return m.refusal()
 }
 
-func (z *analyzer) join(a, b *scanInfo) {
+func (z *linker) join(a, b *scanInfo) {
 	from, to := a.comp, b.comp
 	for _, s := range z.scans {
 		if s.comp == from {
@@ -121,7 +121,7 @@ func (z *analyzer) join(a, b *scanInfo) {
 
 // isLinkedAlongPath reports whether the statement joins child to parent on all columns of the declared path but the unit's own,
 // of which there must be one at least: a path that is the unit's column alone is a join on the unit.
-func (z *analyzer) isLinkedAlongPath(eq classes, child, parent *scanInfo) bool {
+func (z *linker) isLinkedAlongPath(eq classes, child, parent *scanInfo) bool {
 	path := child.scan.Table.Path
 	if path == nil || path.Parent != parent.scan.Table || len(path.Columns) != len(path.ParentColumns) {
 		return false
@@ -144,7 +144,7 @@ func (z *analyzer) isLinkedAlongPath(eq classes, child, parent *scanInfo) bool {
 }
 
 // chainToUnitTable notes that a join on the unit leads to the unit's own table, where a unit has one row.
-func (z *analyzer) chainToUnitTable(s, p *scanInfo) {
+func (z *linker) chainToUnitTable(s, p *scanInfo) {
 	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
 		child, parent := pair[0], pair[1]
 		if child.parent == nil && hasUniqueUnit(parent.scan.Table) && !hasUniqueUnit(child.scan.Table) && !parent.nullableFrom(child) {
@@ -168,7 +168,7 @@ func hasUniqueUnit(t *plan.Table) bool {
 }
 
 // addUnitEquality asks for the equality of the unit's columns where both sides carry one (3).
-func (z *analyzer) addUnitEquality(a, b *scanInfo) {
+func (z *linker) addUnitEquality(a, b *scanInfo) {
 	inner := a.in
 	if isAround(a.in, b.in) {
 		inner = b.in
@@ -180,7 +180,7 @@ func (z *analyzer) addUnitEquality(a, b *scanInfo) {
 
 // hasStatedEquality reports whether the statement itself has the equality where it holds for every row in which the block is present: in
 // the block, in its left join's ON or around it. The ON of another left join only decides that one's padding (3).
-func (z *analyzer) hasStatedEquality(a, b plan.ColID, in *block) bool {
+func (z *linker) hasStatedEquality(a, b plan.ColID, in *block) bool {
 	for _, e := range z.holdsIn(in) {
 		x, y := z.base(e.a), z.base(e.b)
 		if x == a && y == b || x == b && y == a {
@@ -191,7 +191,7 @@ func (z *analyzer) hasStatedEquality(a, b plan.ColID, in *block) bool {
 }
 
 // joinOf is the lowest join that brings the two scans together.
-func (z *analyzer) joinOf(s, p *scanInfo, b *block) *plan.Join {
+func (z *linker) joinOf(s, p *scanInfo, b *block) *plan.Join {
 	var found *plan.Join
 	var walk func(r plan.Rel) bool // whether exactly one of the two is below
 	walk = func(r plan.Rel) bool {
@@ -216,7 +216,7 @@ func (z *analyzer) joinOf(s, p *scanInfo, b *block) *plan.Join {
 }
 
 // hiddenPath joins the declared parents of a scan inside until one has the unit's column.
-func (z *analyzer) hiddenPath(s *scanInfo) error {
+func (z *linker) hiddenPath(s *scanInfo) error {
 	h := &hidden{}
 	at, kind := s.scan, plan.InnerJoin
 	for seen := 0; at.Table.UnitCol < 0; seen++ {
@@ -256,7 +256,7 @@ func hasUniqueParent(path *plan.UnitPath) bool {
 // maxPath limits declared chains; a policy has no cycle, and this is not the place to find one.
 const maxPath = 32
 
-func (z *analyzer) newScan(t *plan.Table) *plan.Scan {
+func (z *linker) newScan(t *plan.Table) *plan.Scan {
 	s := &plan.Scan{Table: t, Pos: -1}
 	for i, c := range t.Columns {
 		s.Columns = append(s.Columns, plan.ColID(len(z.out.Query.Columns)))
@@ -265,12 +265,12 @@ func (z *analyzer) newScan(t *plan.Table) *plan.Scan {
 	return s
 }
 
-func (z *analyzer) equal(a, b plan.ColID) plan.Scalar {
+func (z *linker) equal(a, b plan.ColID) plan.Scalar {
 	return equalScalars(&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)})
 }
 
 // chooseUnit takes the unit's value from a scan that is never padded.
-func (z *analyzer) chooseUnit(first *scanInfo) error {
+func (z *linker) chooseUnit(first *scanInfo) error {
 	for s, n := first, 0; s != nil && n <= len(z.scans); s, n = s.parent, n+1 {
 		if s.unit != 0 && !s.nullable() {
 			z.takeUnit(s.unit)
@@ -287,7 +287,7 @@ func (z *analyzer) chooseUnit(first *scanInfo) error {
 }
 
 // buildBody writes paths and unit equalities into the relation; projections pass the unit's columns on.
-func (z *analyzer) buildBody() error {
+func (z *linker) buildBody() error {
 	z.out.Body.Rel = z.rebuild(z.input)
 	for _, e := range z.added {
 		if !e.placed {
@@ -305,7 +305,7 @@ func (z *analyzer) buildBody() error {
 	return nil
 }
 
-func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
+func (z *linker) rebuild(r plan.Rel) plan.Rel {
 	switch n := r.(type) {
 	case *plan.Scan:
 		var out plan.Rel = n
@@ -344,7 +344,7 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 }
 
 // unitColumns are the columns of a relation that units or added equalities need.
-func (z *analyzer) unitColumns(r plan.Rel) []plan.ColID {
+func (z *linker) unitColumns(r plan.Rel) []plan.ColID {
 	need := map[plan.ColID]bool{}
 	add := func(units ...plan.ColID) {
 		for _, u := range units {
@@ -364,7 +364,7 @@ func across(e *equality, left, right []plan.ColID) bool {
 }
 
 // hasAddedEquality: equal to the unit by an equality that the analysis added between scans that are never padded.
-func (z *analyzer) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
+func (z *linker) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
 	for _, e := range z.added {
 		x, y := z.owner[e.a], z.owner[e.b]
 		if x == nil || y == nil || x.nullable() || y.nullable() { // nil: of a hidden path

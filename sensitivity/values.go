@@ -21,7 +21,7 @@ const (
 // addDerived takes a key that is computed from one private column with few public values: those that the policy lists, whole numbers and days between
 // ends that the policy or WHERE gives, or those that WHERE lists. The key's values are computed for each. The print filters rows to them (8), so
 // that nothing rests on the list being complete; it is, but for values outside a declared range or list.
-func (z *analyzer) addDerived(i int, x plan.Scalar) error {
+func (z *grouper) addDerived(i int, x plan.Scalar) error {
 	t := z.out.Keys[i].Type
 	id, ok := z.onlyColumn(x)
 	if !ok {
@@ -75,7 +75,7 @@ var ofFewResults = []string{"extract", "date_part", "width_bucket"}
 
 // addWhole takes a key that such a function gives, also behind a cast to a whole number. Proof: (8) the
 // values follow from the statement and from types: the function's range, which no row has a part in. The print filters rows to them, so nothing rests on the range being right.
-func (z *analyzer) addWhole(i int, x plan.Scalar) {
+func (z *grouper) addWhole(i int, x plan.Scalar) {
 	t := z.out.Keys[i].Type
 	if scale, known := z.scaleOf(x); !known || scale != 0 || !t.IsInteger() && t.OID != sqltype.OIDNumeric {
 		return
@@ -102,7 +102,7 @@ func (z *analyzer) addWhole(i int, x plan.Scalar) {
 // canKeyBeNull reports whether a grouping expression can be NULL in a row that the statement counts. Rows in which ofFewResults gives NULL of something that is not, as of the month of an infinite time, are in no group.
 //
 // Proof: (8) does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns canBeNull says the rest.
-func (z *analyzer) canKeyBeNull(x plan.Scalar) bool {
+func (z *grouper) canKeyBeNull(x plan.Scalar) bool {
 	if !z.canBeNull(x, stored) {
 		return false
 	}
@@ -127,7 +127,7 @@ func (z *analyzer) canKeyBeNull(x plan.Scalar) bool {
 }
 
 // isPadded reports an expression over a computed column that an outer join may make NULL.
-func (z *analyzer) isPadded(x plan.Scalar) (is bool) {
+func (z *grouper) isPadded(x plan.Scalar) (is bool) {
 	z.through(x, func(plan.ColID) {}, func(plan.ColID) { is = true })
 	return is
 }
@@ -136,7 +136,7 @@ func (z *analyzer) isPadded(x plan.Scalar) (is bool) {
 //
 // Proof: (8) as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
 // policy does not list. So a row of a result that is left out has a value which is not listed; it is dropped.
-func (z *analyzer) reachableResults(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
+func (z *grouper) reachableResults(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
 	id, ok := z.onlyColumn(x)
 	if !ok {
 		return results
@@ -183,7 +183,7 @@ func (z *analyzer) reachableResults(x plan.Scalar, results []sqltype.Value, t sq
 }
 
 // valuesOf lists a column's public values in rows that WHERE keeps, NULL among them where a row can have it.
-func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sqltype.Value, why string, ok bool) {
+func (z *grouper) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sqltype.Value, why string, ok bool) {
 	attr := slices.Index(s.scan.Columns, id)
 	c := s.scan.Table.Columns[attr]
 	name, null := z.tableColumn(s, attr), z.canColumnBeNull(id, stored)
@@ -231,7 +231,7 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 }
 
 // steppedValues are the whole numbers, days or steps of time of a column between ends that policy and WHERE give.
-func (z *analyzer) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar) (out []sqltype.Value, ok bool) {
+func (z *grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar) (out []sqltype.Value, ok bool) {
 	if !isDiscrete(c.Type) {
 		return nil, false
 	}

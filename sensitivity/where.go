@@ -11,7 +11,7 @@ import (
 )
 
 // conditions are those that hold in every row in which a scan's row is present: of its block and of those around it.
-func (z *analyzer) conditions(s *scanInfo) []plan.Scalar { return conditionsFrom(s.in) }
+func (z *intervals) conditions(s *scanInfo) []plan.Scalar { return conditionsFrom(s.in) }
 
 func conditionsFrom(b *block) []plan.Scalar {
 	var out []plan.Scalar
@@ -59,7 +59,7 @@ func spanOf(iv *num.Interval) span {
 }
 
 // narrowed is where WHERE and ON put a scan's column: numbers, or days and microseconds of dates and timestamps.
-func (z *analyzer) narrowed(id plan.ColID) (out span) {
+func (z *intervals) narrowed(id plan.ColID) (out span) {
 	if s := z.owner[id]; s != nil {
 		for _, c := range z.conditions(s) {
 			out = out.meet(z.spanIn(c, id))
@@ -69,7 +69,7 @@ func (z *analyzer) narrowed(id plan.ColID) (out span) {
 }
 
 // spanIn is where one condition, being true, puts a column. What it does not know bounds nothing.
-func (z *analyzer) spanIn(c plan.Scalar, id plan.ColID) (out span) {
+func (z *intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 	switch n := c.(type) {
 	case *plan.Logic:
 		for i, a := range n.Args {
@@ -109,7 +109,7 @@ func (z *analyzer) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 // compared is where "column op constant" puts the column.
-func (z *analyzer) compared(op string, x, constant plan.Scalar, id plan.ColID) (out span) {
+func (z *intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) (out span) {
 	c, ok := constant.(*plan.Const)
 	col, unit := z.widened(x)
 	if !ok || col == nil || z.base(col.ID) != id {
@@ -161,7 +161,7 @@ func nonZero(unit decimal.Decimal) decimal.Decimal {
 }
 
 // widened sees through casts that change no value: to a wider number, or from a date to a timestamp, whose microseconds a day it gives.
-func (z *analyzer) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
+func (z *intervals) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
 	switch n := x.(type) {
 	case *plan.Col:
 		return n, decimal.Zero
@@ -202,7 +202,7 @@ func measured(v sqltype.Value) (decimal.Decimal, bool) {
 }
 
 // listed are the values that a condition of the form x IN (...) or x = ... leaves to a column; ok is false where none has it.
-func (z *analyzer) listed(s *scanInfo, id plan.ColID) ([]sqltype.Value, bool) {
+func (z *intervals) listed(s *scanInfo, id plan.ColID) ([]sqltype.Value, bool) {
 	for _, c := range z.conditions(s) {
 		if out, ok := z.listIn(c, id); ok {
 			return out, true
@@ -211,7 +211,7 @@ func (z *analyzer) listed(s *scanInfo, id plan.ColID) ([]sqltype.Value, bool) {
 	return nil, false
 }
 
-func (z *analyzer) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, ok bool) {
+func (z *intervals) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, ok bool) {
 	add := func(x, v plan.Scalar) bool {
 		col, _ := x.(*plan.Col)
 		k, isConst := v.(*plan.Const)

@@ -18,7 +18,7 @@ import (
 // Proof: claim (2'): the input is a body of its own, for which (2) to (5) hold, and each partition has rows of one unit: among its columns is the unit's, which is added where
 // they determine it (isUnitDeterminedByKeys). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
 // that agree in all that is read of them (sqlgen, unitWindow). So each row is a function of one unit's rows, with that unit's value in UnitCol.
-func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
+func (z *linker) windowRows(n *plan.Window) (*plan.Scan, error) {
 	for _, x := range plan.Scalars(n) {
 		if q := plan.FirstQuery(x); q != nil {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery in a window function over private rows is not supported").At(q.Pos).
@@ -73,7 +73,7 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 }
 
 // asTable is a body as a table of the unit's rows: some of its columns, and the unit's beside them where it is none of them.
-func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan {
+func (z *linker) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan {
 	t := &plan.Table{Name: derivedName, Units: dp.Units{z.out.Unit}, UnitCol: -1, MaxRows: z.out.MaxRows}
 	eq := z.classesOf(z.blocks[0])
 	for i, id := range cols {
@@ -96,14 +96,14 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 }
 
 // isUnit: the column has the unit's value in every row of the body.
-func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
+func (z *linker) isUnit(eq classes, id plan.ColID) bool {
 	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.Person
 	return b != 0 && (b == unit || eq.same(b, unit) || z.hasAddedEquality(eq, b, unit))
 }
 
 // noteAlike notes which of a derived table's columns have the unit's value in every row, beside the one that is taken for it: conditions that its body
 // has in every row say so, or it prints their equality.
-func (z *analyzer) noteAlike(scan *plan.Scan, cols []plan.ColID, in *analyzer, eq classes) {
+func (z *linker) noteAlike(scan *plan.Scan, cols []plan.ColID, in *linker, eq classes) {
 	for i, id := range cols {
 		if i != scan.Table.UnitCol && in.isUnit(eq, id) {
 			z.alike[scan] = append(z.alike[scan], id)
@@ -112,7 +112,7 @@ func (z *analyzer) noteAlike(scan *plan.Scan, cols []plan.ColID, in *analyzer, e
 }
 
 // windowColumn is what follows for a window function within a unit's rows.
-func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
+func (z *linker) windowColumn(it plan.WindowItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[it.ID].Name, Type: it.Type, Visible: true}
 	one := decimal.NewFromInt(1)
 	switch it.Fn {
@@ -150,7 +150,7 @@ func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
 }
 
 // domainOf are the declared values of the column that a window function takes from another row, and NULL for none.
-func (z *analyzer) domainOf(it plan.WindowItem) *plan.Domain {
+func (z *linker) domainOf(it plan.WindowItem) *plan.Domain {
 	c := plainColumn(it.Args[0])
 	if c == 0 || len(it.Args) > 2 || z.typeOf(c) != it.Type {
 		return nil
@@ -183,7 +183,7 @@ func ownRow(it plan.WindowItem) bool {
 }
 
 // distinctOnRows is DISTINCT ON within each unit's rows: the first row of each partition.
-func (z *analyzer) distinctOnRows(n *plan.DistinctOn) (plan.Rel, error) {
+func (z *linker) distinctOnRows(n *plan.DistinctOn) (plan.Rel, error) {
 	input, item := n.Input, plan.WindowItem{Pos: n.Pos}
 	if sort, ok := input.(*plan.Sort); ok {
 		input, item.Order = sort.Input, z.orderOf(sort)
@@ -203,7 +203,7 @@ func (z *analyzer) distinctOnRows(n *plan.DistinctOn) (plan.Rel, error) {
 	return scan, nil
 }
 
-func (z *analyzer) orderOf(sort *plan.Sort) []plan.AggOrder {
+func (z *linker) orderOf(sort *plan.Sort) []plan.AggOrder {
 	out := make([]plan.AggOrder, len(sort.Keys))
 	for i, k := range sort.Keys {
 		out[i] = plan.AggOrder{Expr: &plan.Col{ID: k.Col, T: z.typeOf(k.Col)}, Desc: k.Desc, NullsFirst: k.NullsFirst}
@@ -212,7 +212,7 @@ func (z *analyzer) orderOf(sort *plan.Sort) []plan.AggOrder {
 }
 
 // firstRows keeps the first rows of each partition of a relation, in an item's order.
-func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*plan.Scan, error) {
+func (z *linker) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*plan.Scan, error) {
 	item.ID, item.Fn, item.Type = z.newColumn("row_number", sqltype.Int8), "row_number", sqltype.Int8
 	scan, err := z.windowRows(&plan.Window{Input: r, Items: []plan.WindowItem{item}})
 	if err != nil {
@@ -228,7 +228,7 @@ func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*pla
 // mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.
 //
 // Proof: row_number counts the rows of a partition, which are all of a unit's, from 1, and each row that is present meets the conditions.
-func (z *analyzer) mostOf(s *scanInfo) uint64 {
+func (z *linker) mostOf(s *scanInfo) uint64 {
 	least := uint64(0)
 	for _, id := range z.numbered[s.scan] {
 		hi := z.narrowed(id).hi
@@ -243,6 +243,6 @@ func (z *analyzer) mostOf(s *scanInfo) uint64 {
 }
 
 // unique reports that a unit has one row of the scan at most: by a key, or by a condition on a row_number.
-func (z *analyzer) unique(s *scanInfo) bool {
+func (z *linker) unique(s *scanInfo) bool {
 	return hasUniqueUnit(s.scan.Table) || z.mostOf(s) == 1
 }
