@@ -1,0 +1,152 @@
+package rooms
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// passes are the files of package sensitivity by pass, lowest first. A pass uses what lies in its own files and in those of the
+// passes before it.
+const passes = `
+relation: finishing reversed scalars shape
+results: analysis options measure formula candidate_bounds tree product joined_rows lost scaletext spread
+scope: scope block columns pull
+interval: bounds column_conditions column_functions grid nan null sign where
+unit: body derive determine fanout having joinbody joined lateral linkof missing outer pairs rows rowunits setop subquery truncate unit weighted window
+groups: keys literals person prune source values
+claims: boolean choice distinct follow joinmeasure measures moments opentree order_statistics pair_bounds pick
+reuse: canonical measure_order reuse reuse_measures
+explain: explain joinexplain
+divide: above analyze correlated distinct_rows empty inner inputs lookup noisy probe semijoin_count stages
+`
+
+// mostFiles is how many files a pass may have, which is to become a package.
+const mostFiles = 20
+
+// TestPasses: no file of package sensitivity uses a declaration of a later pass, and a type's methods lie in its pass.
+func TestPasses(t *testing.T) {
+	pass, at := map[string]string{}, map[string]int{} // by file
+	for i, line := range strings.Split(strings.TrimSpace(passes), "\n") {
+		name, list, _ := strings.Cut(line, ":")
+		files := strings.Fields(list)
+		if len(files) > mostFiles {
+			t.Errorf("pass %s has %d files, more than %d", name, len(files), mostFiles)
+		}
+		for _, f := range files {
+			pass[f+".go"], at[f+".go"] = name, i
+		}
+	}
+	p := checked(t, "sensitivity")
+	for _, f := range p.files {
+		if pass[f] == "" {
+			t.Errorf("sensitivity/%s is in no pass: add it to the table", f)
+		}
+	}
+	for f := range pass {
+		if !slices.Contains(p.files, f) {
+			t.Errorf("the table has %s, which does not exist", f)
+		}
+	}
+	for _, u := range p.uses(func(from, to string) bool { return at[from] < at[to] }) {
+		t.Errorf("%s (%s) uses %s of %s (%s), a later pass", u.from, pass[u.from], u.name, u.to, pass[u.to])
+	}
+	for method, files := range p.methods() {
+		if f, of := files[0], files[1]; pass[f] != pass[of] {
+			t.Errorf("%s is declared in %s (%s), its type in %s (%s)", method, f, pass[f], of, pass[of])
+		}
+	}
+	if back := p.uses(func(from, to string) bool { return at[from] > at[to] }); len(back) < 100 {
+		t.Errorf("later passes use earlier ones at %d places only: the walk saw too little", len(back))
+	}
+}
+
+// pkg is a type-checked package.
+type pkg struct {
+	types *types.Package
+	fset  *token.FileSet
+	files []string
+	info  *types.Info
+}
+
+// checked reads a package of the module, without its tests.
+func checked(t *testing.T, dir string) *pkg {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}={{.Export}}{{end}}", "./"+dir)
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exports := map[string]string{}
+	for _, line := range strings.Fields(string(out)) {
+		path, file, _ := strings.Cut(line, "=")
+		exports[path] = file
+	}
+	p := &pkg{fset: token.NewFileSet(), info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	names, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(dir), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "doc.go" {
+			continue
+		}
+		f, err := parser.ParseFile(p.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, p.files = append(files, f), append(p.files, filepath.Base(name))
+	}
+	conf := types.Config{Importer: importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
+	if p.types, err = conf.Check(module+dir, p.fset, files, p.info); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *pkg) file(at token.Pos) string { return filepath.Base(p.fset.Position(at).Filename) }
+
+// use is a file's use of a name that another one declares.
+type use struct{ from, to, name string }
+
+// uses are those between files of which a condition is true, each once.
+func (p *pkg) uses(is func(from, to string) bool) []use {
+	var out []use
+	for id, o := range p.info.Uses {
+		if o.Pkg() != p.types {
+			continue
+		}
+		if u := (use{p.file(id.Pos()), p.file(o.Pos()), o.Name()}); is(u.from, u.to) && !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// methods are the methods of the package's types, with their file and that of the type.
+func (p *pkg) methods() map[string][2]string {
+	out := map[string][2]string{}
+	for _, name := range p.types.Scope().Names() {
+		o, ok := p.types.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if n, ok := o.Type().(*types.Named); ok {
+			for m := range n.Methods() {
+				out[name+"."+m.Name()] = [2]string{p.file(m.Pos()), p.file(o.Pos())}
+			}
+		}
+	}
+	return out
+}
