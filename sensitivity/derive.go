@@ -3,10 +3,7 @@ package sensitivity
 import (
 	"slices"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -146,19 +143,6 @@ func isPlainRel(r plan.Rel) bool {
 	})
 }
 
-// derivedName is what messages call a derived table that has no alias.
-const derivedName = "subquery"
-
-// publicRows is a public relation as a table. It has no key, so that nothing follows from its columns.
-func (z *linker) publicRows(r plan.Rel) *plan.Scan {
-	t := &plan.Table{Name: derivedName, Public: true, UnitCol: -1}
-	cols := r.Cols()
-	for _, id := range cols {
-		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true})
-	}
-	return &plan.Scan{Table: t, Columns: cols, Rows: r, Pos: -1}
-}
-
 // ungrouping writes the zeros that GROUPING is where there are no grouping sets.
 func (z *linker) ungrouping(n *plan.Aggregate) plan.Rel {
 	a := *n
@@ -238,87 +222,6 @@ func (z *linker) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 // hasOneValuePerUnit reports whether each column has one value a unit, however the unit's value is spelled.
 func (z *linker) hasOneValuePerUnit(ids []plan.ColID) bool {
 	return hasOneSpelling(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.isUnitDetermined(&plan.Col{ID: id, T: z.typeOf(id)}) })
-}
-
-func aggIDs(n *plan.Aggregate) []plan.ColID {
-	out := make([]plan.ColID, len(n.Aggs))
-	for i, a := range n.Aggs {
-		out[i] = a.ID
-	}
-	return out
-}
-
-// notOfUnit: groups have rows of many units.
-type notOfUnit struct {
-	unit string
-	pos  int
-}
-
-func (e *notOfUnit) Error() string { return "sensitivity: groups without " + e.unit }
-
-// unitOf is the first private table that shows the unit's column; nil if none does.
-func unitOf(r plan.Rel) (found *plan.Scan) {
-	plan.VisitRels(r, func(r plan.Rel) bool {
-		if s, ok := r.(*plan.Scan); ok && !s.Table.Public && s.Table.UnitCol >= 0 && s.Rows == nil && s.Table.Columns[s.Table.UnitCol].Visible {
-			found = s
-		}
-		return found == nil
-	})
-	return found
-}
-
-// keyColumn is a grouping column as one of a table: a stored column keeps what is declared of it.
-func (z *linker) keyColumn(id plan.ColID) plan.TableColumn {
-	out := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
-	if s := z.owner[z.base(id)]; s != nil && !s.nullable() {
-		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, z.base(id))]
-		if c.Type == out.Type {
-			out.Visible, out.Range, out.Domain, out.Step = c.Visible, c.Range, c.Domain, c.Step
-			out.NotNull = c.NotNull && hasOneSpelling(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
-		}
-	}
-	return out
-}
-
-// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are bounded, grids.
-func (z *linker) aggregateColumn(a plan.AggItem) plan.TableColumn {
-	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
-	rows := z.out.MaxRows
-	m := decimal.NewFromUint64(rows)
-	switch a.Fn {
-	case plan.CountRows, plan.Count:
-		out.NotNull = true
-		if rows > 0 {
-			out.Range = &num.Interval{Hi: m}
-		}
-		return out
-	case plan.Sum, plan.Min, plan.Max, plan.Avg:
-	default:
-		return out
-	}
-	iv := z.declared(a.Arg)
-	scale, known := z.scaleOf(a.Arg)
-	if a.Fn != plan.Avg && known && a.Type.OID == sqltype.OIDNumeric {
-		step := decimal.New(1, -scale)
-		out.Step = &step
-	}
-	switch {
-	case iv == nil:
-	case a.Fn != plan.Sum:
-		out.Range = iv
-	case rows > 0:
-		zero := decimal.Decimal{}
-		out.Range = &num.Interval{Lo: decimal.Min(iv.Lo, zero).Mul(m), Hi: decimal.Max(iv.Hi, zero).Mul(m)}
-	}
-	return out
-}
-
-// unitName is the unit's column as the analyst may write it.
-func unitName(r plan.Rel) string {
-	if s := unitOf(r); s != nil {
-		return s.Table.Columns[s.Table.UnitCol].Name
-	}
-	return "the privacy unit"
 }
 
 // isFromLiterals: a public relation is constants, or they are joined to something.

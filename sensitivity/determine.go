@@ -223,3 +223,9 @@ func (z *linker) isUnitCount(g plan.AggItem) bool {
 	id = z.base(id)
 	return id == unit || eq.same(id, unit) || z.hasAddedEquality(eq, id, unit)
 }
+
+// isUnit: the column has the unit's value in every row of the body.
+func (z *linker) isUnit(eq classes, id plan.ColID) bool {
+	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.Person
+	return b != 0 && (b == unit || eq.same(b, unit) || z.hasAddedEquality(eq, b, unit))
+}

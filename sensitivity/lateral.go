@@ -87,21 +87,3 @@ func (z *linker) lateralColumn(r plan.Rel, id plan.ColID) plan.TableColumn {
 	}
 	return plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
 }
-
-// mostRowsOf is how many rows a relation has by its form; 0 where that says nothing.
-func mostRowsOf(r plan.Rel) uint64 {
-	switch n := r.(type) {
-	case *plan.Project:
-		return mostRowsOf(n.Input)
-	case *plan.Sort:
-		return mostRowsOf(n.Input)
-	case *plan.Limit:
-		if v, ok := wholeNumber(n.Count); ok && v >= 0 {
-			return uint64(max(1, v))
-		}
-	}
-	if hasOneRow(r) {
-		return 1
-	}
-	return 0
-}

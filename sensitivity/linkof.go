@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -171,12 +170,6 @@ func storedIn(r plan.Rel, id plan.ColID) (*plan.Scan, int) {
 		}
 	}
 	return nil, 0
-}
-
-// publicInside: what is derived of public rows must not depend on the row of a query around it.
-func publicInside(pos int) error {
-	return sqlerr.New(sqlerr.PrivateShape, "a derived table of public rows that a person's rows keep or leave out is not supported").At(pos).
-		WithHint("Name the public table in the FROM of the query around it, and put the condition into the WHERE there.")
 }
 
 // example is a condition that links the subquery's first private table with the nearest one around it.

@@ -2,9 +2,10 @@ package sensitivity
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -104,17 +105,6 @@ func chains(small, large []*scanInfo) bool {
 	return slices.ContainsFunc(small, func(s *scanInfo) bool { return s.determined(large) && !s.determined(small) })
 }
 
-// mul and add stay at a value that check refuses.
-func mul(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	if hi != 0 || lo > dp.MaxSensitivity {
-		return dp.MaxSensitivity + 1
-	}
-	return lo
-}
-
-func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxSensitivity+1) }
-
 // fixPublic marks the public scans that are joined by a unique key to rows that are determined already, and those of one row at most: each such row meets one of
 // theirs at most, so they multiply nothing. Keys of public tables are constraints of the database or of the checked files.
 func (z *linker) fixPublic() {
@@ -174,4 +164,26 @@ func (z *linker) hasOneRowPerUnit() bool {
 		}
 	}
 	return true
+}
+
+// mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.
+//
+// Proof: row_number counts the rows of a partition, which are all of a unit's, from 1, and each row that is present meets the conditions.
+func (z *linker) mostOf(s *scanInfo) uint64 {
+	least := uint64(0)
+	for _, id := range z.numbered[s.scan] {
+		hi := z.narrowed(id).hi
+		if hi == nil || hi.GreaterThan(decimal.NewFromInt(dp.MaxSensitivity)) {
+			continue
+		}
+		if n := uint64(max(1, hi.IntPart())); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+// unique reports that a unit has one row of the scan at most: by a key, or by a condition on a row_number.
+func (z *linker) unique(s *scanInfo) bool {
+	return hasUniqueUnit(s.scan.Table) || z.mostOf(s) == 1
 }

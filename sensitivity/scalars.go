@@ -3,12 +3,14 @@ package sensitivity
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -223,3 +225,14 @@ func compare(id plan.ColID, op string, n int64) plan.Scalar {
 }
 
 const microsPerDay = 86_400_000_000
+
+// mul and add stay at a value that check refuses.
+func mul(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi != 0 || lo > dp.MaxSensitivity {
+		return dp.MaxSensitivity + 1
+	}
+	return lo
+}
+
+func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxSensitivity+1) }

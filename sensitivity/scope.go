@@ -53,3 +53,6 @@ type hidden struct {
 	kinds []plan.JoinKind // LEFT where the row before is a unit of its own if it leads nowhere
 	unit  plan.ColID
 }
+
+// maxPath limits declared chains; a policy has no cycle, and this is not the place to find one.
+const maxPath = 32

@@ -253,9 +253,6 @@ func hasUniqueParent(path *plan.UnitPath) bool {
 	})
 }
 
-// maxPath limits declared chains; a policy has no cycle, and this is not the place to find one.
-const maxPath = 32
-
 func (z *linker) newScan(t *plan.Table) *plan.Scan {
 	s := &plan.Scan{Table: t, Pos: -1}
 	for i, c := range t.Columns {
@@ -375,4 +372,10 @@ func (z *linker) hasAddedEquality(eq classes, id, unit plan.ColID) bool {
 		}
 	}
 	return false
+}
+
+// publicInside: what is derived of public rows must not depend on the row of a query around it.
+func publicInside(pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "a derived table of public rows that a person's rows keep or leave out is not supported").At(pos).
+		WithHint("Name the public table in the FROM of the query around it, and put the condition into the WHERE there.")
 }
