@@ -71,7 +71,7 @@ func (z *measurer) exactArgument(g plan.AggItem) plan.AggItem {
 func (z *measurer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
 	if z.out.Joined != nil {
-		if err := z.ofJoined(g); err != nil {
+		if err := ofJoined(g); err != nil {
 			return f, err
 		}
 	}

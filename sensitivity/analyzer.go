@@ -25,7 +25,10 @@ func (z *analyzer) run() error {
 			return err
 		}
 	}
-	if j := z.out.Joined; j != nil && j.Formula != nil {
+	if z.several {
+		if err := joinedBody(z.linker); err != nil {
+			return err
+		}
 		if err := z.scaled(); err != nil {
 			return err
 		}

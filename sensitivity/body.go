@@ -71,12 +71,13 @@ func (z *linker) linkedBody() error {
 	if err := z.link(); err != nil { // (3)
 		return err
 	}
-	if z.several {
-		return z.joinedBody()
+	if z.several { // joinedBody's
+		return nil
 	}
 	if err := z.buildBody(); err != nil { // (3), (5)
 		return err
 	}
+	z.split()
 	return z.countRows()
 }
 

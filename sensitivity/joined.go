@@ -87,8 +87,8 @@ func (p *joinSide) column(name string) plan.ColID {
 //	(J5) Equal columns are of one type, or both of whole numbers or of text, whose equality both backends and the frequencies' GROUP BY have alike: values of the one that equal a value of the other are one group.
 //
 // The frequencies are of the leaves as they are joined: capped, and filtered by the conditions that read the leaf alone. Source: Johnson, Near, Song, "Towards Practical Differential Privacy for SQL Queries", PVLDB 2018, section 3, with a unit's rows for a row.
-func (z *linker) joinedBody() error {
-	if err := z.joinable(); err != nil {
+func joinedBody(z *linker) error {
+	if err := joinable(z); err != nil {
 		return err
 	}
 	if len(z.aggs) == 0 { // (J0)
@@ -96,7 +96,7 @@ func (z *linker) joinedBody() error {
 		return nil
 	}
 	for _, g := range z.aggs {
-		if err := z.ofJoined(g); err != nil && !z.opts.Weighted {
+		if err := ofJoined(g); err != nil && !z.opts.Weighted {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func manyJoined(pos int) error {
 }
 
 // joinable refuses what may not stand beside a join off the unit.
-func (z *linker) joinable() error {
+func joinable(z *linker) error {
 	refuse := func(pos int, what string) *sqlerr.Error {
 		return sqlerr.New(sqlerr.JoinOffUnit, "%s beside a join off the privacy unit is not supported", what).At(pos)
 	}
@@ -471,7 +471,7 @@ func (j *joining) unjoined(done, rest []*joinSide) error {
 }
 
 // ofJoined refuses aggregates that are not sums over joined rows.
-func (z *linker) ofJoined(g plan.AggItem) error {
+func ofJoined(g plan.AggItem) error {
 	refuse := func(what string) error {
 		return sqlerr.New(sqlerr.JoinOffUnit, "%s over rows that are joined off the privacy unit is not supported", what).At(g.Pos).
 			WithHint("COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x) and AVG(x) of values with a declared range are there.")

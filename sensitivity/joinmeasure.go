@@ -14,6 +14,9 @@ import (
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
 func (z *measurer) scaled() error {
 	j := z.out.Joined
+	if j.Formula == nil {
+		return nil
+	}
 	if len(j.Frequencies) == 0 {
 		if z.steady = j.Formula.At(nil, 0); z.steady > dp.MaxSensitivity {
 			return tooWide().At(z.out.Agg.Pos)

@@ -11,18 +11,17 @@ import (
 
 // missing is what a statement lacks for its rows to be one unit's each: conditions, and tables that lead to the unit.
 type missing struct {
-	z      *linker
 	first  *sqlerr.Error // of the first two scans that nothing joins
 	tables []string      // with their conditions
 	conds  []string
 	unsaid bool // of some the analyst sees no way
 }
 
-// add notes what joins two scans on the unit.
-func (m *missing) add(s, p *scanInfo, b *block) {
+// add notes what joins two scans on the unit; j is the join that brings them together.
+func (m *missing) add(s, p *scanInfo, j *plan.Join) {
 	if m.first == nil {
 		pos := s.scan.Pos
-		if j := m.z.joinOf(s, p, b); j != nil {
+		if j != nil {
 			pos = j.Pos
 		}
 		m.first = sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
@@ -102,16 +101,12 @@ func (m *missing) text() string {
 	return "Add the join condition " + conds
 }
 
-// refusal says what is missing; nil: nothing is.
-func (m *missing) refusal() error {
-	if m.first == nil {
-		return nil
-	}
+// refusal says what is missing, and whether the owner may allow it.
+func (m *missing) refusal(ownerMay bool) error {
 	owner := ""
-	if m.z.whole && m.z.opts.OffUnit == OwnerMayOffUnit {
+	if ownerMay {
 		owner = "; or the owner can allow joins off the unit: query: {joins: any}"
 	}
-	m.z.lacks = m
 	if words := m.text(); words != "" {
 		return m.first.WithHint("%s%s.", words, owner)
 	}

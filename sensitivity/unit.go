@@ -93,7 +93,7 @@ func (z *linker) linkBlock(b *block) error {
 			}
 		}
 	}
-	m := &missing{z: z}
+	m := &missing{}
 	for _, s := range here {
 		for _, p := range all {
 			if s.comp == p.comp {
@@ -103,11 +103,15 @@ func (z *linker) linkBlock(b *block) error {
 				z.several = true
 				continue
 			}
-			m.add(s, p, b)
+			m.add(s, p, z.joinOf(s, p, b))
 			z.join(s, p) // with what is missing
 		}
 	}
-	return m.refusal()
+	if m.first == nil {
+		return nil
+	}
+	z.lacks = m
+	return m.refusal(z.whole && z.opts.OffUnit == OwnerMayOffUnit)
 }
 
 func (z *linker) join(a, b *scanInfo) {
@@ -298,7 +302,6 @@ func (z *linker) buildBody() error {
 	if s := z.unitScan(); s != nil {
 		z.noteLost(s)
 	}
-	z.split()
 	return nil
 }
 

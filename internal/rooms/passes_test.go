@@ -19,21 +19,25 @@ import (
 // passes before it.
 const passes = `
 relation: finishing reversed scalars shape
-results: analysis options measure formula candidate_bounds tree product joined_rows lost scaletext spread
-scope: scope block columns pull
+results: analysis candidate_bounds formula joined_rows lost measure options product scaletext spread tree
+scope: block columns pull scope
 interval: bounds column_conditions column_functions grid nan null sign where
-unit: body derive determine fanout having joinbody joined lateral linkof missing outer pairs rows rowunits setop subquery truncate unit weighted window
+unit: body derive derived_table determine fanout lateral linker linkof missing outer pairs rows rowunits setop subquery unit window
+joins: joinbody joined truncate weighted
 groups: keys literals person prune source values
-claims: boolean choice distinct follow joinmeasure measures moments opentree order_statistics pair_bounds pick
+claims: aggregates boolean choice distinct follow joinmeasure measurer measures moments opentree order_statistics pair_bounds pick row_range
 reuse: canonical measure_order reuse reuse_measures
 explain: explain joinexplain
-divide: above analyze correlated distinct_rows empty inner inputs lookup noisy probe semijoin_count stages
+divide: above analyze analyzer correlated distinct_rows divide divider empty inner inputs lookup noisy probe program semijoin_count stages
 `
 
-// mostFiles is how many files a pass may have, which is to become a package.
-const mostFiles = 20
+// The limits on a pass, which is to become a package: its files, and how many of them may need one another.
+const (
+	mostFiles = 20
+	mostCycle = 8
+)
 
-// TestPasses: no file of package sensitivity uses a declaration of a later pass, and a type's methods lie in its pass.
+// TestPasses: no file of package sensitivity uses a declaration of a later pass, a type's methods lie in its pass, and few files need one another.
 func TestPasses(t *testing.T) {
 	pass, at := map[string]string{}, map[string]int{} // by file
 	for i, line := range strings.Split(strings.TrimSpace(passes), "\n") {
@@ -63,6 +67,11 @@ func TestPasses(t *testing.T) {
 	for method, files := range p.methods() {
 		if f, of := files[0], files[1]; pass[f] != pass[of] {
 			t.Errorf("%s is declared in %s (%s), its type in %s (%s)", method, f, pass[f], of, pass[of])
+		}
+	}
+	for _, c := range p.cycles() {
+		if len(c) > mostCycle {
+			t.Errorf("%d files need one another, more than %d: %v", len(c), mostCycle, c)
 		}
 	}
 	if back := p.uses(func(from, to string) bool { return at[from] > at[to] }); len(back) < 100 {
@@ -129,6 +138,39 @@ func (p *pkg) uses(is func(from, to string) bool) []use {
 		}
 		if u := (use{p.file(id.Pos()), p.file(o.Pos()), o.Name()}); is(u.from, u.to) && !slices.Contains(out, u) {
 			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// cycles are the sets of files that need one another, directly or through others.
+func (p *pkg) cycles() [][]string {
+	needs := map[string]map[string]bool{}
+	for _, f := range p.files {
+		needs[f] = map[string]bool{}
+	}
+	for _, u := range p.uses(func(from, to string) bool { return from != to }) {
+		needs[u.from][u.to] = true
+	}
+	for _, by := range p.files { // Warshall's closure
+		for _, f := range p.files {
+			for to := range needs[by] {
+				if needs[f][by] {
+					needs[f][to] = true
+				}
+			}
+		}
+	}
+	var out [][]string
+	for i, f := range p.files {
+		c := []string{f}
+		for _, o := range p.files[i+1:] {
+			if needs[f][o] && needs[o][f] {
+				c = append(c, o)
+			}
+		}
+		if len(c) > 1 && !slices.ContainsFunc(out, func(o []string) bool { return slices.Contains(o, f) }) {
+			out = append(out, c)
 		}
 	}
 	return out
