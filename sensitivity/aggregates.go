@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// measures chooses the fewest integers that determine the aggregates, with their clamps (6).
+// measures chooses the fewest integers that determine the aggregates, with the clamps on a unit's partials (Analyze, (6)).
 func (z *measurer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}

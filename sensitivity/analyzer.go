@@ -33,10 +33,10 @@ func (z *analyzer) run() error {
 			return err
 		}
 	}
-	if err := z.checkOwnerless(); err != nil { // (4)
+	if err := z.checkOwnerless(); err != nil { // (4) no public row depends on private ones
 		return err
 	}
-	if err := z.groups(); err != nil { // (7), (8)
+	if err := z.groups(); err != nil { // (7) a unit is in few groups, (8) groups are public or chosen with noise
 		return err
 	}
 	if z.out.Joined != nil {
@@ -46,7 +46,7 @@ func (z *analyzer) run() error {
 	} else if err := z.refusePerUnitGroups(); err != nil {
 		return err
 	}
-	if err := z.measures(); err != nil { // (6), (9)
+	if err := z.measures(); err != nil { // (6) a unit's partial is clamped, (9) bounds are exact and fit a mechanism
 		return err
 	}
 	if z.out.Joined == nil && z.out.Pairs == nil {
@@ -61,7 +61,7 @@ func (z *analyzer) run() error {
 	return z.check()
 }
 
-// check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.
+// check is the last line of Analyze's (6) clamped partials, (7) few groups of a unit and (9) exact bounds: nothing leaves that a mechanism could not take.
 func (z *analyzer) check() error {
 	a := z.out
 	if a.Pairs != nil {

@@ -71,7 +71,7 @@ func (z *scope) newBlock(parent *block, join *plan.Join) *block {
 	return b
 }
 
-// collect walks the body, refuses what may not stand in it (2) and notes scans, definitions and equalities.
+// collect walks the body, refuses what may not stand in it (Analyze, (2): scans, filters, projections and joins alone) and notes scans, definitions and equalities.
 func (z *scope) collect(r plan.Rel, in *block) error {
 	switch n := r.(type) {
 	case *plan.OneRow:
@@ -116,7 +116,7 @@ func (z *scope) collectJoin(n *plan.Join, in *block) error {
 	case plan.InnerJoin:
 		return z.collectInner(n, in)
 	case plan.LeftJoin:
-		if hasPrivateTable(n.Right) && !hasPrivateTable(n.Left) { // (4)
+		if hasPrivateTable(n.Right) && !hasPrivateTable(n.Left) { // (4) a public row's presence would depend on private rows
 			if !z.whole || in.parent != nil {
 				return paddedPublic(n.Pos)
 			}

@@ -42,11 +42,11 @@ func (z *linker) body(r plan.Rel) error {
 // prepared is what a body may have, with the subqueries of its conditions prepared.
 func (z *linker) prepared(r plan.Rel) error {
 	var err error
-	if z.input, err = z.derive(r); err != nil { // (2')
+	if z.input, err = z.derive(r); err != nil { // (2') a derived row is a function of one unit's rows
 		return err
 	}
 	root := z.newBlock(nil, nil)
-	if err := z.collectBody(z.input, root); err != nil { // (2), (4)
+	if err := z.collectBody(z.input, root); err != nil { // (2) no other node is below, (4) no private row is on the padded side of a public one
 		return err
 	}
 	root.eqs = append(root.eqs, z.beside...)
@@ -68,13 +68,13 @@ func (z *linker) collectBody(r plan.Rel, in *block) error {
 
 // linkedBody is a prepared body as rows of one unit each.
 func (z *linker) linkedBody() error {
-	if err := z.link(); err != nil { // (3)
+	if err := z.link(); err != nil { // (3) all private rows in a row belong to one unit
 		return err
 	}
 	if z.several { // joinedBody's
 		return nil
 	}
-	if err := z.buildBody(); err != nil { // (3), (5)
+	if err := z.buildBody(); err != nil { // (3) the equalities of units are printed, (5) rows without a unit are dropped
 		return err
 	}
 	z.split()

@@ -180,7 +180,7 @@ func (z *linker) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
 		if t.UnitCol < 0 && !byKey && in.isUnit(eq, id) {
-			t.UnitCol = i // (U4)
+			t.UnitCol = i // (U4) a table of persons: its group NULL is dropped
 		}
 	}
 	for _, a := range n.Aggs {
@@ -212,7 +212,7 @@ func (z *linker) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	t.Keys = [][]int{key}
 	if len(n.Keys) == 1 && t.UnitCol == 0 {
 		t.MaxRows = 1
-	} else if in.hasOneValuePerUnit(n.Keys) { // (c)
+	} else if in.hasOneValuePerUnit(n.Keys) { // (c) the keys have one value a unit, so it has one row
 		t.MaxRows = 1
 		t.Keys = append(t.Keys, []int{t.UnitCol})
 	}

@@ -19,7 +19,7 @@ import (
 func (z *linker) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
 	known := columns{}
 	for _, k := range keys {
-		if c := z.inverse(z.definedBy(k)); c != 0 { // (a)
+		if c := z.inverse(z.definedBy(k)); c != 0 { // (a) the key determines the column
 			known[z.base(c)] = true
 			found = found || z.isUnit(eq, c)
 		}
@@ -36,7 +36,7 @@ func (z *linker) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.T
 		}
 	}
 	for _, s := range z.scans {
-		if s.private() && !s.nullable() && z.hasKey(s, known) { // (c), (e)
+		if s.private() && !s.nullable() && z.hasKey(s, known) { // (c) a key determines the row, (e) a row that is never padded determines the unit
 			found = true
 			row := columns{}
 			row.add(s.scan.Columns)
@@ -46,7 +46,7 @@ func (z *linker) isUnitDeterminedByKeys(keys []plan.ColID, eq classes, t *plan.T
 	byKey := found
 	for _, s := range z.scans {
 		path := s.scan.Table.Path
-		if !s.private() || s.nullable() || path == nil || !known.hasParent(eq, s) { // (d), (e)
+		if !s.private() || s.nullable() || path == nil || !known.hasParent(eq, s) { // (d) the way leads to a parent, (e) a row that is never padded determines the unit
 			continue
 		}
 		found = true

@@ -2,6 +2,26 @@
 // change each measure, which groups are public, and what must be refused. It knows neither noise nor backends. All
 // that it derives follows from the plan and the policy, never from private rows.
 //
+// # Passes
+//
+// A statement is analysed in passes. Each file lies in one of them, and uses what lies in its own pass or in one before
+// it. TestPasses in internal/rooms has the list of files. From the first pass to the last:
+//
+//   - relation: what follows from a plan alone.
+//   - results: what an analysis says, from Analysis to Measure and Formula.
+//   - scope: the scans, conditions and computed columns of a body.
+//   - interval: which values expressions have: intervals, grids, NULL and NaN.
+//   - unit: the unit of each row, derived tables and subqueries, and how many rows a unit has.
+//   - joins: rows that are joined off the unit.
+//   - groups: which groups are answered, and in how many of them a unit may be.
+//   - claims: what is measured, and how far one unit can change it.
+//   - reuse: which statements share a release, and what a release says of another statement.
+//   - explain: the lines of EXPLAIN.
+//   - divide: which aggregates of a statement are released. File analyzer.go calls the other passes in order.
+//
+// The passes from scope on each have a struct, which embeds that of the pass before: scope, intervals, linker, grouper,
+// measurer and analyzer. A relation inside a body is analysed by a linker of its own.
+//
 // # Which aggregates are released
 //
 // Divide looks for the aggregates whose private rows have not passed an aggregate over many units. These are
@@ -64,9 +84,9 @@
 //
 // # Order statistics
 //
-// File tree.go shapes a tree of counts over the range of the values (Measure.Tree). MIN and MAX count each person by
-// the person's own extreme value (Tree.Own), so they need no bound on rows. Without a declared range the tree covers
-// the whole type, and its leaves widen with the value (opentree.go). The rank of such an answer is known, its
+// File order_statistics.go shapes a tree of counts over the range of the values (Measure.Tree). MIN and MAX count each
+// person by the person's own extreme value (Tree.Own), so they need no bound on rows. Without a declared range the tree
+// covers the whole type, and its leaves widen with the value (opentree.go). The rank of such an answer is known, its
 // distance is not. MODE and dp_top_k (pick.go) read candidates in place of leaves.
 //
 // # Lost mass

@@ -113,9 +113,9 @@ func (z *linker) ownConditions(s *scanInfo) (conds []plan.Scalar) {
 func isPublic(r plan.Rel) bool {
 	return len(plan.Free(r)) == 0 && plan.VisitRels(r, func(n plan.Rel) bool {
 		switch n := n.(type) {
-		case *plan.Released: // (2)
+		case *plan.Released: // (2) no released row
 			return false
-		case *plan.Scan: // (1)
+		case *plan.Scan: // (1) of public tables alone
 			if !n.Table.Public || n.Table.Whole != nil {
 				return false
 			}

@@ -193,7 +193,7 @@ func powerOfTen(width decimal.Decimal) decimal.Decimal {
 	return decimal.New(1, e-gridDigits)
 }
 
-// steps is x in grid steps, rounded outward (9): dir -1 gives the floor, 1 the ceiling.
+// steps is x in grid steps, rounded outward as bounds are (Analyze, (9)): dir -1 gives the floor, 1 the ceiling.
 func steps(x, grid decimal.Decimal, dir int) (int64, bool) {
 	q := gridSteps(x, grid, dir)
 	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {

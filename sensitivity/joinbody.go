@@ -182,7 +182,7 @@ func (j *joining) sideOf(p *joinSide, read map[plan.ColID]bool) error {
 		}
 	}
 	conds = append(conds, p.conds...)
-	conds = append(conds, j.sameUnit(p, conds)...) // (J1)
+	conds = append(conds, j.sameUnit(p, conds)...) // (J1) all scans of a leaf are of one unit
 	p.unique(j, scans, equalIn(conds))
 	for _, s := range scans {
 		if rel == nil {
@@ -206,7 +206,7 @@ func (j *joining) sideOf(p *joinSide, read map[plan.ColID]bool) error {
 		rel = &plan.Filter{Input: rel, Cond: plan.AllOf(conds)}
 	}
 	p.rel = rel
-	if p.unit != 0 && !p.keyed { // (J2)
+	if p.unit != 0 && !p.keyed { // (J2) the print keeps few rows of a unit in a leaf
 		c := &plan.Capped{Input: rel, By: []plan.ColID{p.unit}, Most: p.rows, Pos: p.scans[0].scan.Pos}
 		for _, s := range p.scans {
 			for _, id := range s.scan.Columns {

@@ -91,7 +91,7 @@ func joinedBody(z *linker) error {
 	if err := joinable(z); err != nil {
 		return err
 	}
-	if len(z.aggs) == 0 { // (J0)
+	if len(z.aggs) == 0 { // (J0) no total is read
 		z.out.Body, z.out.Joined = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}, &Joined{}
 		return nil
 	}

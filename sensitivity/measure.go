@@ -129,12 +129,12 @@ func (m *Measure) DoubledCentre() int64 {
 	switch {
 	case !m.HasOwnChoice:
 		return middle
-	case m.RowLo > 0: // (2)
+	case m.RowLo > 0: // (2) the centre has the sign of the end nearest to 0, and is at most 4 times it
 		return min(middle, 4*m.RowLo)
 	case m.RowHi < 0:
 		return max(middle, 4*m.RowHi)
 	}
-	return 0 // (1)
+	return 0 // (1) the range holds 0
 }
 
 // MostOfRow is the largest magnitude that a row of a sum has.

@@ -52,7 +52,7 @@ func (z *measurer) measure(m Measure, g plan.AggItem) (int, error) {
 	return at, nil
 }
 
-// bound sets a measure's row range, partial range and sensitivity (6), (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.
+// bound sets a measure's row range, partial range and sensitivity: where the clamp on a unit's partial stands (Analyze, (6)), rounded outward to grid steps (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.
 func (z *measurer) bound(m *Measure, g plan.AggItem) error {
 	if z.out.Joined != nil {
 		return z.boundRow(m, g)

@@ -54,7 +54,7 @@ func (z *linker) pairs(input plan.Rel) (bool, error) {
 	case z.opts.Split.Salt != "":
 		return true, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be split by one of them").At(pos)
 	}
-	if err := z.pairRel(input); err != nil { // (a)
+	if err := z.pairRel(input); err != nil { // (a) a row is made of one stored row of each scan
 		return true, err
 	}
 	if err := z.pairAggregates(); err != nil {
@@ -67,7 +67,7 @@ func (z *linker) pairs(input plan.Rel) (bool, error) {
 	p := &Pairs{Units: [2]dp.Unit(units)}
 	var lacks []*missing
 	var refused error
-	for k, u := range units { // (b)
+	for k, u := range units { // (b) in each row all scans of a kind belong to one unit
 		in := newLinker(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
 		in.out.Query, in.linked, in.lost, in.personsOnly = z.out.Query, z.linked, z.lost, true
 		next, err := in.ofKind(rel, u)

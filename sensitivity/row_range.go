@@ -13,7 +13,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// rowRange brings the interval of a row's value to the steps of its grid, outward (9).
+// rowRange brings the interval of a row's value to the steps of its grid, outward: bounds are exact (Analyze, (9)).
 func (z *measurer) rowRange(m *Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
 	m.Narrow, m.Declared = narrow, true
 	var ok bool
@@ -81,7 +81,7 @@ func lengthOf(x plan.Scalar) plan.Scalar {
 	return &plan.Call{Fn: funcs.Length, Args: []plan.Scalar{x}, T: sqltype.Numeric, Pos: -1}
 }
 
-// times is x*n if its magnitude is at most dp.MaxSensitivity (9).
+// times is x*n if its magnitude is at most dp.MaxSensitivity, as every bound is (Analyze, (9)).
 func times(x int64, n uint64) (int64, bool) {
 	hi, lo := bits.Mul64(magnitude(x), n)
 	if hi != 0 || lo > dp.MaxSensitivity {

@@ -113,7 +113,7 @@ func (z *linker) personValue(id plan.ColID) plan.Scalar {
 // withoutPerson are the values, in order, of which the first that is not NULL is the unit of a table's row that leads to no person (U1); NULL where it is padded.
 func (z *linker) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
 	for _, c := range s.Table.UnitElse {
-		name := &plan.Const{Value: fmt.Sprintf("c%q\n", s.Table.Columns[c].Name), T: sqltype.Text} // (U3)
+		name := &plan.Const{Value: fmt.Sprintf("c%q\n", s.Table.Columns[c].Name), T: sqltype.Text} // (U3) values of persons, columns and rows differ in their first letter
 		out = append(out, &plan.Call{Fn: funcs.ColumnUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{name, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])}}})
 	}
 	if len(s.Table.OwnKey) > 0 {

@@ -145,7 +145,7 @@ func isZero(v any) bool {
 	return ok && d.IsZero()
 }
 
-// isConstant reports whether an expression has no parameter and no subquery (2).
+// isConstant reports whether an expression has no parameter and no subquery.
 func isConstant(x plan.Scalar) bool {
 	switch x.(type) {
 	case *plan.Param, *plan.Subquery:

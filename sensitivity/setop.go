@@ -46,7 +46,7 @@ func (z *linker) setRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	switch {
 	case l.out.Unit == r.out.Unit && len(alike) > 0 && !computed:
-		l.noteLostKey(n.LeftCols[at[0]]) // (U4)
+		l.noteLostKey(n.LeftCols[at[0]]) // (U4) the person's column is NULL in rows without a person
 		r.noteLostKey(n.RightCols[at[0]])
 	case l.out.Unit == r.out.Unit && all && z.typeOf(lu) == z.typeOf(ru):
 		t.UnitCol = len(n.Columns)

@@ -110,7 +110,7 @@ func example(q *plan.Query, from plan.Rel) string {
 	return b.String()
 }
 
-// belowRefusal names a node that may not stand below the aggregate (2).
+// belowRefusal names a node that may not stand below the aggregate (Analyze, (2)).
 func belowRefusal(r plan.Rel, pos int) error {
 	if _, ok := r.(*plan.Limit); ok {
 		return sqlerr.New(sqlerr.PrivateShape, "LIMIT below an aggregate over private rows is not supported").At(pos).

@@ -22,7 +22,7 @@ func (z *intervals) isNonNegative(x, filter plan.Scalar) bool {
 	case *plan.Const:
 		iv := z.rangeOf(x).iv
 		return n.Value == nil || iv != nil && !iv.Lo.IsNegative()
-	case *plan.Col: // (3)
+	case *plan.Col: // (3) by its range or a condition
 		if d, ok := z.defs[n.ID]; ok {
 			return is(d.expr)
 		}
@@ -33,11 +33,11 @@ func (z *intervals) isNonNegative(x, filter plan.Scalar) bool {
 		return in.lo != nil && !in.lo.IsNegative()
 	case *plan.Call:
 		switch n.Fn.Name {
-		case "abs", "sqrt": // (1)
+		case "abs", "sqrt": // (1) never below 0
 			return true
 		case "*":
 			return z.scalarText(n.Args[0]) == z.scalarText(n.Args[1]) || all(n.Args)
-		case "+", "/": // (2)
+		case "+", "/": // (2) of what is at least 0
 			return all(n.Args)
 		case "cast":
 			return n.Args[0].Type().IsNumber() && is(n.Args[0])

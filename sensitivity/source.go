@@ -12,7 +12,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// addSource finds the public values of key i, if it has any. What is no known form has none (8).
+// addSource finds the public values of key i, if it has any. What is no known form has none: groups are public by policy, literals and public tables alone (Analyze, (8)).
 func (z *grouper) addSource(i int) error {
 	id := z.base(z.out.Keys[i].Col)
 	t := z.out.Keys[i].Type

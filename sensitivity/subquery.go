@@ -149,7 +149,7 @@ func (z *linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*linker, 
 	if err := in.prepared(rows); err != nil {
 		return nil, nil, err
 	}
-	if !slices.ContainsFunc(in.scans, (*scanInfo).private) { // (d)
+	if !slices.ContainsFunc(in.scans, (*scanInfo).private) { // (d) its own rows are public; its conditions are linked further out
 		if s.Kind == lateralQuery {
 			return nil, nil, publicInside(s.Pos)
 		}
@@ -274,7 +274,7 @@ func SeveralRowsError(s *plan.Subquery) error {
 // The engine reads the number again in the statement's snapshot, before the charge (Analysis.Multiplicities).
 func (z *linker) refuseSeveralRows(s *plan.Subquery) error {
 	reader, ok := z.opts.Public.(plan.FrequencyReader)
-	if !ok || !isPublic(s.Query) { // (1)
+	if !ok || !isPublic(s.Query) { // (1) its rows follow from public tables
 		z.warnSeveralRows(s.Query)
 		return nil
 	}
@@ -282,7 +282,7 @@ func (z *linker) refuseSeveralRows(s *plan.Subquery) error {
 	switch {
 	case err != nil:
 		return err
-	case n > 1: // (2)
+	case n > 1: // (2) whether or not a private row asks for its value
 		return SeveralRowsError(s)
 	}
 	z.out.Multiplicities = append(z.out.Multiplicities, Multiplicity{Of: s.Query, Most: 1})

@@ -171,7 +171,7 @@ func hasUniqueUnit(t *plan.Table) bool {
 	return false
 }
 
-// addUnitEquality asks for the equality of the unit's columns where both sides carry one (3).
+// addUnitEquality asks for the equality of the unit's columns where both sides carry one, so that a row belongs to one unit (3).
 func (z *linker) addUnitEquality(a, b *scanInfo) {
 	inner := a.in
 	if isAround(a.in, b.in) {

@@ -19,7 +19,7 @@ const (
 )
 
 // addDerived takes a key that is computed from one private column with few public values: those that the policy lists, whole numbers and days between
-// ends that the policy or WHERE gives, or those that WHERE lists. The key's values are computed for each. The print filters rows to them (8), so
+// ends that the policy or WHERE gives, or those that WHERE lists. The key's values are computed for each. The print filters rows to them, so
 // that nothing rests on the list being complete; it is, but for values outside a declared range or list.
 func (z *grouper) addDerived(i int, x plan.Scalar) error {
 	t := z.out.Keys[i].Type
@@ -73,7 +73,7 @@ func (z *grouper) addDerived(i int, x plan.Scalar) error {
 // ofFewResults are functions whose results are few whole numbers, whatever they read: an hour is one of 24, a bucket one of those that are asked for.
 var ofFewResults = []string{"extract", "date_part", "width_bucket"}
 
-// addWhole takes a key that such a function gives, also behind a cast to a whole number. Proof: (8) the
+// addWhole takes a key that such a function gives, also behind a cast to a whole number. Proof: of Analyze's (8), groups are public by policy, literals and public tables alone: the
 // values follow from the statement and from types: the function's range, which no row has a part in. The print filters rows to them, so nothing rests on the range being right.
 func (z *grouper) addWhole(i int, x plan.Scalar) {
 	t := z.out.Keys[i].Type
@@ -101,7 +101,7 @@ func (z *grouper) addWhole(i int, x plan.Scalar) {
 
 // canKeyBeNull reports whether a grouping expression can be NULL in a row that the statement counts. Rows in which ofFewResults gives NULL of something that is not, as of the month of an infinite time, are in no group.
 //
-// Proof: (8) does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns canBeNull says the rest.
+// Proof: Analyze's (8), that groups are public by policy, literals and public tables alone, does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns canBeNull says the rest.
 func (z *grouper) canKeyBeNull(x plan.Scalar) bool {
 	if !z.canBeNull(x, stored) {
 		return false
@@ -111,7 +111,7 @@ func (z *grouper) canKeyBeNull(x plan.Scalar) bool {
 	z.nulls = map[readColumn]bool{}
 	z.leaves(x, func(id plan.ColID) {
 		if s := z.owner[id]; s != nil {
-			if allowed, _ := z.allowed(s, id); !allowed(nil) { // (1)
+			if allowed, _ := z.allowed(s, id); !allowed(nil) { // (1) the conditions do not keep NULL
 				z.nulls[readColumn{id, stored}] = false
 			}
 		}
@@ -123,7 +123,7 @@ func (z *grouper) canKeyBeNull(x plan.Scalar) bool {
 	if c, ok := y.(*plan.Call); ok && slices.Contains(ofFewResults, c.Fn.Name) && !z.isPadded(x) {
 		return z.canAnyBeNull(c.Args, stored)
 	}
-	return z.canBeNull(x, stored) // (2)
+	return z.canBeNull(x, stored) // (2) what is computed may be NULL of itself
 }
 
 // isPadded reports an expression over a computed column that an outer join may make NULL.
@@ -134,7 +134,7 @@ func (z *grouper) isPadded(x plan.Scalar) (is bool) {
 
 // reachableResults leaves out of the results of a key's form those that no row has which meets the conditions, by the public values of the one column that it is computed from.
 //
-// Proof: (8) as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
+// Proof: of Analyze's (8), as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
 // policy does not list. So a row of a result that is left out has a value which is not listed; it is dropped.
 func (z *grouper) reachableResults(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
 	id, ok := z.onlyColumn(x)

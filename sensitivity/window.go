@@ -26,7 +26,7 @@ func (z *linker) windowRows(n *plan.Window) (*plan.Scan, error) {
 		return nil, err
 	}
 	items := slices.Clone(n.Items)
-	if in.isComputed() { // (U4)
+	if in.isComputed() { // (U4) partitions have the unit's value beside the person's column
 		for i := range items {
 			items[i].Partition = append(slices.Clone(items[i].Partition), &plan.Col{ID: in.out.Body.UnitCol, T: sqltype.Text})
 		}
@@ -41,7 +41,7 @@ func (z *linker) windowRows(n *plan.Window) (*plan.Scan, error) {
 			c := in.column(x)
 			unit := c != 0 && in.isUnit(eq, c)
 			ofUnit, alone = ofUnit || unit, alone && unit
-			if id := in.base(c); unit && in.isComputed() && in.isNullable(id, stored) { // (U4)
+			if id := in.base(c); unit && in.isComputed() && in.isNullable(id, stored) { // (U4) such a partition is one unit's
 				z.warn(fmt.Sprintf("rows in which %s is NULL are in partitions apart: the statement takes it for the person", in.lostName(id, false)))
 			}
 			if c == 0 {
