@@ -197,3 +197,7 @@ func (z *linker) pairAggregates() error {
 	}
 	return nil
 }
+
+func twoUnits(what string, pos int) *sqlerr.Error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
+}

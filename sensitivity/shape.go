@@ -174,10 +174,6 @@ func hasOrderStatistics(agg *plan.Aggregate) bool {
 	})
 }
 
-func twoUnits(what string, pos int) *sqlerr.Error {
-	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
-}
-
 // mostRowsOf is how many rows a relation has by its form; 0 where that says nothing.
 func mostRowsOf(r plan.Rel) uint64 {
 	switch n := r.(type) {

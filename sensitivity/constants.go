@@ -1,0 +1,63 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// constantOf is an expression's value, where it has one whatever the rows.
+func constantOf(x plan.Scalar) (sqltype.Value, error) {
+	f, err := eval.Compile(x, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f(nil)
+}
+
+// constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
+func constantCall(n *plan.Call) (sqltype.Value, bool) {
+	if !isSameInBackends(n) || len(n.Args) == 0 {
+		return nil, false
+	}
+	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))
+	for i, a := range n.Args {
+		c, ok := a.(*plan.Const)
+		if !ok || c.Value == nil {
+			return nil, false
+		}
+		args[i], types[i] = c.Value, c.T
+	}
+	v, err := n.Fn.Eval(args, types, n.T)
+	return v, err == nil && v != nil
+}
+
+// isSameInBackends: a call gives the same here and in the backends.
+func isSameInBackends(n *plan.Call) bool {
+	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
+}
+
+// ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
+var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}
+
+// wholeNumber is an integer constant.
+func wholeNumber(x plan.Scalar) (int64, bool) {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return 0, false
+	}
+	n, ok := c.Value.(int64)
+	return n, ok
+}
+
+// isConstant reports whether an expression has no parameter and no subquery.
+func isConstant(x plan.Scalar) bool {
+	switch x.(type) {
+	case *plan.Param, *plan.Subquery:
+		return false
+	}
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isConstant(y) })
+}
