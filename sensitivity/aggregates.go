@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // measures chooses the fewest integers that determine the aggregates, with the clamps on a unit's partials (Analyze, (6)).
@@ -55,7 +56,7 @@ func (z *measurer) exactArgument(g plan.AggItem) plan.AggItem {
 		return g
 	}
 	exact := func(x plan.Scalar) plan.Scalar {
-		if y := uncast(x); z.declared(y) != nil {
+		if y := relation.Uncast(x); z.declared(y) != nil {
 			return y
 		}
 		return x

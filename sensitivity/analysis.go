@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Class says what a statement touches.
@@ -194,7 +195,7 @@ func (a *Analysis) HasTimes(m Measure) (is bool) {
 	})
 	var visit func(*plan.Col)
 	visit = func(c *plan.Col) {
-		is = is || isDay(c.T) || c.T.OID == sqltype.OIDInterval
+		is = is || relation.IsDay(c.T) || c.T.OID == sqltype.OIDInterval
 		if x := defs[c.ID]; x != nil {
 			delete(defs, c.ID)
 			plan.VisitCols(x, visit)

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // analyzer holds one statement's way through the conditions.
@@ -79,7 +80,7 @@ func (z *analyzer) check() error {
 	}
 	for _, m := range a.Measures {
 		s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}
-		if err := s.Validate(); err != nil || magnitude(m.Lo) > m.PerGroup || magnitude(m.Hi) > m.PerGroup {
+		if err := s.Validate(); err != nil || relation.Magnitude(m.Lo) > m.PerGroup || relation.Magnitude(m.Hi) > m.PerGroup {
 			return tooWide().WithCause(err)
 		}
 		if m.Bound == nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // block is a part of the body in which every condition holds for every row that survives: what is connected by inner joins
@@ -92,7 +93,7 @@ func (z *scope) collect(r plan.Rel, in *block) error {
 	case *plan.Join:
 		return z.collectJoin(n, in)
 	}
-	return belowRefusal(r, z.out.Agg.Pos)
+	return relation.BelowError(r, z.out.Agg.Pos)
 }
 
 func (z *scope) collectScan(n *plan.Scan, in *block) error {
@@ -116,7 +117,7 @@ func (z *scope) collectJoin(n *plan.Join, in *block) error {
 	case plan.InnerJoin:
 		return z.collectInner(n, in)
 	case plan.LeftJoin:
-		if hasPrivateTable(n.Right) && !hasPrivateTable(n.Left) { // (4) a public row's presence would depend on private rows
+		if relation.HasPrivateTable(n.Right) && !relation.HasPrivateTable(n.Left) { // (4) a public row's presence would depend on private rows
 			if !z.whole || in.parent != nil {
 				return paddedPublic(n.Pos)
 			}
@@ -157,7 +158,7 @@ func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []equal
 	var out []equality
 	for _, x := range plan.Conjuncts(cond) {
 		c, ok := x.(*plan.Call)
-		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 || !sameValues(c.Args[0].Type(), c.Args[1].Type()) {
+		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 || !relation.HasTransitiveEquality(c.Args[0].Type(), c.Args[1].Type()) {
 			continue
 		}
 		if a, b := column(c.Args[0]), column(c.Args[1]); a != 0 && b != 0 {

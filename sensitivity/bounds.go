@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // bound is what is known of an expression's values: an interval, or that it is always NULL, or (zero) nothing.
@@ -44,7 +45,7 @@ func (z *intervals) rangeOf(x plan.Scalar) bound {
 		if n.Value == nil {
 			return bound{null: true}
 		}
-		d, ok := exactDecimal(n.Value)
+		d, ok := relation.ExactDecimal(n.Value)
 		if !ok {
 			d, ok = funcs.Measured(n.Value)
 		}
@@ -358,7 +359,7 @@ func (z *intervals) clampOf(id plan.ColID) (Clamp, bool) {
 	if iv == nil {
 		iv = domainHull(c.Domain)
 	}
-	if !c.Type.IsNumber() && !isDay(c.Type) {
+	if !c.Type.IsNumber() && !relation.IsDay(c.Type) {
 		return Clamp{}, false
 	}
 	if in, ok := clampTo(spanOf(iv).meet(z.narrowed(id)).interval(), c.Type); ok {
@@ -389,7 +390,7 @@ func clampTo(iv *num.Interval, t sqltype.Type) (Clamp, bool) {
 		out.Lo, ok1 = floatBound(iv.Lo, t, -1)
 		out.Hi, ok2 = floatBound(iv.Hi, t, 1)
 		ok = ok1 && ok2
-	case isDay(t):
+	case relation.IsDay(t):
 		limit := funcs.TimeRange(t.OID)
 		out = Clamp{Lo: decimal.Max(iv.Lo.Floor(), limit.Lo), Hi: decimal.Min(iv.Hi.Ceil(), limit.Hi)}
 	default:
@@ -407,7 +408,7 @@ func domainHull(d *plan.Domain) *num.Interval {
 	}
 	var out *num.Interval
 	for _, v := range d.Values {
-		x, ok := exactDecimal(v)
+		x, ok := relation.ExactDecimal(v)
 		switch {
 		case v == nil:
 		case !ok:
@@ -427,15 +428,15 @@ func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bo
 	f, _ := x.Float64()
 	if t.OID == sqltype.OIDFloat4 {
 		g := float32(f)
-		if d, ok := exactFloat(float64(g)); !ok || d.Cmp(x)*dir < 0 {
+		if d, ok := relation.ExactFloat(float64(g)); !ok || d.Cmp(x)*dir < 0 {
 			g = math.Nextafter32(g, float32(next))
 		}
-		return exactFloat(float64(g))
+		return relation.ExactFloat(float64(g))
 	}
-	if d, ok := exactFloat(f); !ok || d.Cmp(x)*dir < 0 {
+	if d, ok := relation.ExactFloat(f); !ok || d.Cmp(x)*dir < 0 {
 		f = math.Nextafter(f, next)
 	}
-	return exactFloat(f)
+	return relation.ExactFloat(f)
 }
 
 // declared is the interval that follows from declared ranges and constants; nil where none does.

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Canonical is a stable text of all that determines what is measured: body, unit, keys with the values of public groups, limit,
@@ -100,7 +101,7 @@ func (n *normal) unitOf(u dp.Unit, col plan.ColID) string {
 				from, to := n.Defined(x.Args[k]), n.Defined(x.Args[1-k])
 				at, isCol := from.(*plan.Col)
 				next, _ := to.(*plan.Col)
-				if isCol && next != nil && at.T.OID == next.T.OID && hasOneSpelling(at.T) && isColumn(same[i], at) &&
+				if isCol && next != nil && at.T.OID == next.T.OID && relation.HasOneSpelling(at.T) && isColumn(same[i], at) &&
 					!slices.ContainsFunc(same, func(y plan.Scalar) bool { return isColumn(y, next) }) {
 					same = append(same, next)
 				}

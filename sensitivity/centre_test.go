@@ -3,6 +3,7 @@ package sensitivity
 import (
 	"testing"
 
+	"github.com/dpsql/dpsql/sensitivity/relation"
 	"pgregory.net/rapid"
 )
 
@@ -14,7 +15,7 @@ func TestTwice(t *testing.T) {
 		lo, hi := end.Draw(t, "lo"), end.Draw(t, "hi")
 		m := Measure{Kind: CentredSum, HasOwnChoice: true, RowLo: min(lo, hi), RowHi: max(lo, hi)}
 		x := rapid.OneOf(rapid.Just(m.RowLo), rapid.Just(m.RowHi), rapid.Int64Range(m.RowLo, m.RowHi)).Draw(t, "x")
-		if d := magnitude(2*x - m.DoubledCentre()); d > 2*magnitude(x) || d > m.MostOfRow() {
+		if d := relation.Magnitude(2*x - m.DoubledCentre()); d > 2*relation.Magnitude(x) || d > m.MostOfRow() {
 			t.Fatalf("[%d, %d]: %d counts for %d halves, about %d halves; a row for at most %d", m.RowLo, m.RowHi, x, d, m.DoubledCentre(), m.MostOfRow())
 		}
 		if m.DoubledCentre() < 0 && m.RowHi >= 0 || m.DoubledCentre() > 0 && m.RowLo <= 0 {
@@ -22,10 +23,10 @@ func TestTwice(t *testing.T) {
 		}
 		whole := m
 		whole.HasOwnChoice = false
-		if middle := whole.DoubledCentre(); magnitude(2*x-middle) > 2*magnitude(x) {
+		if middle := whole.DoubledCentre(); relation.Magnitude(2*x-middle) > 2*relation.Magnitude(x) {
 			broken++
 		}
-		if magnitude(whole.DoubledCentre()) < magnitude(m.DoubledCentre()) {
+		if relation.Magnitude(whole.DoubledCentre()) < relation.Magnitude(m.DoubledCentre()) {
 			t.Fatalf("[%d, %d]: about %d halves, beyond the middle", m.RowLo, m.RowHi, m.DoubledCentre())
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // choose gives a measure an automatic bound of its own.
@@ -104,7 +105,7 @@ const (
 func (z *measurer) norm(m *Measure, shared *Choice) error {
 	most, isBounded := m.PerGroup, m.Bound == nil
 	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
-	if !m.IsSumBounded() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
+	if !m.IsSumBounded() || small && (m.Arg.Type().IsInteger() || max(relation.Magnitude(m.RowLo), relation.Magnitude(m.RowHi)) < 1<<10) {
 		m.Subdivision = fineParts
 	}
 	if most > mostPart/m.Subdivision {

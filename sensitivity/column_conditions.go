@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // mostChecked is how often conditions are computed for the values of one key, in nodes: more are left to be groups without rows.
@@ -33,7 +34,7 @@ func (z *intervals) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(s
 			if f, err := z.function(c, id); err == nil {
 				own, known := z.stepOfTime(c, id, map[plan.ColID]bool{})
 				out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
-				nodes += size(c)
+				nodes += relation.Size(c)
 			}
 		}
 		return out
@@ -94,9 +95,9 @@ func (z *intervals) stepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID
 }
 
 func fieldStep(n *plan.Call) (int64, bool) {
-	const hour = microsPerDay / 24
+	const hour = relation.MicrosPerDay / 24
 	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
-		return microsPerDay, true
+		return relation.MicrosPerDay, true
 	}
 	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
 		return 0, false
@@ -109,7 +110,7 @@ func fieldStep(n *plan.Call) (int64, bool) {
 	case "hour":
 		return hour, true
 	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
-		return microsPerDay, true
+		return relation.MicrosPerDay, true
 	}
 	return 0, false
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // onlyColumn is the one column of a private scan that an expression is computed from, by functions whose results are the same here and in the backends.
@@ -31,7 +32,7 @@ func (z *intervals) isBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool
 			return z.isBackendIndependent(d.expr, seen)
 		}
 	case *plan.Call:
-		if !isSameInBackends(n) {
+		if !relation.IsSameInBackends(n) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 func (z *scope) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
@@ -38,7 +39,7 @@ func plainColumn(x plan.Scalar) plan.ColID {
 		}
 		from, to := n.Args[0].Type(), n.T
 		wider := from.IsInteger() && to.IsInteger() && to.Len() >= from.Len()
-		text := isVarText(from) && isVarText(to) && to.Typmod < 0
+		text := relation.IsVarText(from) && relation.IsVarText(to) && to.Typmod < 0
 		if wider || text {
 			return plainColumn(n.Args[0])
 		}
@@ -98,7 +99,7 @@ func (z *scope) through(x plan.Scalar, f, padded func(plan.ColID)) {
 	seen := map[plan.ColID]bool{}
 	var visit func(plan.Scalar)
 	visit = func(x plan.Scalar) {
-		walkColumns(x, func(id plan.ColID) {
+		relation.WalkColumns(x, func(id plan.ColID) {
 			if seen[id] {
 				return
 			}

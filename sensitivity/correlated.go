@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // beside is an input of a stage's body with what its correlated aggregates became: a scalar subquery over all persons' rows that is correlated by equality with columns of public
@@ -55,7 +56,7 @@ func (b *body) grouped(s *plan.Subquery, around plan.Rel) *group {
 		}
 		free[c.ID] = true
 	}
-	if s.Kind != plan.ScalarQuery || len(free) == 0 || !hasPrivateTable(s.Query) {
+	if s.Kind != plan.ScalarQuery || len(free) == 0 || !relation.HasPrivateTable(s.Query) {
 		return nil
 	}
 	g := &group{}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // derive replaces the relations of a body that are no filters, projections, joins and tables by scans of them: aggregates, windows and
@@ -20,7 +21,7 @@ import (
 // operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
 // rests on it but (6'): that a unit has one row where it is the only key, or the others have one value a unit (isUnitDetermined). Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *linker) derive(r plan.Rel) (plan.Rel, error) {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		r, err := z.publicQuery(r)
 		if err != nil || isPlainRel(r) {
 			return r, err
@@ -71,7 +72,7 @@ func (z *linker) derive(r plan.Rel) (plan.Rel, error) {
 		if n.Lateral && len(plan.Free(n.Right)) > 0 {
 			return z.lateralJoin(n)
 		}
-		if hasSubquery(n.On) {
+		if relation.HasSubquery(n.On) {
 			r, err := z.queriesOfJoin(n)
 			if err != nil {
 				return nil, err
@@ -221,13 +222,13 @@ func (z *linker) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 
 // hasOneValuePerUnit reports whether each column has one value a unit, however the unit's value is spelled.
 func (z *linker) hasOneValuePerUnit(ids []plan.ColID) bool {
-	return hasOneSpelling(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.isUnitDetermined(&plan.Col{ID: id, T: z.typeOf(id)}) })
+	return relation.HasOneSpelling(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.isUnitDetermined(&plan.Col{ID: id, T: z.typeOf(id)}) })
 }
 
 // isFromLiterals: a public relation is constants, or they are joined to something.
 func (z *linker) isFromLiterals(r plan.Rel) bool {
 	if n, ok := r.(*plan.Join); ok {
-		return n.Kind == plan.InnerJoin && !hasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
+		return n.Kind == plan.InnerJoin && !relation.HasSubquery(n.On) && (z.isFromLiterals(n.Left) || z.isFromLiterals(n.Right))
 	}
 	_, ok := z.literalRows(r)
 	return ok
@@ -242,7 +243,7 @@ func (z *linker) literalRows(r plan.Rel) ([][]sqltype.Value, bool) {
 			for _, x := range row {
 				c, ok := x.(*plan.Const)
 				if call, is := x.(*plan.Call); is {
-					v, computed := constantCall(call)
+					v, computed := relation.ConstantCall(call)
 					c, ok = &plan.Const{Value: v, T: call.T}, computed
 				}
 				if !ok {

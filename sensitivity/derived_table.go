@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // derivedName is what messages call a derived table that has no alias.
@@ -64,7 +65,7 @@ func (z *linker) keyColumn(id plan.ColID) plan.TableColumn {
 		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, z.base(id))]
 		if c.Type == out.Type {
 			out.Visible, out.Range, out.Domain, out.Step = c.Visible, c.Range, c.Domain, c.Step
-			out.NotNull = c.NotNull && hasOneSpelling(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
+			out.NotNull = c.NotNull && relation.HasOneSpelling(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
 		}
 	}
 	return out
@@ -116,7 +117,7 @@ func (z *linker) windowColumn(it plan.WindowItem) plan.TableColumn {
 	case "percent_rank", "cume_dist":
 		out.NotNull, out.Range = true, &num.Interval{Hi: one}
 	case "ntile":
-		if n, ok := wholeNumber(it.Args[0]); ok && n > 0 {
+		if n, ok := relation.WholeNumber(it.Args[0]); ok && n > 0 {
 			out.NotNull, out.Range = true, &num.Interval{Lo: one, Hi: decimal.NewFromInt(n)}
 		}
 	case "lag", "lead", "first_value", "last_value", "nth_value":

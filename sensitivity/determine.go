@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // isUnitDeterminedByKeys reports whether rows that agree in the grouping columns belong to one unit. t is the table of the groups: where it is true, its MaxRows may
@@ -144,7 +145,7 @@ func (z *linker) inverse(x plan.Scalar) plan.ColID {
 		constant, zero := false, false
 		for _, a := range n.Args {
 			if c, ok := a.(*plan.Const); ok {
-				constant, zero = constant || c.Value != nil, zero || isZero(c.Value)
+				constant, zero = constant || c.Value != nil, zero || relation.IsZero(c.Value)
 			} else if of == nil {
 				of = a
 			} else {
@@ -155,13 +156,13 @@ func (z *linker) inverse(x plan.Scalar) plan.ColID {
 			return 0
 		}
 		switch from, to := of.Type(), n.T; {
-		case n.Fn.Name == "cast" && from.IsInteger() && (to.IsInteger() || to.OID == sqltype.OIDNumeric && to.Typmod < 0 || isVarText(to) && to.Typmod < 0),
-			n.Fn.Name == "cast" && (isVarText(from) || from.OID == sqltype.OIDUUID) && isVarText(to) && to.Typmod < 0,
+		case n.Fn.Name == "cast" && from.IsInteger() && (to.IsInteger() || to.OID == sqltype.OIDNumeric && to.Typmod < 0 || relation.IsVarText(to) && to.Typmod < 0),
+			n.Fn.Name == "cast" && (relation.IsVarText(from) || from.OID == sqltype.OIDUUID) && relation.IsVarText(to) && to.Typmod < 0,
 			(n.Fn.Name == "+" || n.Fn.Name == "-") && whole(of) && whole(n) && (constant || len(n.Args) == 1),
 			n.Fn.Name == "*" && constant && !zero && whole(of) && whole(n),
-			n.Fn.Name == "||" && constant && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && isVarText(to):
+			n.Fn.Name == "||" && constant && (relation.IsVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && relation.IsVarText(to):
 			return z.inverse(of)
-		case n.Fn.Name == "concat" && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID): // NULL is an empty text there
+		case n.Fn.Name == "concat" && (relation.IsVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID): // NULL is an empty text there
 			if c := z.inverse(of); !z.isMissing(of, c) {
 				return c
 			}
@@ -177,7 +178,7 @@ func (z *linker) isMissing(x plan.Scalar, inverse plan.ColID) bool {
 
 // isUnitDetermined reports whether the unit determines the expression: one value a unit, whatever its rows.
 //
-// Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
+// Proof: expressions here are functions of their columns (relation.WalkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
 // value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
 // it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (isUnitColumn).
 func (z *linker) isUnitDetermined(x plan.Scalar) bool {
@@ -198,7 +199,7 @@ func (z *linker) isUnitDetermined(x plan.Scalar) bool {
 // isUnitColumn: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
 func (z *linker) isUnitColumn(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && hasOneSpelling(z.typeOf(id)) && hasOneSpelling(z.typeOf(unit)) {
+	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && relation.HasOneSpelling(z.typeOf(id)) && relation.HasOneSpelling(z.typeOf(unit)) {
 		return true
 	}
 	s := z.owner[id]

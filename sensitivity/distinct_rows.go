@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // countTuples puts in place of aggregates of distinct private rows (of DISTINCT, GROUP BY without aggregates, UNION, INTERSECT, EXCEPT) those of the rows themselves that tell their values apart:
@@ -34,7 +35,7 @@ func (d *divider) countTuples(a *plan.Aggregate) plan.Rel {
 		switch {
 		case g.Fn == plan.CountRows, g.Fn == plan.Count && !g.Distinct && len(g.More) == 0:
 			if g.Arg != nil {
-				g.Filter = and(g.Filter, &plan.Is{X: g.Arg, What: "NULL", Not: true})
+				g.Filter = relation.And(g.Filter, &plan.Is{X: g.Arg, What: "NULL", Not: true})
 			}
 			g.Fn, g.Arg, g.Distinct, g.Order = plan.Count, tuple, true, nil
 			if c, ok := tuple.Items[0].(*plan.Col); ok && len(tuple.Items) == 1 && s.held == nil && plan.NotNull(s.rows)[c.ID] {
@@ -65,13 +66,13 @@ type distinctSet struct {
 
 // distinctRows finds distinct private rows below filters and projections; nil where there are none, or those are of one unit.
 func (d *divider) distinctRows(r plan.Rel) *distinctSet {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return nil
 	}
 	switch n := r.(type) {
 	case *plan.Filter:
 		s := d.distinctRows(n.Input)
-		if s == nil || hasSubquery(n.Cond) {
+		if s == nil || relation.HasSubquery(n.Cond) {
 			return nil
 		}
 		s.rows = &plan.Filter{Input: s.rows, Cond: n.Cond}
@@ -80,7 +81,7 @@ func (d *divider) distinctRows(r plan.Rel) *distinctSet {
 		return d.distinctRows(n.Input)
 	case *plan.Project:
 		s := d.distinctRows(n.Input)
-		if s == nil || slices.ContainsFunc(n.Items, func(it plan.Item) bool { return hasSubquery(it.Expr) }) {
+		if s == nil || slices.ContainsFunc(n.Items, func(it plan.Item) bool { return relation.HasSubquery(it.Expr) }) {
 			return nil
 		}
 		items := slices.Clone(n.Items)
@@ -177,7 +178,7 @@ func (d *divider) ofSets(n *plan.SetOp) *distinctSet {
 			return &plan.Held{Op: plan.And, Parts: []*plan.Held{l, {Op: plan.Not, Parts: []*plan.Held{r}}}}
 		}
 		sides++
-		failed = failed || !hasPrivateTable(r) || d.released(r) || len(plan.Free(r)) > 0
+		failed = failed || !relation.HasPrivateTable(r) || d.released(r) || len(plan.Free(r)) > 0
 		p := &plan.Project{Input: r}
 		var made []plan.ColID
 		for _, id := range want {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Divide finds what is released of a statement (1), or refuses it. An aggregate that reads private rows is released unless all of its private rows have
@@ -15,12 +16,12 @@ import (
 // 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
 func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) {
 	p := &Program{Class: Public, Query: q, Answer: Computed{Root: q.Root}}
-	if !hasPrivateTable(q.Root) {
+	if !relation.HasPrivateTable(q.Root) {
 		p.Query = withoutNoise(q)
 		p.Answer.Root = p.Query.Root
 		return p, nil
 	}
-	p.Warnings = reversedLines(q)
+	p.Warnings = relation.ReversedLines(q)
 	if none := withoutRows(q); none != nil {
 		p.Query, p.Answer.Root = none, none.Root
 		return p, nil
@@ -39,7 +40,7 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	if !d.rewrote {
 		root = q.Root
 	}
-	if own.Root = root; !hasPrivateTable(root) { // one row was counted
+	if own.Root = root; !relation.HasPrivateTable(root) { // one row was counted
 		p.Class, p.Query, p.Answer.Root = Public, &own, root
 		return p, nil
 	}

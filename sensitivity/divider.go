@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 type divider struct {
@@ -50,7 +51,7 @@ func canFinish(r plan.Rel) bool {
 
 // released: every private row below passes an aggregate whose groups may have rows of many units.
 func (d *divider) released(r plan.Rel) bool {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return true
 	}
 	was, known := d.passed[r]

@@ -5,9 +5,9 @@
 // # Passes
 //
 // A statement is analysed in passes. Each file lies in one of them, and uses what lies in its own pass or in one before
-// it. TestPasses in internal/rooms has the list of files. From the first pass to the last:
+// it. TestPasses in internal/rooms has the list of files. Package relation comes before them: what follows from a plan
+// alone. From the first pass to the last:
 //
-//   - relation: what follows from a plan alone.
 //   - results: what an analysis says, from Analysis to Measure and Formula.
 //   - scope: the scans, conditions and computed columns of a body.
 //   - interval: which values expressions have: intervals, grids, NULL and NaN.

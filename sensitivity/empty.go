@@ -5,11 +5,12 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // WithoutRows is a statement over private rows that has none of them by its form, without its private tables; nil for any other.
 func WithoutRows(q *plan.Query) *plan.Query {
-	if !hasPrivateTable(q.Root) {
+	if !relation.HasPrivateTable(q.Root) {
 		return nil
 	}
 	return withoutRows(q)
@@ -24,7 +25,7 @@ func withoutRows(q *plan.Query) *plan.Query {
 	var rel func(r plan.Rel) (plan.Rel, error)
 	rel = func(r plan.Rel) (plan.Rel, error) {
 		switch a, ok := r.(*plan.Aggregate); {
-		case !hasPrivateTable(r):
+		case !relation.HasPrivateTable(r):
 			return r, nil
 		case isEmpty(r):
 			return nothing(q, r.Cols()), nil
@@ -34,7 +35,7 @@ func withoutRows(q *plan.Query) *plan.Query {
 		return plan.MapParts(r, rel, plan.InQueries(rel))
 	}
 	root, err := rel(q.Root)
-	if err != nil || hasPrivateTable(root) {
+	if err != nil || relation.HasPrivateTable(root) {
 		return nil
 	}
 	out := *q
@@ -76,7 +77,7 @@ func (p *Program) WithoutStages(list []*Analysis) *plan.Query {
 	if isEmpty(root) {
 		root = nothing(p.Query, root.Cols())
 	}
-	if hasPrivateTable(root) {
+	if relation.HasPrivateTable(root) {
 		return nil
 	}
 	out := *p.Query
@@ -102,7 +103,7 @@ func nothing(q *plan.Query, cols []plan.ColID) plan.Rel {
 func isEmpty(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.Limit:
-		c, ok := wholeNumber(n.Count)
+		c, ok := relation.WholeNumber(n.Count)
 		return ok && c == 0 && !n.Ties || isEmpty(n.Input)
 	case *plan.Filter:
 		return isNeverTrue(n.Cond) || isEmpty(n.Input)
@@ -131,7 +132,7 @@ func isNeverTrue(x plan.Scalar) bool {
 	case *plan.Const:
 		return n.Value != true
 	case *plan.Call:
-		v, ok := constantCall(n)
+		v, ok := relation.ConstantCall(n)
 		return ok && v != true
 	case *plan.Subquery:
 		return (n.Kind == plan.ExistsQuery || n.Kind == plan.AnyQuery) && isEmpty(n.Query)
@@ -142,7 +143,7 @@ func isNeverTrue(x plan.Scalar) bool {
 			some, all = some || never, all && never
 		}
 		if n.Op == plan.And && !some {
-			_, _, some = reversed(plan.Conjuncts(n))
+			_, _, some = relation.ReversedLimits(plan.Conjuncts(n))
 		}
 		return n.Op == plan.And && some || n.Op == plan.Or && all
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // scanMultiplicity is a scan's.
@@ -47,7 +48,7 @@ func (z *linker) fanOut() (known bool, err error) {
 		}
 		taken[next.scan] = true
 		if next.Most > 1 {
-			z.out.MaxRows = mul(z.out.MaxRows, next.Most)
+			z.out.MaxRows = relation.Mul(z.out.MaxRows, next.Most)
 			z.out.MaxWhy += " x " + z.multiplicityWhy(next)
 			z.fanned = next.scan
 		}
@@ -85,13 +86,13 @@ func (z *linker) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*sc
 	for _, id := range s.scan.Columns {
 		equal := equal(id)
 		if equal {
-			conds = append(conds, isNotNull(id, z.typeOf(id)))
+			conds = append(conds, relation.IsNotNull(id, z.typeOf(id)))
 		}
 		if equal || slices.ContainsFunc(z.out.Agg.Keys, func(k plan.ColID) bool { return z.base(k) == id }) {
 			m.By = append(m.By, id)
 		}
 	}
-	m.Of = filtered(s.scan, conds)
+	m.Of = relation.Filter(s.scan, conds)
 	n, err := reader.MostOften(z.ctx, m.Of, m.By)
 	m.Most = max(1, n)
 	return m, err
@@ -102,7 +103,7 @@ func (z *linker) ownConditions(s *scanInfo) (conds []plan.Scalar) {
 	for _, x := range s.in.conds {
 		own := true
 		plan.VisitCols(x, func(c *plan.Col) { own = own && slices.Contains(s.scan.Columns, c.ID) })
-		if own && isConstant(x) {
+		if own && relation.IsConstant(x) {
 			conds = append(conds, x)
 		}
 	}
@@ -120,7 +121,7 @@ func isPublic(r plan.Rel) bool {
 				return false
 			}
 		}
-		return !slices.ContainsFunc(plan.Scalars(n), func(x plan.Scalar) bool { return !isConstant(x) })
+		return !slices.ContainsFunc(plan.Scalars(n), func(x plan.Scalar) bool { return !relation.IsConstant(x) })
 	})
 }
 
@@ -139,7 +140,7 @@ func rowsByForm(r plan.Rel) uint64 {
 	if r == nil {
 		return 0
 	}
-	return mostRowsOf(r)
+	return relation.MostRows(r)
 }
 
 // multiplicityWhy tells of it in EXPLAIN.

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // scaleOf is the greatest number of decimals that a numeric expression can have by PostgreSQL's rules; ok is false where it
@@ -27,7 +28,7 @@ func (z *intervals) scaleOf(x plan.Scalar) (int32, bool) {
 		case nil:
 			return 0, true
 		case decimal.Decimal:
-			return max(0, -trimmed(v).Exponent()), isSummable(v)
+			return max(0, -relation.Trimmed(v).Exponent()), isSummable(v)
 		}
 		return 0, false
 	case *plan.Col:
@@ -196,7 +197,7 @@ func powerOfTen(width decimal.Decimal) decimal.Decimal {
 // steps is x in grid steps, rounded outward as bounds are (Analyze, (9)): dir -1 gives the floor, 1 the ceiling.
 func steps(x, grid decimal.Decimal, dir int) (int64, bool) {
 	q := gridSteps(x, grid, dir)
-	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {
+	if !q.IsInt64() || relation.Magnitude(q.Int64()) > dp.MaxSensitivity {
 		return 0, false
 	}
 	return q.Int64(), true
@@ -229,13 +230,13 @@ func scientific(d decimal.Decimal) string { return new(big.Float).SetRat(d.Rat()
 // gridByType is the grid of values without a declared range; ok is false where neither their type nor their column says one.
 func (z *intervals) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
 	t := x.Type()
-	scale, ok := z.scaleOf(uncast(x))
+	scale, ok := z.scaleOf(relation.Uncast(x))
 	switch step := z.stepOf(x); {
 	case t.IsInteger():
 		return decimal.NewFromInt(1), false, true
 	case z.secondsScale(x) > 0:
 		return decimal.New(1, -z.secondsScale(x)), true, true
-	case ok && t.IsFloat() && !uncast(x).Type().IsFloat():
+	case ok && t.IsFloat() && !relation.Uncast(x).Type().IsFloat():
 		return decimal.New(1, -min(scale, fineScale)), true, true
 	case step != nil && step.IsPositive():
 		return *step, true, true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // body prepares what a stage reads: what is released below it is computed before, and stands there as a parameter or as a public relation.
@@ -32,7 +33,7 @@ func (b *body) over(a *plan.Aggregate) (*plan.Aggregate, error) {
 
 func (b *body) rel(r plan.Rel) (plan.Rel, error) {
 	switch {
-	case !hasPrivateTable(r):
+	case !relation.HasPrivateTable(r):
 		return r, nil
 	case b.released(r) && len(plan.Free(r)) == 0:
 		return b.rows(r)
@@ -69,7 +70,7 @@ func (b *body) scalar(x plan.Scalar) (plan.Scalar, error) {
 				return nil, err
 			}
 		}
-		if s.Kind == plan.ScalarQuery && hasPrivateTable(s.Query) && b.released(s.Query) && len(s.Free()) == 0 {
+		if s.Kind == plan.ScalarQuery && relation.HasPrivateTable(s.Query) && b.released(s.Query) && len(s.Free()) == 0 {
 			return b.value(s)
 		}
 		var err error
@@ -96,7 +97,7 @@ func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: c.Name, Type: c.Type, Visible: true})
 		types = append(types, c.Type)
 	}
-	if key := keyOf(r); (len(key) > 0 || hasOneRow(r)) && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
+	if key := keyOf(r); (len(key) > 0 || relation.HasOneRow(r)) && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
 		var places []int
 		for _, id := range key {
 			places = append(places, slices.Index(cols, id))

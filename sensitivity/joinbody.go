@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // build makes the body's relation: leaves, their joins, what is computed of their rows, and the conditions that are left, which it gives.
@@ -31,9 +32,9 @@ func (j *joining) build() (all []plan.Scalar, err error) {
 	for _, p := range j.list[1:] {
 		join := &plan.Join{Kind: plan.InnerJoin, Left: rel, Right: p.rel, Pos: -1}
 		left = slices.DeleteFunc(left, func(x plan.Scalar) bool {
-			own := !hasSubquery(x) && j.within(x, join.Cols())
+			own := !relation.HasSubquery(x) && j.within(x, join.Cols())
 			if own {
-				join.On = and(join.On, x)
+				join.On = relation.And(join.On, x)
 			}
 			return own
 		})
@@ -63,7 +64,7 @@ func (j *joining) within(x plan.Scalar, cols []plan.ColID) bool {
 // share gives each leaf the conditions that read it alone, and gives those that are left.
 func (j *joining) share() (left []plan.Scalar) {
 	for _, x := range j.blocks[0].conds {
-		if hasSubquery(x) {
+		if relation.HasSubquery(x) {
 			left = append(left, x)
 			continue
 		}
@@ -101,7 +102,7 @@ func (j *joining) expanded(x plan.Scalar) (plan.Scalar, bool) {
 	expand = func(x plan.Scalar) plan.Scalar {
 		return plan.Substitute(x, func(c *plan.Col) plan.Scalar {
 			d, defined := j.defs[c.ID]
-			if nodes++; nodes > mostExpanded || defined && hasSubquery(d.expr) {
+			if nodes++; nodes > mostExpanded || defined && relation.HasSubquery(d.expr) {
 				ok = false
 				return c
 			}
@@ -193,7 +194,7 @@ func (j *joining) sideOf(p *joinSide, read map[plan.ColID]bool) error {
 		conds = slices.DeleteFunc(conds, func(x plan.Scalar) bool {
 			own := !j.within(x, rel.Cols()) && j.within(x, join.Cols())
 			if own {
-				join.On = and(join.On, x)
+				join.On = relation.And(join.On, x)
 			}
 			return own
 		})

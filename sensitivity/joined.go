@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // joinSide is a leaf while a statement is analysed.
@@ -214,7 +215,7 @@ func joinable(z *linker) error {
 	var bad *plan.Subquery
 	look := func(x plan.Scalar) {
 		plan.VisitQueries(x, func(s *plan.Subquery) bool {
-			if hasPrivateTable(s.Query) {
+			if relation.HasPrivateTable(s.Query) {
 				bad = s
 			}
 			return bad == nil
@@ -434,7 +435,7 @@ func keyKind(t sqltype.Type) sqltype.OID {
 	switch {
 	case t.IsInteger():
 		return sqltype.OIDInt8
-	case isVarText(t):
+	case relation.IsVarText(t):
 		return sqltype.OIDText
 	}
 	return t.OID
@@ -442,7 +443,7 @@ func keyKind(t sqltype.Type) sqltype.OID {
 
 // isJoinKeyType: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).
 func isJoinKeyType(t sqltype.Type) bool {
-	return hasOneSpelling(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
+	return relation.HasOneSpelling(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
 }
 
 // unjoined refuses leaves that no equality of columns joins, or none that may be a key.

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
@@ -70,7 +71,7 @@ func (z *measurer) boundRow(m *Measure, g plan.AggItem) error {
 		if err := z.rowRange(m, iv, narrow, g); err != nil {
 			return err
 		}
-		m.Factor = max(1, magnitude(m.RowLo), magnitude(m.RowHi))
+		m.Factor = max(1, relation.Magnitude(m.RowLo), relation.Magnitude(m.RowHi))
 		if m.Kind == CentredSum {
 			m.Factor = max(1, uint64(m.RowHi-m.RowLo))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // grouper finds which groups are answered, and in how many of them one unit can be.
@@ -47,7 +48,7 @@ func (z *grouper) groups() error {
 	a.Groups.Sources = slices.DeleteFunc(a.Groups.Sources, func(s Source) bool { return len(s.Keys) == 0 })
 	z.pruneSources()
 	for _, s := range a.Groups.Sources {
-		count = mul(count, uint64(len(s.Tuples)))
+		count = relation.Mul(count, uint64(len(s.Tuples)))
 		for _, k := range s.Keys {
 			a.Keys[k].Public = true
 		}
@@ -123,7 +124,7 @@ func (z *grouper) limit() {
 		}
 		s.Counts = true
 		most := z.perUnit(s)
-		per = mul(per, max(1, most))
+		per = relation.Mul(per, max(1, most))
 		names = append(names, fmt.Sprintf("%d from %s", most, s.Why))
 	}
 	for _, k := range a.Keys {
@@ -221,7 +222,7 @@ func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 		if _, s, ok := t.NumericMod(); ok {
 			return x.Round(int32(s)).Add(decimal.New(0, -int32(max(0, s))))
 		}
-		return trimmed(x)
+		return relation.Trimmed(x)
 	case float64:
 		return x + 0 // -0 is 0
 	}
@@ -230,7 +231,7 @@ func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 
 // needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
 func (z *grouper) needsOwnScan() bool {
-	return hasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
+	return relation.HasOrderStatistics(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
 		return g.Distinct && (g.Fn == plan.Count && !z.isUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
 	})
 }
@@ -255,7 +256,7 @@ func (z *grouper) pairGroups() error {
 			s := &a.Groups.Sources[i]
 			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.isUnitDetermined(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
 				s.Counts = true
-				per = mul(per, uint64(max(1, len(s.Tuples))))
+				per = relation.Mul(per, uint64(max(1, len(s.Tuples))))
 				names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // lateralQuery is the right side of a LATERAL join: a query about the row on its left.
@@ -22,7 +23,7 @@ func (z *linker) lateralJoin(n *plan.Join) (plan.Rel, error) {
 	}
 	j := *n
 	j.Left = left
-	if !hasPrivateTable(n.Right) {
+	if !relation.HasPrivateTable(n.Right) {
 		r, err := z.publicQuery(n.Right)
 		if err != nil {
 			return nil, err
@@ -51,7 +52,7 @@ func (z *linker) lateralJoin(n *plan.Join) (plan.Rel, error) {
 		items = append(items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: z.typeOf(id)}})
 	}
 	t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[unit].Name, Type: z.typeOf(unit), NotNull: true})
-	if most := mostRowsOf(n.Right); most > 0 && (t.MaxRows == 0 || t.MaxRows > most) {
+	if most := relation.MostRows(n.Right); most > 0 && (t.MaxRows == 0 || t.MaxRows > most) {
 		t.MaxRows = most
 	}
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(s.Cols), unit), Pos: n.Pos,
@@ -60,13 +61,13 @@ func (z *linker) lateralJoin(n *plan.Join) (plan.Rel, error) {
 		z.tag(unit)
 		z.alike[scan] = append(z.alike[scan], outer)
 	}
-	j.Right, j.On = scan, and(n.On, equalScalars(&plan.Col{ID: unit, T: of.Type()}, of))
+	j.Right, j.On = scan, relation.And(n.On, relation.EqualScalars(&plan.Col{ID: unit, T: of.Type()}, of))
 	return &j, nil
 }
 
 // lateralColumn is a column of a body, or of an aggregate of it, as one of a table.
 func (z *linker) lateralColumn(r plan.Rel, id plan.ColID) plan.TableColumn {
-	for ; r != nil; r = finishingInput(r) {
+	for ; r != nil; r = relation.FinishingInput(r) {
 		switch n := r.(type) {
 		case *plan.Project:
 			for _, it := range n.Items {

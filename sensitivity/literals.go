@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // literalSource is a source whose values are those of VALUES, or of generate_series, and of what is computed from them.
@@ -92,7 +93,7 @@ func (z *grouper) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype.
 			continue
 		}
 		if f, err := z.function(c, only); err == nil {
-			checks, nodes = append(checks, checked{at, f, c}), nodes+size(c)
+			checks, nodes = append(checks, checked{at, f, c}), nodes+relation.Size(c)
 		}
 	}
 	if nodes*len(rows) > mostChecked {

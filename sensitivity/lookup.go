@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // lookUp makes the aggregates of private rows in what is computed from releases that are correlated with rows around them, which are released or public, groups of all rows: each is
@@ -12,7 +13,7 @@ import (
 //
 // Proof: no claim is made here: Divide finds the releases of the rewritten statement as of any other. It answers the same: grouped.
 func (d *divider) lookUp(r plan.Rel) (plan.Rel, error) {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return r, nil
 	}
 	out, err := plan.MapParts(r, d.lookUp, plan.InQueries(d.lookUp))
@@ -39,7 +40,7 @@ func (d *divider) lookUp(r plan.Rel) (plan.Rel, error) {
 func isCorrelated(r plan.Rel) bool {
 	return !plan.VisitRels(r, func(r plan.Rel) bool {
 		a, ok := r.(*plan.Aggregate)
-		return !ok || len(plan.Free(a)) == 0 || !hasPrivateTable(a)
+		return !ok || len(plan.Free(a)) == 0 || !relation.HasPrivateTable(a)
 	})
 }
 
@@ -225,7 +226,7 @@ func comparison(x plan.Scalar, free map[plan.ColID]bool) (compared, bool) {
 	}
 	var own, around [2]bool
 	for i, a := range c.Args {
-		if hasSubquery(a) {
+		if relation.HasSubquery(a) {
 			return compared{}, false
 		}
 		plan.VisitCols(a, func(c *plan.Col) {

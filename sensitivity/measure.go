@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
@@ -140,9 +141,9 @@ func (m *Measure) DoubledCentre() int64 {
 // MostOfRow is the largest magnitude that a row of a sum has.
 func (m *Measure) MostOfRow() uint64 {
 	if m.Kind == CentredSum {
-		return max(magnitude(2*m.RowLo-m.DoubledCentre()), magnitude(2*m.RowHi-m.DoubledCentre()))
+		return max(relation.Magnitude(2*m.RowLo-m.DoubledCentre()), relation.Magnitude(2*m.RowHi-m.DoubledCentre()))
 	}
-	return max(magnitude(m.RowLo), magnitude(m.RowHi))
+	return max(relation.Magnitude(m.RowLo), relation.Magnitude(m.RowHi))
 }
 
 // IsSumBounded reports that an automatic bound is of what each unit's values add up to, not of its number of rows.

@@ -5,11 +5,12 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // averageText is equal for aggregates of the same values of the same rows.
 func (z *measurer) averageText(g plan.AggItem) string {
-	return z.scalarText(g.Arg) + " of " + conditionText(g.Filter, z.scalarText)
+	return z.scalarText(g.Arg) + " of " + relation.ConditionText(g.Filter, z.scalarText)
 }
 
 // countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
@@ -29,7 +30,7 @@ type measureKey struct {
 // measure finds or adds a measure; g says what for, and of which rows.
 func (z *measurer) measure(m Measure, g plan.AggItem) (int, error) {
 	m.Filter = g.Filter
-	is := measureKey{m.Kind, z.argText(&m), conditionText(m.Filter, z.scalarText)}
+	is := measureKey{m.Kind, z.argText(&m), relation.ConditionText(m.Filter, z.scalarText)}
 	if at, ok := z.places[is]; ok {
 		return at, nil
 	}
@@ -102,7 +103,7 @@ func (z *measurer) bound(m *Measure, g plan.AggItem) error {
 		rows = m.Values
 	}
 	if rows == 0 {
-		return z.automatic(m, max(1, magnitude(lo), magnitude(hi)))
+		return z.automatic(m, max(1, relation.Magnitude(lo), relation.Magnitude(hi)))
 	}
 	var ok1, ok2 bool
 	m.Lo, ok1 = times(lo, rows)
@@ -110,7 +111,7 @@ func (z *measurer) bound(m *Measure, g plan.AggItem) error {
 	if !ok1 || !ok2 {
 		return tooWide().At(g.Pos)
 	}
-	m.PerGroup = max(1, magnitude(m.Lo), magnitude(m.Hi))
+	m.PerGroup = max(1, relation.Magnitude(m.Lo), relation.Magnitude(m.Hi))
 	return nil
 }
 

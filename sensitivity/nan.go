@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // isNeverNaN reports that an expression, over columns that are read through their ranges, is never NaN, which an interval says nothing of.
@@ -18,7 +19,7 @@ func (z *intervals) isNeverNaN(x plan.Scalar) bool {
 	}
 	switch n := x.(type) {
 	case *plan.Const:
-		_, ok := exactDecimal(n.Value)
+		_, ok := relation.ExactDecimal(n.Value)
 		return ok || n.Value == nil
 	case *plan.Col:
 		return z.isColumnNeverNaN(n.ID)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Trees of MIN and MAX without a declared range.
@@ -25,9 +26,9 @@ const (
 // and a unit's greatest leaf is that of its greatest value.
 func (z *measurer) openTree(x plan.Scalar) *Tree {
 	t := &Tree{Type: x.Type(), Grid: decimal.NewFromInt(1), Width: 1, Open: true}
-	if isDay(t.Type) {
+	if relation.IsDay(t.Type) {
 		if t.Type.OID != sqltype.OIDDate {
-			t.Width = microsPerDay
+			t.Width = relation.MicrosPerDay
 		}
 		t.Count = mostLeaves
 		t.Lo = openDay * t.Width
@@ -47,7 +48,7 @@ func (z *measurer) openTree(x plan.Scalar) *Tree {
 	default:
 		t.Grid, t.Rounded = decimal.New(1, -openScale), true
 	}
-	t.Count = 2*bucket(max(magnitude(t.Lo), magnitude(t.Hi)), t.Digits) + 1
+	t.Count = 2*bucket(max(relation.Magnitude(t.Lo), relation.Magnitude(t.Hi)), t.Digits) + 1
 	t.Fans = fans(t.Count)
 	return t
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // TestOpenLeaves: the leaves of a tree without a range part what it reads, in order, and are at most as wide as Spread says; a value is in the leaf that bucket numbers.
@@ -32,7 +33,7 @@ func TestOpenLeaves(t *testing.T) {
 				continue
 			}
 			for _, v := range []int64{lo, hi, lo + (hi-lo)/2} {
-				k := bucket(magnitude(v), tree.Digits)
+				k := bucket(relation.Magnitude(v), tree.Digits)
 				if v < 0 {
 					k = -k
 				}
@@ -40,7 +41,7 @@ func TestOpenLeaves(t *testing.T) {
 					t.Fatalf("%s: %d is in leaf %d, not %d", typ, v, in, at)
 				}
 			}
-			if least := min(magnitude(lo), magnitude(hi)); uint64(hi-lo) > least/(1<<(openDigits-1)) {
+			if least := min(relation.Magnitude(lo), relation.Magnitude(hi)); uint64(hi-lo) > least/(1<<(openDigits-1)) {
 				t.Errorf("%s: leaf %d is from %d to %d", typ, at, lo, hi)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // mostLeaves bounds what one group may return and what the proxy holds of it.
@@ -35,7 +36,7 @@ func (z *measurer) orderStatistic(g plan.AggItem, f *Formula) error {
 		return err
 	}
 	x = lengthOf(x)
-	if t := x.Type(); !t.IsNumber() && !isDay(t) {
+	if t := x.Type(); !t.IsNumber() && !relation.IsDay(t) {
 		order := "1"
 		if g.Fn == plan.Max {
 			order = "1 DESC NULLS LAST"
@@ -81,13 +82,13 @@ func (z *measurer) orderCall(g plan.AggItem, f *Formula) (plan.Scalar, error) {
 	if len(g.Order) != 1 || !g.Within {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Fn).At(g.Pos)
 	}
-	v, err := constantOf(g.Arg)
+	v, err := relation.Constant(g.Arg)
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "the fraction of %s over private rows must be a constant", g.Fn).At(g.Pos).WithHint("Write the number, as in %s(0.9).", g.Fn)
 	}
 	x := g.Order[0].Expr
 	if g.Fn == "percentile_cont" {
-		x, f.Kind = uncast(x), IsContinuous
+		x, f.Kind = relation.Uncast(x), IsContinuous
 	}
 	list := []sqltype.Value{v}
 	if a, ok := v.(*sqltype.Array); ok {
@@ -128,7 +129,7 @@ func (z *measurer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
 	}
 	t := &Tree{Type: x.Type(), Narrow: narrow, Grid: decimal.NewFromInt(1)}
 	ok := true
-	if !isDay(x.Type()) {
+	if !relation.IsDay(x.Type()) {
 		if t.Grid, t.Rounded, ok = z.gridOf(x, iv); !ok {
 			return nil, beyondDoubles(iv, g)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // fullRows is a FULL JOIN of two persons' relations on the unit, as a table whose unit is that of either side.
@@ -14,7 +15,7 @@ import (
 // nothing but that equality is asked, a unit has one row.
 func (z *linker) fullRows(n *plan.Join) (plan.Rel, error) {
 	refused := sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is supported between rows of the same person").At(n.Pos)
-	if !hasPrivateTable(n.Left) || !hasPrivateTable(n.Right) {
+	if !relation.HasPrivateTable(n.Left) || !relation.HasPrivateTable(n.Right) {
 		return nil, refused.WithHint("Use a join that keeps the private side: a public row that is kept for want of private ones would tell of them.")
 	}
 	l, err := z.inside(n.Left)
@@ -34,7 +35,7 @@ func (z *linker) fullRows(n *plan.Join) (plan.Rel, error) {
 	linked := slices.ContainsFunc(eqs, func(e equality) bool {
 		return l.isUnit(leq, e.a) && r.isUnit(req, e.b) || l.isUnit(leq, e.b) && r.isUnit(req, e.a)
 	})
-	if !linked || l.out.Unit != r.out.Unit || z.typeOf(lu) != z.typeOf(ru) || hasSubquery(n.On) {
+	if !linked || l.out.Unit != r.out.Unit || z.typeOf(lu) != z.typeOf(ru) || relation.HasSubquery(n.On) {
 		return nil, refused.WithHint("Join them on the privacy unit: on equality of its columns.")
 	}
 	unit := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
@@ -60,9 +61,9 @@ func (z *linker) fullRows(n *plan.Join) (plan.Rel, error) {
 	case ml == 0 || mr == 0:
 		t.MaxRows = 0
 	case alone:
-		t.MaxRows = mul(ml, mr)
+		t.MaxRows = relation.Mul(ml, mr)
 	default:
-		t.MaxRows = max(mul(ml, mr), add(ml, mr))
+		t.MaxRows = max(relation.Mul(ml, mr), relation.Add(ml, mr))
 	}
 	if alone && l.single && r.single {
 		t.Keys = [][]int{{t.UnitCol}}
@@ -194,7 +195,7 @@ func (z *linker) counts(g plan.AggItem, padded []plan.ColID) bool {
 		return true
 	}
 	v, known := z.onPadding(arg, padded)
-	return !known || v != nil && (g.Fn != plan.Sum || g.Distinct || !isZero(v))
+	return !known || v != nil && (g.Fn != plan.Sum || g.Distinct || !relation.IsZero(v))
 }
 
 // onPadding is an expression's value where some columns are NULL, if nothing else is needed to know it. Functions are strict (funcs.Func).
@@ -215,7 +216,7 @@ func (z *linker) onPadding(x plan.Scalar, padded []plan.ColID) (value any, known
 				return nil, true
 			}
 		}
-		if v, ok := constantCall(n); ok {
+		if v, ok := relation.ConstantCall(n); ok {
 			return v, true
 		}
 	case *plan.Is:

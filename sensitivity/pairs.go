@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // kindsOf are the kinds of units of all private rows that a relation reads, its subqueries' too; false: rows of a table may belong to several units of one kind.
@@ -88,7 +89,7 @@ func (z *linker) pairs(input plan.Rel) (bool, error) {
 		return true, lacking(refused, lacks)
 	}
 	z.out.Pairs, z.out.Unit = p, units[0]+", "+units[1]
-	z.input = asTables(rel, storedTable)
+	z.input = asTables(rel, relation.StoredTable)
 	z.out.Body = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 	return true, z.collectBody(z.input, z.newBlock(nil, nil))
 }
@@ -96,7 +97,7 @@ func (z *linker) pairs(input plan.Rel) (bool, error) {
 // ofKind links the scans of one kind, and gives the relation with what its ways to the unit add.
 func (z *linker) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
 	z.input = asTables(r, func(t *plan.Table) *plan.Table {
-		t = storedTable(t)
+		t = relation.StoredTable(t)
 		if of := t.As(u); of != nil {
 			return of
 		} else if t.Public {
@@ -139,14 +140,14 @@ func asTables(r plan.Rel, as func(*plan.Table) *plan.Table) plan.Rel {
 
 // pairRel refuses what may not stand below the aggregate (a).
 func (z *linker) pairRel(r plan.Rel) error {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return nil
 	}
 	for _, x := range plan.Scalars(r) {
 		at := -1
 		if x != nil {
 			plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if hasPrivateTable(s.Query) {
+				if relation.HasPrivateTable(s.Query) {
 					at = s.Pos
 				}
 				return at < 0
@@ -168,7 +169,7 @@ func (z *linker) pairRel(r plan.Rel) error {
 		return z.pairRel(n.Input)
 	case *plan.Join:
 		switch {
-		case n.Kind != plan.InnerJoin && hasPrivateTable(n.Right), n.Kind == plan.FullJoin:
+		case n.Kind != plan.InnerJoin && relation.HasPrivateTable(n.Right), n.Kind == plan.FullJoin:
 			return twoUnits("an outer join with private rows on the padded side", n.Pos).
 				WithHint("Use an inner join: whether a row is padded would depend on units of the other kind.")
 		case n.Lateral && len(plan.Free(n.Right)) > 0:

@@ -3,6 +3,7 @@ package sensitivity
 import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // mostCandidates bounds what one group may return.
@@ -49,7 +50,7 @@ func (z *measurer) mostFrequent(g plan.AggItem, f *Formula) error {
 
 // topOf is dp_top_k's k.
 func (z *measurer) topOf(g plan.AggItem) (uint64, error) {
-	v, err := constantOf(g.More[0])
+	v, err := relation.Constant(g.More[0])
 	k, ok := v.(int64)
 	if err != nil || !ok || k < 1 || k > mostTop {
 		return 0, sqlerr.New(sqlerr.InvalidParam, "dp_top_k takes a number of values from 1 to %d", mostTop).At(g.Pos).WithHint("For example, dp_top_k(x, 5).")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // counting makes of an aggregate that only says how many rows there are, of rows that are known without private ones, as pages are counted, one of no more than those rows; nil where it is not such a one.
@@ -13,7 +14,7 @@ import (
 // (Options.MinPeople is a measure). Columns that nothing above reads are left out, and with them the aggregates that would have to be released; so is the order of rows, of which a count and a LIMIT's number do not depend. So the stages below have no measure, hence no
 // loss, and the count is post-processing of them.
 func (d *divider) counting(a *plan.Aggregate) *plan.Aggregate {
-	if !isOnlyCounted(a) || !hasPrivateTable(a.Input) || len(plan.Free(a)) > 0 {
+	if !isOnlyCounted(a) || !relation.HasPrivateTable(a.Input) || len(plan.Free(a)) > 0 {
 		return nil
 	}
 	need := map[plan.ColID]bool{}
@@ -32,7 +33,7 @@ func (d *divider) counting(a *plan.Aggregate) *plan.Aggregate {
 // isOnlyCounted: an aggregate is numbers of rows, or of values in them.
 func isOnlyCounted(a *plan.Aggregate) bool {
 	return len(a.Keys) == 0 && a.Sets == nil && len(a.Errors) == 0 && len(a.Groupings) == 0 && len(a.Aggs) > 0 && !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool {
-		return g.Fn != plan.CountRows && (g.Fn != plan.Count || g.Distinct || len(g.More) > 0) || g.Arg != nil && hasSubquery(g.Arg) || g.Filter != nil && hasSubquery(g.Filter)
+		return g.Fn != plan.CountRows && (g.Fn != plan.Count || g.Distinct || len(g.More) > 0) || g.Arg != nil && relation.HasSubquery(g.Arg) || g.Filter != nil && relation.HasSubquery(g.Filter)
 	})
 }
 
@@ -46,18 +47,18 @@ func readsOf(need map[plan.ColID]bool, of ...plan.Scalar) {
 
 // knownRows is a relation of as many rows, with the columns that are needed of each, where they are known; nil where they are not.
 func (d *divider) knownRows(r plan.Rel, need map[plan.ColID]bool) plan.Rel {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return r
 	}
 	switch n := r.(type) {
 	case *plan.Sort:
 		return d.knownRows(n.Input, need)
 	case *plan.Limit:
-		if in := d.knownRows(n.Input, need); in != nil && !n.Ties && !hasSubquery(n.Count) && !hasSubquery(n.Offset) {
+		if in := d.knownRows(n.Input, need); in != nil && !n.Ties && !relation.HasSubquery(n.Count) && !relation.HasSubquery(n.Offset) {
 			return &plan.Limit{Input: in, Count: n.Count, Offset: n.Offset}
 		}
 	case *plan.Filter:
-		if readsOf(need, n.Cond); hasSubquery(n.Cond) {
+		if readsOf(need, n.Cond); relation.HasSubquery(n.Cond) {
 			return nil
 		}
 		if in := d.knownRows(n.Input, need); in != nil {
@@ -69,7 +70,7 @@ func (d *divider) knownRows(r plan.Rel, need map[plan.ColID]bool) plan.Rel {
 			if !need[it.ID] {
 				continue
 			}
-			if p.Items = append(p.Items, it); hasSubquery(it.Expr) {
+			if p.Items = append(p.Items, it); relation.HasSubquery(it.Expr) {
 				return nil
 			}
 			readsOf(need, it.Expr)

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group, WHERE extract(hour FROM t) < 6 GROUP BY extract(hour FROM t) has 6.
@@ -76,7 +77,7 @@ func (z *grouper) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Cons
 	default:
 		return 0, nil
 	}
-	c, ok := uncast(of).(*plan.Col)
+	c, ok := relation.Uncast(of).(*plan.Col)
 	if !ok {
 		return 0, nil
 	}
@@ -315,7 +316,7 @@ func (z *grouper) withEquals(conds []plan.Scalar) []plan.Scalar {
 				return nil
 			}
 			id := z.base(c.ID)
-			if s := z.owner[id]; s == nil || !s.private() || !hasOneSpelling(z.typeOf(id)) {
+			if s := z.owner[id]; s == nil || !s.private() || !relation.HasOneSpelling(z.typeOf(id)) {
 				return nil
 			}
 			for _, s := range z.scans {
@@ -362,7 +363,7 @@ func (z *grouper) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool
 		for i, id := range c.cols {
 			types[i] = z.typeOf(id)
 		}
-		c.size = size(x)
+		c.size = relation.Size(x)
 		c.may = func(row []sqltype.Value) bool { // (3)
 			for i, t := range types {
 				if t.OID == sqltype.OIDBPChar && compares { // by = and <>, blanks at the end mean nothing anywhere
@@ -463,14 +464,14 @@ func (z *grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		a.Query.Columns = append(a.Query.Columns, plan.ColumnInfo{Type: k.Type})
 		g := grouping{id: z.base(k.Col)}
 		if d, ok := z.defs[g.id]; ok && d.in.parent == nil {
-			g.size, g.text = size(d.expr), z.scalarText(d.expr)
+			g.size, g.text = relation.Size(d.expr), z.scalarText(d.expr)
 			g.of = wholeField(d.expr)
 		}
 		keys = append(keys, g)
 	}
 	keyOf := func(x plan.Scalar) int { // (2)
 		c, isCol := x.(*plan.Col)
-		n := size(x)
+		n := relation.Size(x)
 		return slices.IndexFunc(keys, func(g grouping) bool {
 			return isCol && z.base(c.ID) == g.id || !isCol && n == g.size && z.scalarText(x) == g.text
 		})
@@ -483,7 +484,7 @@ func (z *grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 				return &plan.Col{ID: cols[i], T: a.Keys[i].Type}
 			}
 			if i := slices.IndexFunc(keys, func(g grouping) bool {
-				return g.of != nil && size(y) == size(g.of) && z.scalarText(y) == z.scalarText(g.of)
+				return g.of != nil && relation.Size(y) == relation.Size(g.of) && z.scalarText(y) == z.scalarText(g.of)
 			}); i >= 0 { // (2), and a cast of a whole number and back gives it again
 				t := keys[i].of.T
 				whole[cols[i]] = true
@@ -503,7 +504,7 @@ func (z *grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		x = inKeys(x)
 		ok := true
 		z.leaves(x, func(id plan.ColID) {
-			if i := slices.Index(cols, id); i >= 0 && (whole[id] || !hasOneSpelling(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar) { // conditionsOver knows char
+			if i := slices.Index(cols, id); i >= 0 && (whole[id] || !relation.HasOneSpelling(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar) { // conditionsOver knows char
 				ok = ok && isValueOnly(x)
 			}
 		})
@@ -603,7 +604,7 @@ func (z *grouper) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.Co
 			if b < 0 {
 				break
 			}
-			if left -= size(x) * len((*sources)[a].Tuples) * len((*sources)[b].Tuples); left < 0 || !z.joinTwo(x, min(a, b), max(a, b), colsOf) {
+			if left -= relation.Size(x) * len((*sources)[a].Tuples) * len((*sources)[b].Tuples); left < 0 || !z.joinTwo(x, min(a, b), max(a, b), colsOf) {
 				break
 			}
 		}
@@ -614,7 +615,7 @@ func (z *grouper) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.Co
 func (z *grouper) joinTwo(x plan.Scalar, a, b int, colsOf func(Source) []plan.ColID) bool {
 	sources := &z.out.Groups.Sources
 	l, r := (*sources)[a], (*sources)[b]
-	if all := mul(uint64(len(l.Tuples)), uint64(len(r.Tuples))); all > mostPairs {
+	if all := relation.Mul(uint64(len(l.Tuples)), uint64(len(r.Tuples))); all > mostPairs {
 		return false
 	}
 	cols := slices.Concat(colsOf(l), colsOf(r))

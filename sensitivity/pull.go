@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Subqueries are prepared in conditions and projections (linker.subqueries); those of aggregates and joins are moved there.
@@ -36,7 +37,7 @@ func (c *computed) over(r plan.Rel) plan.Rel {
 func (z *scope) pulled(n *plan.Aggregate) *plan.Aggregate {
 	c := &computed{z: z}
 	pull := func(x plan.Scalar) plan.Scalar {
-		if !hasSubquery(x) {
+		if !relation.HasSubquery(x) {
 			return x
 		}
 		return c.column(x)
@@ -67,13 +68,13 @@ func (z *scope) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 	left := &computed{z: z}
 	for _, x := range plan.Conjuncts(n.On) {
 		switch {
-		case !hasSubquery(x):
+		case !relation.HasSubquery(x):
 			plain = append(plain, x)
 		case n.Kind == plan.InnerJoin:
 			moved = append(moved, x)
-		case n.Kind == plan.LeftJoin && isIndependentOf(x, n.Left.Cols()):
+		case n.Kind == plan.LeftJoin && relation.IsIndependentOf(x, n.Left.Cols()):
 			j.Right = &plan.Filter{Input: j.Right, Cond: x}
-		case n.Kind == plan.LeftJoin && isIndependentOf(x, n.Right.Cols()):
+		case n.Kind == plan.LeftJoin && relation.IsIndependentOf(x, n.Right.Cols()):
 			plain = append(plain, left.column(x))
 		default:
 			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery about both sides of an outer join is not supported").At(plan.FirstQuery(x).Pos).

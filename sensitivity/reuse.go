@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Shape says what a release is of, so that others can be computed from it: texts are of ReuseCandidate, of which all of one family number the columns alike.
@@ -74,7 +75,7 @@ func NewReuseCandidate(a *Analysis, args []sqltype.Value) (*ReuseCandidate, bool
 	}
 	for i, c := range n.rows.Conds {
 		k.conds = append(k.conds, short(c.Text))
-		if len(k.removable) < mostRemoved && !hasSubquery(c.X) {
+		if len(k.removable) < mostRemoved && !relation.HasSubquery(c.X) {
 			k.removable = append(k.removable, i)
 		}
 	}

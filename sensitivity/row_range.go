@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // rowRange brings the interval of a row's value to the steps of its grid, outward: bounds are exact (Analyze, (9)).
@@ -35,10 +36,10 @@ func (z *measurer) noRange(x plan.Scalar, g plan.AggItem) error {
 	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
 		such = "; lo and hi are such as interval '30 days'"
-	} else if isDay(x.Type()) {
+	} else if relation.IsDay(x.Type()) {
 		such = "; lo and hi are such as date '2030-01-01'"
 	}
-	if c, ok := uncast(x).(*plan.Col); ok {
+	if c, ok := relation.Uncast(x).(*plan.Col); ok {
 		id := z.base(c.ID)
 		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
 			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out%s.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), z.named(c.ID), such)
@@ -83,7 +84,7 @@ func lengthOf(x plan.Scalar) plan.Scalar {
 
 // times is x*n if its magnitude is at most dp.MaxSensitivity, as every bound is (Analyze, (9)).
 func times(x int64, n uint64) (int64, bool) {
-	hi, lo := bits.Mul64(magnitude(x), n)
+	hi, lo := bits.Mul64(relation.Magnitude(x), n)
 	if hi != 0 || lo > dp.MaxSensitivity {
 		return 0, false
 	}

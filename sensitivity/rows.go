@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // countRows finds how many rows of one unit count (design section 5): MaxRows is where the clamp stands, so it is a matter of
@@ -32,9 +33,9 @@ func (z *linker) countRows() error {
 		}
 		if b.parent != nil && chains(set[:before], set) { // each row of the preserved side comes once at least
 			unmatched = unmatched || total > 1
-			total = add(total-1, z.product(set, 0))
+			total = relation.Add(total-1, z.product(set, 0))
 		} else {
-			total = mul(total, z.product(set, before))
+			total = relation.Mul(total, z.product(set, before))
 		}
 	}
 	known := z.noRows == nil
@@ -95,7 +96,7 @@ func (z *linker) product(set []*scanInfo, from int) uint64 {
 		case m == 0:
 			z.noRows = s
 		}
-		rows = mul(rows, m)
+		rows = relation.Mul(rows, m)
 	}
 	return rows
 }
@@ -114,7 +115,7 @@ func (z *linker) fixPublic() {
 			if s.private() || s.fixed {
 				continue
 			}
-			if s.scan.Rows != nil && hasAtMostOneRow(s.scan.Rows) || z.isKeyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
+			if s.scan.Rows != nil && relation.HasAtMostOneRow(s.scan.Rows) || z.isKeyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
 				s.fixed, changed = true, true
 			}
 		}

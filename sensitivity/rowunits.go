@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Rows that lead to no person are dropped, unless the policy says otherwise of a table. By unit: coalesce(customer_id, email) a row without a customer is of the unit that its email names
@@ -136,11 +137,11 @@ func (z *linker) equalUnits(a, b plan.ColID) plan.Scalar {
 	x, y := z.unitValue(a), z.unitValue(b)
 	switch {
 	case z.isText(x) == z.isText(y):
-		return equalScalars(x, y)
+		return relation.EqualScalars(x, y)
 	case z.isTagged(a):
-		return equalScalars(x, z.personValue(b))
+		return relation.EqualScalars(x, z.personValue(b))
 	case z.isTagged(b):
-		return equalScalars(z.personValue(a), y)
+		return relation.EqualScalars(z.personValue(a), y)
 	}
 	return z.equal(a, b)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // rewriteSemiJoinCounts puts in place of counts of public rows that private ones keep or leave out what may be released: the number of keys of public rows that have a private match, and
@@ -19,7 +20,7 @@ import (
 // number of matched rows is that of distinct keys in the join, an aggregate as analysts may write it themselves, which is analysed and bounded as those are (distinct: capped by person, then told apart). The
 // public count depends on no private row; the difference is post-processing.
 func (d *divider) rewriteSemiJoinCounts(r plan.Rel) (plan.Rel, error) {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return r, nil
 	}
 	r, err := plan.MapParts(r, d.rewriteSemiJoinCounts, plan.InQueries(d.rewriteSemiJoinCounts))
@@ -86,11 +87,11 @@ func (d *divider) split(r plan.Rel) (*split, error) {
 
 // splitJoin: other public rows are joined to some that private ones decide over, one at most to each, which stay told apart by their key.
 func (d *divider) splitJoin(n *plan.Join) (*split, error) {
-	if n.Kind != plan.InnerJoin || n.Lateral || hasSubquery(n.On) || hasPrivateTable(n.Left) == hasPrivateTable(n.Right) {
+	if n.Kind != plan.InnerJoin || n.Lateral || relation.HasSubquery(n.On) || relation.HasPrivateTable(n.Left) == relation.HasPrivateTable(n.Right) {
 		return nil, nil
 	}
 	all, matched, in, other := *n, *n, n.Left, n.Right
-	if hasPrivateTable(n.Right) {
+	if relation.HasPrivateTable(n.Right) {
 		in, other = other, in
 	}
 	if !hasOnePartner(n.On, in, other) {
@@ -126,7 +127,7 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	for _, c := range plan.Conjuncts(n.Cond) {
 		private := false
 		plan.VisitQueries(c, func(s *plan.Subquery) bool {
-			private = private || hasPrivateTable(s.Query) && !d.released(s.Query)
+			private = private || relation.HasPrivateTable(s.Query) && !d.released(s.Query)
 			return true
 		})
 		switch {
@@ -141,10 +142,10 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	var s *split
 	var err error
 	switch j, isJoin := n.Input.(*plan.Join); {
-	case asks != nil && !hasPrivateTable(n.Input):
-		return d.splitCondition(filtered(n.Input, rest), asks)
+	case asks != nil && !relation.HasPrivateTable(n.Input):
+		return d.splitCondition(relation.Filter(n.Input, rest), asks)
 	case asks != nil:
-	case isJoin && j.Kind == plan.LeftJoin && hasPrivateTable(j.Right) && !hasPrivateTable(j.Left):
+	case isJoin && j.Kind == plan.LeftJoin && relation.HasPrivateTable(j.Right) && !relation.HasPrivateTable(j.Left):
 		return d.splitPadded(j, rest), nil
 	default:
 		s, err = d.split(n.Input)
@@ -152,7 +153,7 @@ func (d *divider) splitFilter(n *plan.Filter) (*split, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
-	s.all, s.matched = filtered(s.all, rest), filtered(s.matched, rest)
+	s.all, s.matched = relation.Filter(s.all, rest), relation.Filter(s.matched, rest)
 	return s, nil
 }
 
@@ -176,7 +177,7 @@ func (d *divider) splitCondition(in plan.Rel, x plan.Scalar) (*split, error) {
 		rows = q.Query
 		notNull, left := plan.NotNull(rows), plan.NotNull(in)
 		for _, it := range q.Left {
-			if hasSubquery(it.Expr) {
+			if relation.HasSubquery(it.Expr) {
 				return nil, nil
 			}
 			if less && !plan.NeverNull(it.Expr, left) {
@@ -198,7 +199,7 @@ func (d *divider) splitCondition(in plan.Rel, x plan.Scalar) (*split, error) {
 		return nil, nil
 	}
 	rows, conds = peeled(rows, conds)
-	if len(plan.Free(rows)) > 0 || !hasPrivateTable(rows) {
+	if len(plan.Free(rows)) > 0 || !relation.HasPrivateTable(rows) {
 		return nil, nil
 	}
 	return &split{all: in, matched: matches(in, rows, conds), key: key, less: less}, nil
@@ -239,13 +240,13 @@ func peeled(r plan.Rel, conds []plan.Scalar) (plan.Rel, []plan.Scalar) {
 func matches(in, rows plan.Rel, conds []plan.Scalar) plan.Rel {
 	var on, asks []plan.Scalar
 	for _, c := range conds {
-		if hasSubquery(c) {
+		if relation.HasSubquery(c) {
 			asks = append(asks, c)
 		} else {
 			on = append(on, c)
 		}
 	}
-	return filtered(&plan.Join{Kind: plan.InnerJoin, Left: in, Right: rows, On: plan.AllOf(on), Pos: -1}, asks)
+	return relation.Filter(&plan.Join{Kind: plan.InnerJoin, Left: in, Right: rows, On: plan.AllOf(on), Pos: -1}, asks)
 }
 
 // splitPadded: rows of a LEFT JOIN that have no private one, as a column says that no private row has NULL in. Other conditions are of the public side.
@@ -263,9 +264,9 @@ func (d *divider) splitPadded(j *plan.Join, conds []plan.Scalar) *split {
 		}
 		rest = append(rest, c)
 	}
-	left := filtered(j.Left, rest)
+	left := relation.Filter(j.Left, rest)
 	key := d.keyOfPublic(left)
-	if len(rest) == len(conds) || key == nil || hasSubquery(j.On) || j.Lateral || len(plan.Free(left)) > 0 {
+	if len(rest) == len(conds) || key == nil || relation.HasSubquery(j.On) || j.Lateral || len(plan.Free(left)) > 0 {
 		return nil
 	}
 	return &split{all: left, matched: matches(left, j.Right, plan.Conjuncts(j.On)), key: key, less: true}
@@ -274,10 +275,10 @@ func (d *divider) splitPadded(j *plan.Join, conds []plan.Scalar) *split {
 // splitSets: distinct public rows in, or not in, private ones.
 func (d *divider) splitSets(n *plan.SetOp) (*split, error) {
 	left, right, lc, rc := n.Left, n.Right, n.LeftCols, n.RightCols
-	if n.Op == "INTERSECT" && hasPrivateTable(left) {
+	if n.Op == "INTERSECT" && relation.HasPrivateTable(left) {
 		left, right, lc, rc = right, left, rc, lc
 	}
-	if n.All || n.Op == "UNION" || hasPrivateTable(left) || !hasPrivateTable(right) {
+	if n.All || n.Op == "UNION" || relation.HasPrivateTable(left) || !relation.HasPrivateTable(right) {
 		return nil, nil
 	}
 	of := func(r plan.Rel, cols []plan.ColID, as []plan.ColID) *plan.Project {
@@ -306,7 +307,7 @@ func (d *divider) splitSets(n *plan.SetOp) (*split, error) {
 // keyOfPublic is a column in which no two rows of a public relation agree, and none has NULL; nil where nothing says so.
 func (d *divider) keyOfPublic(r plan.Rel) []plan.ColID {
 	key := uniqueIn(r)
-	if len(key) != 1 || !hasOneSpelling(d.q.Columns[key[0]].Type) || !plan.NotNull(r)[key[0]] {
+	if len(key) != 1 || !relation.HasOneSpelling(d.q.Columns[key[0]].Type) || !plan.NotNull(r)[key[0]] {
 		return nil
 	}
 	return key
@@ -360,7 +361,7 @@ func (d *divider) same(a, b plan.ColID) plan.Scalar {
 }
 
 func equalOf(t sqltype.Type) *funcs.Func {
-	if isVarText(t) {
+	if relation.IsVarText(t) {
 		t = sqltype.Text
 	}
 	return funcs.Lookup(funcs.Operator, "=", t.OID, t.OID)
@@ -383,7 +384,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s over public rows that private ones keep or leave out is not supported: which they are would tell of persons", g.Fn).At(g.Pos).
 				WithHint("Count them: count(*).")
 		case !g.Distinct:
-			g.Filter = and(g.Filter, &plan.Is{X: g.Arg, What: "NULL", Not: true})
+			g.Filter = relation.And(g.Filter, &plan.Is{X: g.Arg, What: "NULL", Not: true})
 		}
 		one := g
 		one.ID, one.Fn, one.Arg, one.Distinct, one.Order = g.ID, plan.Count, d.col(s.key[0]), true, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // setRows is a set operation of private rows, as a table with the rows of both sides. Where rows are compared, the unit is at one place of both sides; UNION ALL
@@ -19,7 +20,7 @@ func (z *linker) setRows(n *plan.SetOp) (plan.Rel, error) {
 	var sides [2]*linker
 	var at [2]int
 	for i, side := range []plan.Rel{n.Left, n.Right} {
-		if !hasPrivateTable(side) {
+		if !relation.HasPrivateTable(side) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Aggregate the private rows alone: in place of EXCEPT or INTERSECT use WHERE x <> 1 or x = 1, in place of UNION add to the answer, as in count(*) + 1.")
 		}
 		in, err := z.inside(side)
@@ -32,7 +33,7 @@ func (z *linker) setRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	l, r := sides[0], sides[1]
 	t := &plan.Table{Name: derivedName, Units: dp.Units{l.out.Unit}, UnitCol: at[0]}
-	if t.MaxRows = add(l.out.MaxRows, r.out.MaxRows); l.out.MaxRows == 0 || r.out.MaxRows == 0 {
+	if t.MaxRows = relation.Add(l.out.MaxRows, r.out.MaxRows); l.out.MaxRows == 0 || r.out.MaxRows == 0 {
 		t.MaxRows = 0
 	}
 	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
@@ -61,7 +62,7 @@ func (z *linker) setRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	out.Left, out.Right = l.out.Body.Rel, r.out.Body.Rel
 	for i, id := range out.Columns {
-		if t := z.typeOf(id); !all && !hasOneSpelling(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
+		if t := z.typeOf(id); !all && !relation.HasOneSpelling(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
 		}
 		c := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}

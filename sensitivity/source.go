@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // addSource finds the public values of key i, if it has any. What is no known form has none: groups are public by policy, literals and public tables alone (Analyze, (8)).
@@ -172,7 +173,7 @@ func (z *grouper) addJoined(i int, s *scanInfo, attr int) {
 
 // publicEqual finds a column of a public scan that equals the private one in every row.
 func (z *grouper) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
-	if !hasOneSpelling(t) {
+	if !relation.HasOneSpelling(t) {
 		return nil, 0
 	}
 	eq := z.classesOf(z.blocks[0])
@@ -216,7 +217,7 @@ func (z *grouper) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, strin
 		}
 		return []sqltype.Value{literal(n.Value, t)}, "a constant", true
 	case *plan.Call:
-		if v, ok := constantCall(n); ok {
+		if v, ok := relation.ConstantCall(n); ok {
 			return []sqltype.Value{literal(v, t)}, "a constant", true
 		}
 	case *plan.Case:

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // IsSmoothed: what one unit changes of joined rows is chosen by a smooth bound that is measured.
@@ -52,7 +53,7 @@ func (a *Analysis) ofPublic(ctx context.Context, ids []plan.ColID, public plan.P
 	for _, id := range ids {
 		c := a.Query.Columns[id]
 		ok = ok && t != nil && t.Public && c.Table == t
-		by, conds = append(by, plan.ColID(c.Attr+1)), append(conds, isNotNull(plan.ColID(c.Attr+1), c.Type))
+		by, conds = append(by, plan.ColID(c.Attr+1)), append(conds, relation.IsNotNull(plan.ColID(c.Attr+1), c.Type))
 	}
 	if !ok {
 		return 0, false, nil
@@ -61,7 +62,7 @@ func (a *Analysis) ofPublic(ctx context.Context, ids []plan.ColID, public plan.P
 	for i := range t.Columns {
 		s.Columns = append(s.Columns, plan.ColID(i+1))
 	}
-	n, err := reader.MostOften(ctx, filtered(s, conds), by)
+	n, err := reader.MostOften(ctx, relation.Filter(s, conds), by)
 	return n, err == nil, err
 }
 

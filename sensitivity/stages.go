@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // maxStages keeps a statement's analyses and charges few: their shares of the price would be of no use either.
@@ -38,7 +39,7 @@ func shallow(r plan.Rel) error {
 
 // above goes through what is computed down to what is released.
 func (d *divider) above(r plan.Rel, c *Computed) error {
-	if !hasPrivateTable(r) {
+	if !relation.HasPrivateTable(r) {
 		return d.public(r, c)
 	}
 	switch n := r.(type) {
@@ -62,7 +63,7 @@ func (d *divider) above(r plan.Rel, c *Computed) error {
 // public notes the largest relations of public tables that read no row around them; what reads no table is computed where it stands.
 func (d *divider) public(r plan.Rel, c *Computed) error {
 	switch {
-	case !hasTable(r):
+	case !relation.HasTable(r):
 		return nil
 	case len(plan.Free(r)) == 0:
 		if !slices.ContainsFunc(c.Leaves, func(l Leaf) bool { return l.At == r }) {
@@ -75,8 +76,8 @@ func (d *divider) public(r plan.Rel, c *Computed) error {
 
 // leaf makes an aggregate, which a node is or stands for, a release, or one for each of its grouping sets.
 func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
-	if way := privateWay(d.q.Root); len(plan.Free(n)) > 0 && returnsRawRows(way) {
-		return noAggregate(d.q, way)
+	if way := relation.PrivateWay(d.q.Root); len(plan.Free(n)) > 0 && relation.ReturnsRawRows(way) {
+		return relation.NoAggregateError(d.q, way)
 	}
 	if len(plan.Free(n)) > 0 {
 		return sqlerr.New(sqlerr.PrivateShape, "an aggregate over private rows that reads the row of a query around it is not supported").At(n.Pos).
@@ -245,7 +246,7 @@ func (d *divider) columns(c *Computed) error {
 func (d *divider) rawRows(at *plan.Scan) error {
 	var inner *plan.Subquery
 	rows := func(r plan.Rel) bool { // that are private too
-		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return hasPrivateTable(in) && !d.released(in) })
+		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return relation.HasPrivateTable(in) && !d.released(in) })
 	}
 	var reaches func(r plan.Rel) bool
 	reaches = func(r plan.Rel) bool {
@@ -266,7 +267,7 @@ func (d *divider) rawRows(at *plan.Scan) error {
 		return slices.ContainsFunc(plan.Inputs(r), reaches)
 	}
 	if reaches(d.q.Root); inner == nil {
-		return noAggregate(d.q, privateWay(d.q.Root))
+		return relation.NoAggregateError(d.q, relation.PrivateWay(d.q.Root))
 	}
 	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
 		return ownerlessRowsError(inner.Pos)

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // subqueries prepares the subqueries of an expression over a relation of the body, or refuses them.
@@ -37,8 +38,8 @@ func (z *linker) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar
 			}
 		}
 		var err error
-		if !hasPrivateTable(s.Query) {
-			if out.Query, err = z.publicQuery(s.Query); err == nil && s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
+		if !relation.HasPrivateTable(s.Query) {
+			if out.Query, err = z.publicQuery(s.Query); err == nil && s.Kind == plan.ScalarQuery && !relation.HasAtMostOneRow(s.Query) {
 				err = z.refuseSeveralRows(s)
 				out.Query = z.onlyRow(out.Query)
 			}
@@ -94,7 +95,7 @@ func (z *linker) publicQuery(r plan.Rel) (plan.Rel, error) {
 		}
 		for _, x := range plan.Scalars(n) {
 			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !hasAtMostOneRow(s.Query) {
+				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !relation.HasAtMostOneRow(s.Query) {
 					refused = moreRows(s)
 				}
 				return refused == nil
@@ -123,7 +124,7 @@ func (z *linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*linker, 
 	case plan.ScalarQuery:
 		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
 			rows, above, err = z.limited(s.Query)
-			if !hasAtMostOneRow(s.Query) {
+			if !relation.HasAtMostOneRow(s.Query) {
 				z.warnSeveralRows(s.Query)
 				first := above
 				above = func(r plan.Rel) plan.Rel { return z.onlyRow(first(r)) }
@@ -161,7 +162,7 @@ func (z *linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*linker, 
 	}
 	z.take(in)
 	link := z.linkOf(in, s, of, condition)
-	if link == nil && !slices.ContainsFunc(in.around, hasPrivateTable) {
+	if link == nil && !slices.ContainsFunc(in.around, relation.HasPrivateTable) {
 		return nil, nil, ownerlessRowsError(s.Pos)
 	}
 	if link == nil && len(s.Free()) == 0 && len(s.Left) == 0 {
@@ -195,10 +196,10 @@ func ownerlessRowsError(pos int) error {
 
 // aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.
 func (z *linker) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.Rel, error) {
-	if !hasOneRow(s.Query) {
+	if !relation.HasOneRow(s.Query) {
 		return nil, nil, nil
 	}
-	for rows := s.Query; rows != nil; rows = finishingInput(rows) {
+	for rows := s.Query; rows != nil; rows = relation.FinishingInput(rows) {
 		if err := noneInside(rows); err != nil {
 			return nil, nil, err
 		}
@@ -238,7 +239,7 @@ func (z *linker) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) 
 			if x == nil {
 				continue
 			}
-			v, ok := wholeNumber(x)
+			v, ok := relation.WholeNumber(x)
 			if !ok || v < 0 {
 				return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a LIMIT that is no plain number beside private rows is not supported").At(z.out.Agg.Pos).WithHint("Write the number.")
 			}
@@ -249,10 +250,10 @@ func (z *linker) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) 
 		}
 		var conds []plan.Scalar
 		if offset > 0 {
-			conds = append(conds, compare(item.ID, ">", offset))
+			conds = append(conds, relation.CompareBigint(item.ID, ">", offset))
 		}
 		if last := offset + count; last >= offset && n.Count != nil {
-			conds = append(conds, compare(item.ID, "<=", last))
+			conds = append(conds, relation.CompareBigint(item.ID, "<=", last))
 		}
 		return rows, func(r plan.Rel) plan.Rel {
 			return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{item}}, Cond: plan.AllOf(conds)}
@@ -345,7 +346,7 @@ func isOfKey(r plan.Rel) bool {
 // onlyRow keeps a row that is the only one; PostgreSQL fails where a scalar subquery has more, and here it is then NULL.
 func (z *linker) onlyRow(r plan.Rel) plan.Rel {
 	id := z.newColumn("count", sqltype.Int8)
-	return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{{ID: id, Fn: plan.CountRows, Type: sqltype.Int8, Pos: -1}}}, Cond: compare(id, "=", 1)}
+	return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{{ID: id, Fn: plan.CountRows, Type: sqltype.Int8, Pos: -1}}}, Cond: relation.CompareBigint(id, "=", 1)}
 }
 
 // anyRow leaves out what does not change whether there is a row.
@@ -377,7 +378,7 @@ func over(r, rows plan.Rel) plan.Rel {
 	case *plan.Filter:
 		return &plan.Filter{Input: over(n.Input, rows), Cond: n.Cond}
 	}
-	return over(finishingInput(r), rows) // an order of one row
+	return over(relation.FinishingInput(r), rows) // an order of one row
 }
 
 // groupsOf is the aggregate that a subquery shows groups of, as its rows or by HAVING, where rows around it say what it aggregates; nil where there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Tree is the shape of a tree of counts over an expression's declared range, in steps of Grid: leaf b holds the values from Lo + b Width on. Fans are the numbers of
@@ -76,11 +77,11 @@ func (t *Tree) Spread() string {
 		return t.leafPercent()
 	case t.Width == 1:
 		return ""
-	case !isDay(t.Type):
+	case !relation.IsDay(t.Type):
 		return t.Grid.Mul(decimal.NewFromInt(t.Width)).String()
 	case t.Type.OID == sqltype.OIDDate:
 		return fmt.Sprintf("%d days", t.Width)
-	case t.Width == microsPerDay:
+	case t.Width == relation.MicrosPerDay:
 		return "a day"
 	}
 	return (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).Round(time.Second).String()
@@ -98,7 +99,7 @@ func (t *Tree) Ends() string {
 	}
 	at := func(n int64) string { return t.Grid.Mul(decimal.NewFromInt(n)).String() }
 	switch {
-	case isDay(t.Type):
+	case relation.IsDay(t.Type):
 		days := func(n int64) string { return sqltype.FormatText(sqltype.Days(n/t.Width), sqltype.Date) } //nolint:gosec // within the dates
 		return days(t.Lo) + " and " + days(t.Lo+(t.Count-1)*t.Width)
 	case t.Type.IsInteger():

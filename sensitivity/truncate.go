@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // keyCap is a cap on a leaf's rows with one value of a key, which the policy declares of one of its tables.
@@ -122,9 +123,9 @@ func (p *joinSide) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
 	var conds []plan.Scalar
 	for _, id := range ids {
 		c.Columns = append(c.Columns, slices.Index(s.Columns, id))
-		conds = append(conds, isNotNull(id, j.typeOf(id)))
+		conds = append(conds, relation.IsNotNull(id, j.typeOf(id)))
 	}
-	n, err := reader.MostOften(j.ctx, filtered(s, conds), ids)
+	n, err := reader.MostOften(j.ctx, relation.Filter(s, conds), ids)
 	c.Most = max(1, n)
 	return c, err
 }

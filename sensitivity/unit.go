@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // link proves (3): all private scans belong to one unit in every row.
@@ -209,7 +210,7 @@ func (z *linker) joinOf(s, p *scanInfo, b *block) *plan.Join {
 			}
 			return l || rr
 		}
-		in := finishingInput(r)
+		in := relation.FinishingInput(r)
 		return in != nil && walk(in)
 	}
 	walk(z.input)
@@ -267,7 +268,7 @@ func (z *linker) newScan(t *plan.Table) *plan.Scan {
 }
 
 func (z *linker) equal(a, b plan.ColID) plan.Scalar {
-	return equalScalars(&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)})
+	return relation.EqualScalars(&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)})
 }
 
 // chooseUnit takes the unit's value from a scan that is never padded.
@@ -335,7 +336,7 @@ func (z *linker) rebuild(r plan.Rel) plan.Rel {
 		for _, e := range z.added {
 			if !e.placed && across(e, j.Left.Cols(), j.Right.Cols()) {
 				e.placed = true
-				j.On = and(j.On, z.equalUnits(e.a, e.b))
+				j.On = relation.And(j.On, z.equalUnits(e.a, e.b))
 			}
 		}
 		return &j

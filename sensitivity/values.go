@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 const (
@@ -155,7 +156,7 @@ func (z *grouper) reachableResults(x plan.Scalar, results []sqltype.Value, t sql
 	z.owner[id] = &free
 	all, _, ok := z.valuesOf(&free, id, x)
 	z.owner[id] = s
-	if !ok && s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Range != nil || (len(kept)+len(all))*size(x) > mostChecked {
+	if !ok && s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Range != nil || (len(kept)+len(all))*relation.Size(x) > mostChecked {
 		return results
 	}
 	given := func(list []sqltype.Value) map[string]bool {

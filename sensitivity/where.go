@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // conditions are those that hold in every row in which a scan's row is present: of its block and of those around it.
@@ -120,12 +121,12 @@ func (z *intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) 
 		return span{}
 	}
 	switch from, to := col.T.OID, c.T.OID; {
-	case from == to || !isDay(col.T):
+	case from == to || !relation.IsDay(col.T):
 	case !unit.IsZero(): // cast to the constant's type
 	case from == sqltype.OIDDate && to == sqltype.OIDTimestamp:
-		unit = decimal.NewFromInt(microsPerDay)
+		unit = decimal.NewFromInt(relation.MicrosPerDay)
 	case from == sqltype.OIDTimestamp && to == sqltype.OIDDate:
-		v = v.Mul(decimal.NewFromInt(microsPerDay))
+		v = v.Mul(decimal.NewFromInt(relation.MicrosPerDay))
 	default: // the session's time zone stands between
 		return span{}
 	}
@@ -175,7 +176,7 @@ func (z *intervals) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
 		switch {
 		case !ok:
 		case from.OID == sqltype.OIDDate && to.OID == sqltype.OIDTimestamp && to.Typmod < 0:
-			return c, decimal.NewFromInt(microsPerDay)
+			return c, decimal.NewFromInt(relation.MicrosPerDay)
 		case from.IsInteger() && (to.IsInteger() && to.Len() >= from.Len() || to.OID == sqltype.OIDNumeric && !cut || to.OID == sqltype.OIDFloat8 && from.Len() < 8):
 			return c, decimal.Zero
 		case from.OID == sqltype.OIDFloat4 && to.OID == sqltype.OIDFloat8, from.OID == sqltype.OIDNumeric && to.OID == sqltype.OIDNumeric && !cut:
@@ -198,7 +199,7 @@ func measured(v sqltype.Value) (decimal.Decimal, bool) {
 	case sqltype.Micros:
 		return decimal.NewFromInt(int64(x)), x != sqltype.InstantInfinity && x != sqltype.InstantMinusInfinity
 	}
-	return exactDecimal(v)
+	return relation.ExactDecimal(v)
 }
 
 // listed are the values that a condition of the form x IN (...) or x = ... leaves to a column; ok is false where none has it.
@@ -215,7 +216,7 @@ func (z *intervals) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, o
 	add := func(x, v plan.Scalar) bool {
 		col, _ := x.(*plan.Col)
 		k, isConst := v.(*plan.Const)
-		if col == nil || !isConst || z.base(col.ID) != id || col.T.OID != k.T.OID && (!isVarText(col.T) || !isVarText(k.T)) {
+		if col == nil || !isConst || z.base(col.ID) != id || col.T.OID != k.T.OID && (!relation.IsVarText(col.T) || !relation.IsVarText(k.T)) {
 			return false
 		}
 		if k.Value != nil { // equal to NULL is nothing

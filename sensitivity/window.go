@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // windowRows is a relation with window functions within each unit's rows, as a table with the same rows.
@@ -107,6 +108,6 @@ func (z *linker) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*plan.
 	if t := scan.Table; len(z.numbered[scan]) > 0 && (t.MaxRows == 0 || t.MaxRows > uint64(most)) {
 		t.MaxRows = uint64(most)
 	}
-	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: compare(item.ID, "<=", most)}
+	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: relation.CompareBigint(item.ID, "<=", most)}
 	return scan, nil
 }

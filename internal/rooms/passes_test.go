@@ -16,9 +16,8 @@ import (
 )
 
 // passes are the files of package sensitivity by pass, lowest first. A pass uses what lies in its own files and in those of the
-// passes before it.
+// passes before it. What is a package already is not in it (sensitivity/relation).
 const passes = `
-relation: constants finishing numbers reversed scalars shape types
 results: analysis candidate_bounds formula joined_rows lost measure options product scaletext spread tree
 scope: block columns pull scope
 interval: bounds column_conditions column_functions grid nan null sign where

@@ -39,7 +39,8 @@ rewrite/funcs: rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity
-sensitivity: sensitivity/elastic rewrite/plan rewrite/funcs internal/eval
+sensitivity/relation: rewrite/plan rewrite/funcs internal/eval
+sensitivity: sensitivity/elastic sensitivity/relation rewrite/plan rewrite/funcs internal/eval
 noise:
 budget: budget/account
 budget/account:

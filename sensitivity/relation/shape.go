@@ -1,4 +1,4 @@
-package sensitivity
+package relation
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// hasPrivateTable reports whether any table below is private, also in a subquery of an expression. What is no known node counts as private.
-func hasPrivateTable(r plan.Rel) bool {
+// HasPrivateTable reports whether any table below is private, also in a subquery of an expression. What is no known node counts as private.
+func HasPrivateTable(r plan.Rel) bool {
 	return !plan.VisitRels(r, func(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.Scan:
@@ -24,8 +24,8 @@ func hasPrivateTable(r plan.Rel) bool {
 	})
 }
 
-// finishingInput is the input of a node that changes rows one by one, or which and in what order they are; nil for any other node.
-func finishingInput(r plan.Rel) plan.Rel {
+// FinishingInput is the input of a node that changes rows one by one, or which and in what order they are; nil for any other node.
+func FinishingInput(r plan.Rel) plan.Rel {
 	switch n := r.(type) {
 	case *plan.Filter:
 		return n.Input
@@ -41,8 +41,8 @@ func finishingInput(r plan.Rel) plan.Rel {
 	return nil
 }
 
-// noAggregate says what a statement needs that has none on the way to its private rows.
-func noAggregate(q *plan.Query, way []plan.Rel) error {
+// NoAggregateError says what a statement needs that has none on the way to its private rows.
+func NoAggregateError(q *plan.Query, way []plan.Rel) error {
 	for _, at := range way {
 		switch n := at.(type) {
 		case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit, *plan.Distinct:
@@ -110,8 +110,8 @@ func example(q *plan.Query, from plan.Rel) string {
 	return b.String()
 }
 
-// belowRefusal names a node that may not stand below the aggregate (Analyze, (2)).
-func belowRefusal(r plan.Rel, pos int) error {
+// BelowError names a node that may not stand below the aggregate (Analyze, (2)).
+func BelowError(r plan.Rel, pos int) error {
 	if _, ok := r.(*plan.Limit); ok {
 		return sqlerr.New(sqlerr.PrivateShape, "LIMIT below an aggregate over private rows is not supported").At(pos).
 			WithHint("Which rows it keeps would depend on other people's rows. Use WHERE.")
@@ -119,74 +119,76 @@ func belowRefusal(r plan.Rel, pos int) error {
 	return sqlerr.New(sqlerr.PrivateShape, "this operation over private rows is not supported").At(pos)
 }
 
-func filtered(r plan.Rel, conds []plan.Scalar) plan.Rel {
+// Filter is a relation with conditions, if there are any.
+func Filter(r plan.Rel, conds []plan.Scalar) plan.Rel {
 	if len(conds) == 0 {
 		return r
 	}
 	return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
 }
 
-// hasOneRow: an aggregate without groups, or an expression without FROM.
-func hasOneRow(r plan.Rel) bool {
+// HasOneRow reports whether a relation is an aggregate without groups, or an expression without FROM.
+func HasOneRow(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.OneRow:
 		return true
 	case *plan.Aggregate:
 		return len(n.Keys) == 0 && n.Sets == nil
 	case *plan.Project:
-		return hasOneRow(n.Input)
+		return HasOneRow(n.Input)
 	case *plan.Filter:
-		return hasOneRow(n.Input)
+		return HasOneRow(n.Input)
 	case *plan.Sort:
-		return hasOneRow(n.Input)
+		return HasOneRow(n.Input)
 	}
 	return false
 }
 
-// hasAtMostOneRow: so is LIMIT 1.
-func hasAtMostOneRow(r plan.Rel) bool {
+// HasAtMostOneRow reports whether a relation has one row by its form, or none: LIMIT 1 has.
+func HasAtMostOneRow(r plan.Rel) bool {
 	switch n := r.(type) {
 	case *plan.Limit:
-		v, ok := wholeNumber(n.Count)
-		return ok && v <= 1 && !n.Ties || hasAtMostOneRow(n.Input)
+		v, ok := WholeNumber(n.Count)
+		return ok && v <= 1 && !n.Ties || HasAtMostOneRow(n.Input)
 	case *plan.Project:
-		return hasAtMostOneRow(n.Input)
+		return HasAtMostOneRow(n.Input)
 	}
-	return hasOneRow(r)
+	return HasOneRow(r)
 }
 
-func isNotNull(id plan.ColID, t sqltype.Type) plan.Scalar {
+// IsNotNull is the condition that a column is not NULL.
+func IsNotNull(id plan.ColID, t sqltype.Type) plan.Scalar {
 	return &plan.Is{X: &plan.Col{ID: id, T: t}, What: "NULL", Not: true}
 }
 
-// storedTable is a table as it is stored.
-func storedTable(t *plan.Table) *plan.Table {
+// StoredTable is a table as it is stored.
+func StoredTable(t *plan.Table) *plan.Table {
 	if t.Whole != nil {
 		return t.Whole
 	}
 	return t
 }
 
-// hasOrderStatistics: some of the aggregates are read off trees, or picked.
-func hasOrderStatistics(agg *plan.Aggregate) bool {
+// HasOrderStatistics reports whether some of the aggregates are read off trees, or picked.
+func HasOrderStatistics(agg *plan.Aggregate) bool {
 	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
 		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, g.Fn)
 	})
 }
 
-// mostRowsOf is how many rows a relation has by its form; 0 where that says nothing.
-func mostRowsOf(r plan.Rel) uint64 {
+// MostRows is how many rows a relation has by its form; 0 where that says nothing.
+func MostRows(r plan.Rel) uint64 {
 	switch n := r.(type) {
 	case *plan.Project:
-		return mostRowsOf(n.Input)
+		return MostRows(n.Input)
 	case *plan.Sort:
-		return mostRowsOf(n.Input)
+		return MostRows(n.Input)
 	case *plan.Limit:
-		if v, ok := wholeNumber(n.Count); ok && v >= 0 {
+		if v, ok := WholeNumber(n.Count); ok && v >= 0 {
 			return uint64(max(1, v))
 		}
 	}
-	if hasOneRow(r) {
+	if HasOneRow(r) {
 		return 1
 	}
 	return 0

@@ -1,4 +1,4 @@
-package sensitivity
+package relation
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// constantOf is an expression's value, where it has one whatever the rows.
-func constantOf(x plan.Scalar) (sqltype.Value, error) {
+// Constant is an expression's value, where it has one whatever the rows.
+func Constant(x plan.Scalar) (sqltype.Value, error) {
 	f, err := eval.Compile(x, nil)
 	if err != nil {
 		return nil, err
@@ -18,9 +18,9 @@ func constantOf(x plan.Scalar) (sqltype.Value, error) {
 	return f(nil)
 }
 
-// constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
-func constantCall(n *plan.Call) (sqltype.Value, bool) {
-	if !isSameInBackends(n) || len(n.Args) == 0 {
+// ConstantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
+func ConstantCall(n *plan.Call) (sqltype.Value, bool) {
+	if !IsSameInBackends(n) || len(n.Args) == 0 {
 		return nil, false
 	}
 	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))
@@ -35,16 +35,16 @@ func constantCall(n *plan.Call) (sqltype.Value, bool) {
 	return v, err == nil && v != nil
 }
 
-// isSameInBackends: a call gives the same here and in the backends.
-func isSameInBackends(n *plan.Call) bool {
+// IsSameInBackends reports whether a call gives the same here and in the backends.
+func IsSameInBackends(n *plan.Call) bool {
 	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
 }
 
 // ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
 var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}
 
-// wholeNumber is an integer constant.
-func wholeNumber(x plan.Scalar) (int64, bool) {
+// WholeNumber is an integer constant.
+func WholeNumber(x plan.Scalar) (int64, bool) {
 	c, ok := x.(*plan.Const)
 	if !ok {
 		return 0, false
@@ -53,11 +53,11 @@ func wholeNumber(x plan.Scalar) (int64, bool) {
 	return n, ok
 }
 
-// isConstant reports whether an expression has no parameter and no subquery.
-func isConstant(x plan.Scalar) bool {
+// IsConstant reports whether an expression has no parameter and no subquery.
+func IsConstant(x plan.Scalar) bool {
 	switch x.(type) {
 	case *plan.Param, *plan.Subquery:
 		return false
 	}
-	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isConstant(y) })
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !IsConstant(y) })
 }

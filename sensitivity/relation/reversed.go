@@ -1,4 +1,4 @@
-package sensitivity
+package relation
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// reversed are a lower and an upper limit of one value between which nothing is, as in x BETWEEN 10 AND 5; ok is false where there are none.
+// ReversedLimits are a lower and an upper limit of one value between which nothing is, as in x BETWEEN 10 AND 5; ok is false where there are none.
 //
 // Proof: no row meets both. (1) Both limits are of the same value in every row (isSame). (2) They are constants of one type, of numbers or times, in whose total order, PostgreSQL's, the lower one is after the upper one. Were x at least the one and at most the other, it would be
 // at once after the other and at most the other.
-func reversed(conds []plan.Scalar) (lower, upper *plan.Call, ok bool) {
+func ReversedLimits(conds []plan.Scalar) (lower, upper *plan.Call, ok bool) {
 	var lows, highs []*plan.Call
 	for _, x := range conds {
 		n, is := x.(*plan.Call)
@@ -47,7 +47,7 @@ func limitOf(n *plan.Call) sqltype.Value {
 	case *plan.Const:
 		return c.Value
 	case *plan.Call:
-		if v, ok := constantCall(c); ok {
+		if v, ok := ConstantCall(c); ok {
 			return v
 		}
 	}
@@ -70,11 +70,11 @@ func isSame(a, b plan.Scalar) bool {
 	return false
 }
 
-// reversedLines warn of limits that no value meets, by the statement alone.
-func reversedLines(q *plan.Query) (lines []string) {
+// ReversedLines warn of limits that no value meets, by the statement alone.
+func ReversedLines(q *plan.Query) (lines []string) {
 	plan.VisitRels(q.Root, func(r plan.Rel) bool {
 		for _, x := range plan.Scalars(r) {
-			if l, h, ok := reversed(plan.Conjuncts(x)); ok {
+			if l, h, ok := ReversedLimits(plan.Conjuncts(x)); ok {
 				line := fmt.Sprintf("no value meets %s and %s; BETWEEN has the smaller end first", plan.Readable(q, l), plan.Readable(q, h))
 				if !slices.Contains(lines, line) {
 					lines = append(lines, line)

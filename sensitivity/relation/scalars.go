@@ -1,4 +1,4 @@
-package sensitivity
+package relation
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// uncast is the exact number that a float was made of.
-func uncast(x plan.Scalar) plan.Scalar {
+// Uncast is the exact number that a float was made of.
+func Uncast(x plan.Scalar) plan.Scalar {
 	for {
 		c, ok := x.(*plan.Call)
 		if !ok || c.Fn.Name != "cast" || !c.T.IsFloat() || len(c.Args) != 1 || !c.Args[0].Type().IsNumber() {
@@ -21,28 +21,28 @@ func uncast(x plan.Scalar) plan.Scalar {
 	}
 }
 
-// size is an expression's number of nodes.
-func size(x plan.Scalar) int {
+// Size is an expression's number of nodes.
+func Size(x plan.Scalar) int {
 	n := 1
 	for _, y := range plan.Children(x) {
-		n += size(y)
+		n += Size(y)
 	}
 	return n
 }
 
-// hasSubquery: there is a subquery in the expression.
-func hasSubquery(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
+// HasSubquery reports whether there is a subquery in the expression.
+func HasSubquery(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
 
-// isIndependentOf: an expression and its subqueries read none of the columns.
-func isIndependentOf(x plan.Scalar, cols []plan.ColID) bool {
+// IsIndependentOf reports whether an expression and its subqueries read none of the columns.
+func IsIndependentOf(x plan.Scalar, cols []plan.ColID) bool {
 	none := true
 	plan.VisitCols(x, func(c *plan.Col) { none = none && !slices.Contains(cols, c.ID) })
 	return none
 }
 
-// walkColumns calls f for every column reference in an expression, and for column 0, which no condition accepts, where a node
+// WalkColumns calls f for every column reference in an expression, and for column 0, which no condition accepts, where a node
 // has no parts that are known.
-func walkColumns(x plan.Scalar, f func(plan.ColID)) {
+func WalkColumns(x plan.Scalar, f func(plan.ColID)) {
 	switch n := x.(type) {
 	case *plan.Col:
 		f(n.ID)
@@ -54,12 +54,12 @@ func walkColumns(x plan.Scalar, f func(plan.ColID)) {
 		f(0)
 	}
 	for _, part := range plan.Children(x) {
-		walkColumns(part, f)
+		WalkColumns(part, f)
 	}
 }
 
-// conditionText is a condition's text whatever the order of its conjuncts; "" for none.
-func conditionText(cond plan.Scalar, text func(plan.Scalar) string) string {
+// ConditionText is a condition's text whatever the order of its conjuncts; "" for none.
+func ConditionText(cond plan.Scalar, text func(plan.Scalar) string) string {
 	if cond == nil {
 		return ""
 	}
@@ -71,11 +71,13 @@ func conditionText(cond plan.Scalar, text func(plan.Scalar) string) string {
 	return strings.Join(parts, " AND ")
 }
 
-func equalScalars(a, b plan.Scalar) plan.Scalar {
+// EqualScalars is the equality of two units, by which prints compare them.
+func EqualScalars(a, b plan.Scalar) plan.Scalar {
 	return &plan.Call{Fn: funcs.UnitEquality, T: sqltype.Bool, Pos: -1, Args: []plan.Scalar{a, b}}
 }
 
-func and(a, b plan.Scalar) plan.Scalar {
+// And is a conjunction; the first condition may be nil.
+func And(a, b plan.Scalar) plan.Scalar {
 	if a == nil {
 		return b
 	}
@@ -85,8 +87,8 @@ func and(a, b plan.Scalar) plan.Scalar {
 	return &plan.Logic{Op: plan.And, Args: []plan.Scalar{a, b}}
 }
 
-// compare holds a bigint column against a number.
-func compare(id plan.ColID, op string, n int64) plan.Scalar {
+// CompareBigint holds a bigint column against a number.
+func CompareBigint(id plan.ColID, op string, n int64) plan.Scalar {
 	return &plan.Call{Fn: funcs.Lookup(funcs.Operator, op, sqltype.OIDInt8, sqltype.OIDInt8), T: sqltype.Bool, Pos: -1,
 		Args: []plan.Scalar{&plan.Col{ID: id, T: sqltype.Int8}, &plan.Const{Value: n, T: sqltype.Int8}}}
 }
