@@ -71,7 +71,7 @@ func (z *linker) linkedBody() error {
 	if err := z.link(); err != nil { // (3) all private rows in a row belong to one unit
 		return err
 	}
-	if z.several { // joinedBody's
+	if z.several { // rows of the statement's body alone (linkBlock): joinedBody makes it
 		return nil
 	}
 	if err := z.buildBody(); err != nil { // (3) the equalities of units are printed, (5) rows without a unit are dropped
