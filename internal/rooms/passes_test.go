@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// passes are the files of package sensitivity by pass, lowest first. A pass uses what lies in its own files and in those of the
-// passes before it. What is a package already is not in it (sensitivity/relation).
-const passes = `
+// passes are the files of packages by pass, lowest first. A pass uses what lies in its own files and in those of the passes
+// before it. What is a package already is not in it (sensitivity/relation).
+var passes = map[string]string{"sensitivity": `
 results: analysis candidate_bounds formula joined_rows lost measure options product scaletext spread tree
 scope: block columns pull scope
 interval: bounds column_conditions column_functions grid nan null sign where
@@ -28,7 +28,7 @@ claims: aggregates boolean choice distinct follow joinmeasure measurer measures 
 reuse: canonical measure_order reuse reuse_measures
 explain: explain joinexplain
 divide: above analyze analyzer correlated distinct_rows divide divider empty inner inputs lookup noisy probe program semijoin_count stages
-`
+`}
 
 // The limits on a pass, which is to become a package: its files, and how many of them may need one another.
 const (
@@ -36,10 +36,16 @@ const (
 	mostCycle = 8
 )
 
-// TestPasses: no file of package sensitivity uses a declaration of a later pass, a type's methods lie in its pass, and few files need one another.
+// TestPasses: no file of these packages uses a declaration of a later pass, a type's methods lie in its pass, and few files need one another.
 func TestPasses(t *testing.T) {
+	for dir, table := range passes {
+		t.Run(dir, func(t *testing.T) { checkPasses(t, dir, table) })
+	}
+}
+
+func checkPasses(t *testing.T, dir, table string) {
 	pass, at := map[string]string{}, map[string]int{} // by file
-	for i, line := range strings.Split(strings.TrimSpace(passes), "\n") {
+	for i, line := range strings.Split(strings.TrimSpace(table), "\n") {
 		name, list, _ := strings.Cut(line, ":")
 		files := strings.Fields(list)
 		if len(files) > mostFiles {
@@ -49,10 +55,10 @@ func TestPasses(t *testing.T) {
 			pass[f+".go"], at[f+".go"] = name, i
 		}
 	}
-	p := checked(t, "sensitivity")
+	p := checked(t, dir)
 	for _, f := range p.files {
 		if pass[f] == "" {
-			t.Errorf("sensitivity/%s is in no pass: add it to the table", f)
+			t.Errorf("%s/%s is in no pass: add it to the table", dir, f)
 		}
 	}
 	for f := range pass {
@@ -73,8 +79,8 @@ func TestPasses(t *testing.T) {
 			t.Errorf("%d files need one another, more than %d: %v", len(c), mostCycle, c)
 		}
 	}
-	if back := p.uses(func(from, to string) bool { return at[from] > at[to] }); len(back) < 100 {
-		t.Errorf("later passes use earlier ones at %d places only: the walk saw too little", len(back))
+	if before := p.uses(func(from, to string) bool { return at[from] > at[to] }); len(before) < 100 {
+		t.Errorf("later passes use earlier ones at %d places only: the walk saw too little", len(before))
 	}
 }
 
