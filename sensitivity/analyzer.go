@@ -12,10 +12,12 @@ import (
 // analyzer holds one statement's way through the conditions.
 type analyzer struct{ *measurer }
 
+// newAnalyzer begins the analysis of one aggregate of a query.
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
 	return &analyzer{newMeasurer(newGrouper(newLinker(ctx, q, agg, opts)))}
 }
 
+// run calls the passes in order; the numbers are those of Analyze's conditions.
 func (z *analyzer) run() error {
 	agg := z.pulled(z.out.Agg)
 	z.aggs, z.whole = agg.Aggs, true

@@ -11,7 +11,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
-// scanMultiplicity is a scan's.
+// scanMultiplicity is how many rows of a public scan one row of the rest of the statement meets at most.
 type scanMultiplicity struct {
 	Multiplicity
 	scan *scanInfo

@@ -12,9 +12,9 @@ type linker struct {
 
 	input    plan.Rel                    // Agg's, with scans in place of what derive made
 	around   []plan.Rel                  // the relations whose rows a subquery stands in, from the outermost on
-	beside   []equality                  // of a subquery's rows, with what they are compared with
+	beside   []equality                  // of a subquery's columns with those that they are compared with
 	added    []*equality                 // unit equalities to put into joins
-	numbered map[*plan.Scan][]plan.ColID // their columns that number each unit's rows from 1
+	numbered map[*plan.Scan][]plan.ColID // columns of derived tables that number each unit's rows from 1
 	several  bool                        // rows are of several units, which is allowed
 	lacks    *missing                    // what was refused for, where conditions on the unit would mend it
 	kinds    []*linker                   // of rows of two units: for each of the kinds

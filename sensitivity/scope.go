@@ -22,7 +22,7 @@ type scope struct {
 
 	whole     bool                        // it is the statement's body
 	ownerless []*plan.Join                // public LEFT JOIN private, read as inner joins
-	alike     map[*plan.Scan][]plan.ColID // their further columns that have the unit's value in every row
+	alike     map[*plan.Scan][]plan.ColID // columns of derived tables that have the unit's value in every row, beside the unit's own
 
 	// Of the whole statement:
 	merged map[[2]plan.ColID]plan.ColID // the unit's columns of a FULL JOIN's sides: its own
