@@ -111,12 +111,12 @@ func mangled(t testing.TB, st *sqlgen.Statement, mangle func(string) string) *sq
 // compareApart compares, at all of keptOf, what is read of each of a statement's measures of a kind. mangle, if not nil, plants a bug in the print.
 func compareApart[T any](t testing.TB, p *Prepared, of func(sensitivity.Measure) bool, mangle func(string) string, how func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[T]) (share float64, err error) {
 	t.Helper()
-	for i, m := range p.an.Measures {
+	for i, m := range p.analysis().Measures {
 		if !of(m) {
 			continue
 		}
-		for _, kept := range keptOf(p.an, m) {
-			st, err := apart(p.an, p.session.engine.dialect, i, kept, 42)
+		for _, kept := range keptOf(p.analysis(), m) {
+			st, err := apart(p.analysis(), p.session.engine.dialect, i, kept, 42)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,9 +16,11 @@ type Analysed struct {
 
 // Analysed gives what Run would do.
 func (p *Prepared) Analysed() (Analysed, error) {
-	if len(p.stages) != 1 {
-		return Analysed{}, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.stages))
+	private, ok := inner(p.kind).(*privateStatement)
+	if !ok || len(private.stages) != 1 {
+		return Analysed{}, sqlerr.New(sqlerr.Internal, "the statement is not one release")
 	}
-	mp, err := p.stages[0].price()
-	return Analysed{Query: p.query, Analysis: p.an, Plan: mp}, err
+	st := private.stages[0]
+	mp, err := st.price()
+	return Analysed{Query: p.query, Analysis: st.an, Plan: mp}, err
 }

@@ -94,7 +94,7 @@ func TestRareGroups(t *testing.T) {
 	d := demoSession(t, demoDuck(t), "analyst")
 	const races = "select race, count(distinct patient_id) from patients group by race"
 	pr, a := ask(t, d, races)
-	mp, err := d.price(pr.an)
+	mp, err := d.price(pr.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +148,8 @@ func TestAverageSpelling(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := unnoised(t, p)
-		f := p.an.Formulas[0]
-		m := p.an.Measures[f.Sum]
+		f := p.analysis().Formulas[0]
+		m := p.analysis().Measures[f.Sum]
 		r.Groups = nil
 		var list []string
 		for i := range 2000 {
@@ -159,7 +159,7 @@ func TestAverageSpelling(t *testing.T) {
 				sum = 0
 			}
 			sum = min(max(sum, count*m.RowLo), count*m.RowHi)
-			v := make([]*big.Int, len(p.an.Measures))
+			v := make([]*big.Int, len(p.analysis().Measures))
 			for j := range v {
 				v[j] = big.NewInt(count)
 			}
@@ -167,7 +167,7 @@ func TestAverageSpelling(t *testing.T) {
 			r.Groups = append(r.Groups, release.Group{Values: v})
 			list = append(list, fmt.Sprintf("(%d, %s / %d::numeric)", i, decimal.New(sum, -c.scale).StringFixed(c.scale)+"::numeric", count))
 		}
-		rel, err := finish.Relation(context.Background(), p.an, r)
+		rel, err := finish.Relation(context.Background(), p.analysis(), r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,8 +73,8 @@ func TestArrayParameters(t *testing.T) {
 			if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) || len(charges(t, s.engine)) != before {
 				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(charges(t, s.engine))-before, want)
 			}
-			for i, st := range p.stages {
-				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.stages[i].an); got != want {
+			for i, st := range p.staged().stages {
+				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.staged().stages[i].an); got != want {
 					t.Errorf("%s: %s is\n%s\nand listed\n%s", d, c.sql, got, want)
 				}
 			}

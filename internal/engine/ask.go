@@ -26,7 +26,7 @@ import (
 
 // run is one execution of a private statement.
 type run struct {
-	*Prepared
+	*stagedStatement
 	args      []sqltype.Value
 	stageRuns []*stageRun // one a stage
 	public    map[plan.Rel]*eval.Relation
@@ -57,25 +57,43 @@ type stageRun struct {
 // seed varies which groups of a unit a cap keeps.
 func (a *stageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
 
-// retryOnOrderChange runs a private statement at the order of the window that pays, and tells the owner once.
-func (p *Prepared) retryOnOrderChange(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
+// privateStatement is a statement that reads rows of people: it is charged, unless stored releases answer it.
+type privateStatement struct {
+	*stagedStatement
+	again func(ctx context.Context, args []sqltype.Value) (kind, error) // analyses the statement anew, which may be of another kind then
+}
+
+// Columns implements kind: a count by weights says so in its name.
+func (p *privateStatement) Columns() []Column {
+	out := p.statement.Columns()
+	for i, o := range p.query.Outputs {
+		out[i].Name = p.label(o)
+	}
+	return out
+}
+
+// Run implements kind: it answers at the order of the window that pays, and tells the owner once.
+func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	var heard *AuditEvent
 	defer func() {
 		if heard != nil {
 			p.session.observeEnd(heard, err)
 		}
 	}()
-	err = p.session.withOrderRetries(func(again bool) (err error) {
+	of := p
+	err = p.session.withOrderRetries(func(again bool) error {
 		if again {
-			var told []sqltype.Value
-			if p.dependsOnParams {
-				told = args
+			now, err := p.again(ctx, args)
+			if err != nil {
+				return err
 			}
-			if err := p.analyze(ctx, told); err != nil {
+			var private bool
+			if of, private = now.(*privateStatement); !private {
+				ans, err = now.Run(ctx, args)
 				return err
 			}
 		}
-		ans, err = p.runPrivate(ctx, args, &heard)
+		ans, err = of.runPrivate(ctx, args, &heard)
 		return err
 	})
 	return ans, err
@@ -106,7 +124,7 @@ func (s *Session) withOrderRetries(attempt func(again bool) error) error {
 const mostOrders = 3
 
 // runPrivate is the way of design section 3 from the charge on. auditEvent is what the owner will be told of it.
-func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
+func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
 	s := p.session
 	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err
@@ -153,8 +171,8 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 }
 
 // newRun prices the stages, and knows the keys of those that read no other.
-func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
-	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
+func (p *stagedStatement) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
+	r := &run{stagedStatement: p, args: args, public: map[plan.Rel]*eval.Relation{}}
 	stages, err := p.settled(ctx, args)
 	if err != nil {
 		return nil, err
@@ -223,7 +241,7 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // releaseGroups limits a release, which is held in memory.
-func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
+func (p *stagedStatement) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
 
 // prepare makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. Nothing is charged
 // where the older release has no numbers that measuring again makes more exact.
@@ -285,7 +303,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	open := r.open()
 	if len(open) == 0 {
 		heard.Outcome = Free
-		if len(r.Prepared.public) == len(r.public) {
+		if len(r.stagedStatement.public) == len(r.public) {
 			return nil
 		}
 		return r.inOwnSnapshot(ctx)
@@ -311,7 +329,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	if err := r.reserve(ctx, open, heard); err != nil { // (1)
 		return err
 	}
-	defer r.abandon(ctx, open)
+	defer s.abandon(ctx, open)
 	before, rereadable := make([]*release.Release, len(open)), true
 	for i, a := range open {
 		before[i], rereadable = a.release, rereadable && a.known
@@ -396,7 +414,7 @@ func (r *run) reserve(ctx context.Context, open []*stageRun, heard *AuditEvent) 
 	s := r.session
 	var list []ledger.Reservation
 	var plans []*price.Quote
-	text := r.Prepared.statementText(r.args)
+	text := r.stagedStatement.statementText(r.args)
 	for _, a := range open {
 		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.request.Filter,
 			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.request.TopUpThreshold()})
@@ -430,7 +448,7 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 		if r.public[l.At] != nil {
 			continue
 		}
-		st, rel := r.Prepared.public[l.At], &eval.Relation{Cols: l.Cols}
+		st, rel := r.stagedStatement.public[l.At], &eval.Relation{Cols: l.Cols}
 		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
 			rel.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
 			return err

@@ -37,8 +37,8 @@ func TestNestingIsNotExponential(t *testing.T) {
 func TestSetBetweenPrepareAndRun(t *testing.T) {
 	s := demoSession(t, demoDuck(t), "analyst")
 	p, err := prepare(s, "select admission_type_id, count(*) from encounters group by 1")
-	if err != nil || p.an.Limit.PerUnit != 4 {
-		t.Fatal(err, p.an.Limit)
+	if err != nil || p.analysis().Limit.PerUnit != 4 {
+		t.Fatal(err, p.analysis().Limit)
 	}
 	if err := s.Set("dpsql.max_groups", []string{"2"}); err != nil {
 		t.Fatal(err)
@@ -47,8 +47,8 @@ func TestSetBetweenPrepareAndRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := p.Run(context.Background(), nil)
-	if err != nil || p.an.Limit.PerUnit != 2 || !strings.Contains(a.Notice, "price 0.25") {
-		t.Errorf("%v, %+v, %s", err, p.an.Limit, a.Notice)
+	if err != nil || p.analysis().Limit.PerUnit != 2 || !strings.Contains(a.Notice, "price 0.25") {
+		t.Errorf("%v, %+v, %s", err, p.analysis().Limit, a.Notice)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestAttack01Grid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid := p.an.Measures[0].Grid.InexactFloat64()
+	grid := p.analysis().Measures[0].Grid.InexactFloat64()
 	attack := func(release func(i int) float64) string {
 		for i := range 20 {
 			if v := release(i); v/grid != math.Trunc(v/grid) {

@@ -207,12 +207,12 @@ func exactly(t testing.TB, s *Session) asker {
 		if err != nil {
 			return seen{err: everything(err)}
 		}
-		if len(p.an.Measures) == 1 && p.an.Measures[0].Kind == sensitivity.DistinctValues {
-			st, err := sqlgen.Distinct(p.an, s.engine.dialect, 0, sqlgen.Kept{Rows: p.an.Measures[0].PerGroup, Groups: p.an.Limit.PerUnit}, 7)
+		if len(p.analysis().Measures) == 1 && p.analysis().Measures[0].Kind == sensitivity.DistinctValues {
+			st, err := sqlgen.Distinct(p.analysis(), s.engine.dialect, 0, sqlgen.Kept{Rows: p.analysis().Measures[0].PerGroup, Groups: p.analysis().Limit.PerUnit}, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return seen{rows: [][]string{{fmt.Sprint(whole(secret.Open(secretRows(t, p, st, nil)[0][0])))}}}
+			return seen{rows: [][]string{{fmt.Sprint(whole(secret.Open(secretRows(t, p.statement, st, nil)[0][0])))}}}
 		}
 		return seen{rows: [][]string{{fmt.Sprint(totals(t, p)[""][0])}}}
 	}

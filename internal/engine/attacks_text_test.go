@@ -139,7 +139,7 @@ func TestAttack27SecondPerson(t *testing.T) {
 		if err != nil {
 			return ""
 		}
-		total, claim := totals(t, p)[""][0].Uint64(), p.an.Measures[0].PerGroup
+		total, claim := totals(t, p)[""][0].Uint64(), p.analysis().Measures[0].PerGroup
 		if total <= claim {
 			return ""
 		}

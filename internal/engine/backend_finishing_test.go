@@ -31,7 +31,7 @@ func TestFinishingBeyond(t *testing.T) {
 	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	duck := clinicSession(t, tame, funcs.DuckDB, roomy...)
 	for _, sql := range beyondGo {
-		if p, err := prepare(s, sql); err != nil || p.inBackend == nil {
+		if p, err := prepare(s, sql); err != nil || p.staged().inBackend == nil {
 			t.Errorf("%s is not computed by the database: %v", sql, err)
 		}
 		if _, err := prepare(duck, sql); sqlerr.ID(err) != sqlerr.Unsupported.ID {

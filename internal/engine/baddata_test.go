@@ -281,11 +281,11 @@ func TestBadData(t *testing.T) {
 						continue
 					}
 					run++
-					st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+					st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 					if err != nil {
 						t.Fatal(err)
 					}
-					share, err := compareBad(p.an, st, with, lacking)
+					share, err := compareBad(p.analysis(), st, with, lacking)
 					if err != nil {
 						t.Errorf("%s: %v", sql, err)
 					}
@@ -400,10 +400,10 @@ func TestBadDataAnswers(t *testing.T) {
 						if back := sqltype.FormatText(again.Rows[r][i], columns[i].Type); back != text {
 							t.Errorf("%s: %.60q is read back as %.60q", sql, text, back)
 						}
-						if x, ok := v.(float64); ok && (x == 0 && math.Signbit(x) || i >= len(p.an.Keys) && (math.IsNaN(x) || math.IsInf(x, 0))) {
+						if x, ok := v.(float64); ok && (x == 0 && math.Signbit(x) || i >= len(p.analysis().Keys) && (math.IsNaN(x) || math.IsInf(x, 0))) {
 							t.Errorf("%s: %v", sql, row)
 						}
-						if i < len(p.an.Keys) && len(text) < 20 {
+						if i < len(p.analysis().Keys) && len(text) < 20 {
 							keys[c.name+" "+text] = true
 						}
 					}

@@ -64,8 +64,8 @@ func TestBoundingAuto(t *testing.T) {
 				plans[bounding] = p
 			}
 			auto := plans["auto"]
-			if (auto.an.Limit.Norm == sensitivity.L2) != c.l2 {
-				t.Fatalf("scaled: %t", auto.an.Limit.Norm > 0)
+			if (auto.analysis().Limit.Norm == sensitivity.L2) != c.l2 {
+				t.Fatalf("scaled: %t", auto.analysis().Limit.Norm > 0)
 			}
 			same := "linf"
 			if c.l2 {
@@ -89,7 +89,7 @@ func TestBoundingAuto(t *testing.T) {
 			if auto, err = prepare(s, c.sql); err != nil {
 				t.Fatal(err)
 			}
-			priced := auto.stages[0].priced
+			priced := auto.staged().stages[0].priced
 			if _, err := auto.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestBoundingAutoL1(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l1 := p.an.Limit.Norm == sensitivity.L1; l1 != c.l1 {
+			if l1 := p.analysis().Limit.Norm == sensitivity.L1; l1 != c.l1 {
 				t.Fatalf("scaled: %t", l1)
 			}
 			if !c.l1 {
@@ -151,7 +151,7 @@ func TestBoundingAutoL1(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, m := range p.an.Measures {
+			for i, m := range p.analysis().Measures {
 				if ev, ok := mp.Measures[i].(dp.Clipped); !ok || m.Bound == nil || m.Bound.IsCap() || ev.Noise != dp.LaplaceNoise || !reflect.DeepEqual(ev.Groups, []uint64{1}) {
 					t.Errorf("measure %d: %+v", i+1, mp.Measures[i])
 				}
@@ -160,7 +160,7 @@ func TestBoundingAutoL1(t *testing.T) {
 			if _, err := p.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			for i, m := range p.an.Measures {
+			for i, m := range p.analysis().Measures {
 				ev, _, err := s.last.releases[0].release.Noise(i)
 				if err != nil {
 					t.Fatal(err)
@@ -204,14 +204,14 @@ func TestBoundingAutoErrsLess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if bounding == "auto" {
-					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.Norm == sensitivity.L2]
+					taken = map[bool]string{true: "l2", false: "linf"}[p.analysis().Limit.Norm == sensitivity.L2]
 					continue
 				}
 				mp, err := p.price()
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, chosen, err := mp.Reference(p.an)
+				run, chosen, err := mp.Reference(p.analysis())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -221,7 +221,7 @@ func TestBoundingAutoErrsLess(t *testing.T) {
 				}
 				norm := 4 * math.Sqrt(groups) // four rows in each
 				if len(chosen) > 0 {
-					norm = float64(p.an.Choices[0].Edges[chosen[0]])
+					norm = float64(p.analysis().Choices[0].Edges[chosen[0]])
 				}
 				ratio[bounding] = math.Sqrt(v) / norm
 			}
@@ -269,7 +269,7 @@ func TestBoundingAutoFails(t *testing.T) {
 	for _, bounding := range []string{"linf", "auto"} {
 		set(t, s, "dpsql.bounding", bounding)
 		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
-		if err != nil || p.an.Limit.Norm > 0 {
+		if err != nil || p.analysis().Limit.Norm > 0 {
 			t.Fatalf("%s: %v", bounding, err)
 		}
 		if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {

@@ -19,7 +19,7 @@ const (
 )
 
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
-// earlier releases may change it to when the statement is asked (Prepared.settled).
+// earlier releases may change it to when the statement is asked (stagedStatement.settled).
 func (s *Session) joined(ctx context.Context, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
 	opts.Truncate, opts.Weighted = s.now.bounding == byTruncate, s.now.bounding == byWeights
 	if opts.Truncate || opts.Weighted {

@@ -220,7 +220,7 @@ func (st *stage) rivalStage() *stage {
 //
 // Proof: claim: which bound a stage has follows from the statement, the policy, the settings and earlier releases that this analyst may be given. tells reads those alone, and of them scales, which are released; the rest is the analyses' own. So it is post-processing, chosen adaptively as the filter allows (budget.NewFilter),
 // before anything is reserved; each bound is private by itself, at its own price.
-func (p *Prepared) settled(ctx context.Context, args []sqltype.Value) ([]*stage, error) {
+func (p *stagedStatement) settled(ctx context.Context, args []sqltype.Value) ([]*stage, error) {
 	out, known := slices.Clone(p.stages), make([]decided, len(p.stages))
 	for i, st := range out {
 		if st.ways == nil {
@@ -246,7 +246,7 @@ func (p *Prepared) settled(ctx context.Context, args []sqltype.Value) ([]*stage,
 const minEarlierShare = 0.1
 
 // lookUpEarlier is what the dearest earlier release of the same joins says, whatever it is of else; nil: there is none.
-func (p *Prepared) lookUpEarlier(ctx context.Context, st *stage, args []sqltype.Value) (*earlier, error) {
+func (p *stagedStatement) lookUpEarlier(ctx context.Context, st *stage, args []sqltype.Value) (*earlier, error) {
 	if st.ways.elastic.an == nil || len(st.inputs) > 0 {
 		return nil, nil
 	}
@@ -284,7 +284,7 @@ func (p *Prepared) lookUpEarlier(ctx context.Context, st *stage, args []sqltype.
 const scaleFamily = "scale of joined rows\n"
 
 // scaleOf names it for a release; zero: it has no scale.
-func (p *Prepared) scaleOf(st *stage, args []sqltype.Value) ledger.Hash {
+func (p *stagedStatement) scaleOf(st *stage, args []sqltype.Value) ledger.Hash {
 	if text, ok := st.an.ScaleText(args); ok && len(st.inputs) == 0 {
 		return p.family(scaleFamily + text)
 	}

@@ -147,7 +147,7 @@ func TestJoinsByTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.newRun(context.Background(), nil)
+		r, err := p.staged().newRun(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

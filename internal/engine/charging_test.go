@@ -459,7 +459,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 				var a *Answer
 				if a, err = p.Run(context.Background(), nil); err == nil {
 					line += a.Tag
-					if p.an.Groups.Public && !strings.Contains(sql, "having") {
+					if p.analysis().Groups.Public && !strings.Contains(sql, "having") {
 						line += keysOf(p, &Answer{Rows: a.Rows})
 					}
 				}

@@ -55,7 +55,7 @@ type place struct {
 func readSide(t *testing.T, p *Prepared) *side {
 	t.Helper()
 	st, rows := scan(t, p)
-	edges := p.an.Choices[0].Edges
+	edges := p.analysis().Choices[0].Edges
 	s := &side{st: st, rows: rows, units: make([]int64, len(edges)), parts: make([]int64, len(edges)), both: make([]int64, len(edges)), totals: map[place][]*big.Int{}, runs: map[int][]dp.Event{}}
 	for _, row := range rows {
 		var key string
@@ -85,7 +85,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 		switch {
 		case part < 0:
 			s.all[0] += count
-		case at.measure == p.an.Choices[0].Measure:
+		case at.measure == p.analysis().Choices[0].Measure:
 			s.all[1] += count
 		}
 		if part > 0 {
@@ -96,7 +96,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 			case part < 0:
 				s.units[e] += count
 				continue
-			case at.measure == p.an.Choices[0].Measure:
+			case at.measure == p.analysis().Choices[0].Measure:
 				s.parts[e] += count
 			}
 			s.both[e] += count
@@ -120,7 +120,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 			s.most = max(s.most, edges[bucket])
 		}
 	}
-	if !p.an.CountsUnitsSeparately() {
+	if !p.analysis().CountsUnitsSeparately() {
 		s.units, s.all[0] = s.parts, s.all[1]
 	}
 	return s
@@ -155,9 +155,9 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*rele
 	asks.Epsilon *= 2
 	plans := map[int]*price.Quote{}
 	return func(r *release.Release) *release.Release {
-		edge, _ := r.Plan.Edge(p.an.Choices[0], r.Chosen)
+		edge, _ := r.Plan.Edge(p.analysis().Choices[0], r.Chosen)
 		if plans[edge] == nil {
-			top, err := price.TopUp(p.an, r.Run, r.Plan.Price, asks)
+			top, err := price.TopUp(p.analysis(), r.Run, r.Plan.Price, asks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*rele
 			}
 			plans[edge] = top
 		}
-		m, err := release.NewTopUp(p.an, plans[edge], r, src)
+		m, err := release.NewTopUp(p.analysis(), plans[edge], r, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func product(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, wi
 		if err != nil {
 			t.Fatal(err)
 		}
-		edge, _ := r.Plan.Edge(p.an.Choices[0], r.Chosen)
+		edge, _ := r.Plan.Edge(p.analysis().Choices[0], r.Chosen)
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
 			of.runs[edge] = r.Run.Measures
@@ -258,17 +258,17 @@ func careless(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, w
 		numbers := append([]int64{all - int64(ev.Margin)}, units...) //nolint:gosec // small
 		for e := range int(ev.Edges) {
 			if float64(numbers[e])-lowered() <= limit {
-				return price.AppliedEdge(p.an, e-1, ev.Edges)
+				return price.AppliedEdge(p.analysis(), e-1, ev.Edges)
 			}
 		}
 		return int(ev.Edges) - 1
 	}
 	for i := range out {
 		edge := max(0, choose())
-		clip := p.an.Choices[0].Edges[edge]
+		clip := p.analysis().Choices[0].Edges[edge]
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
-			run, err := mp.Resolve(p.an, price.Chosen{edge})
+			run, err := mp.Resolve(p.analysis(), price.Chosen{edge})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -388,7 +388,7 @@ func TestChosenLoss(t *testing.T) {
 				return p
 			}
 			epsilon := func(p *Prepared) *price.Quote {
-				mp, err := p.session.price(p.an)
+				mp, err := p.session.price(p.analysis())
 				if err != nil {
 					t.Fatal(err)
 				}

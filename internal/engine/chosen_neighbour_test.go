@@ -24,7 +24,7 @@ var undeclaredEdits = []string{
 
 // histogramOf reads what a prepared statement's print returns from a database.
 func histogramOf(p *Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
-	return bug.Ask(context.Background(), uncovered{b}, p.an, p.session.engine.dialect)
+	return bug.Ask(context.Background(), uncovered{b}, p.analysis(), p.session.engine.dialect)
 }
 
 // chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
@@ -53,7 +53,7 @@ func TestChosenNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(p.an.Choices) == 0 {
+		if len(p.analysis().Choices) == 0 {
 			continue
 		}
 		chosen++
@@ -64,7 +64,7 @@ func TestChosenNeighbours(t *testing.T) {
 		if share == 1 {
 			full++
 		}
-		if groups != "auto" && p.an.Limit.Capped {
+		if groups != "auto" && p.analysis().Limit.Capped {
 			continue // the backends' hashes keep other groups
 		}
 		q, err := prepare(other, sql)

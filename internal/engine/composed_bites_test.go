@@ -84,7 +84,7 @@ func TestComposedBites(t *testing.T) {
 
 // printed are the texts of a statement's releases.
 func printed(p *Prepared) (out []string) {
-	for _, one := range p.stages {
+	for _, one := range p.staged().stages {
 		st, err := sqlgen.Private(one.an, p.session.engine.dialect, 7)
 		if err != nil {
 			return nil

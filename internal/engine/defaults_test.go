@@ -28,7 +28,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				a := p.stages[0].an
+				a := p.staged().stages[0].an
 				if (a.Limit.Norm == norm) != scaled || a.Limit.Capped && a.Limit.Cap == nil {
 					t.Errorf("%s: %s: %+v", d, sql, a.Limit)
 				}

@@ -162,10 +162,10 @@ func (k *kept) Close()              {}
 // scan runs a statement's print once, before any noise.
 func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
-	return scanStage(t, p, p.an, nil)
+	return scanStage(t, p.statement, p.analysis(), nil)
 }
 
-func scanStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
+func scanStage(t testing.TB, p *statement, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
 	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
 	if err != nil {
@@ -175,7 +175,7 @@ func scanStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sql
 }
 
 // secretRows runs a printed statement.
-func secretRows(t testing.TB, p *Prepared, st *sqlgen.Statement, params []sqltype.Value) [][]secret.Value {
+func secretRows(t testing.TB, p *statement, st *sqlgen.Statement, params []sqltype.Value) [][]secret.Value {
 	t.Helper()
 	e := p.session.engine
 	tx, err := e.backend.Begin(context.Background())
@@ -201,7 +201,7 @@ func secretRows(t testing.TB, p *Prepared, st *sqlgen.Statement, params []sqltyp
 
 // make1 is one release of rows that are kept.
 func make1(p *Prepared, mp *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
-	m, err := release.New(p.an, mp, src, 1_000_000)
+	m, err := release.New(p.analysis(), mp, src, 1_000_000)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func totals(t testing.TB, p *Prepared) map[string][]*big.Int {
 	out := map[string][]*big.Int{}
 	for _, r := range rows {
 		var key []string
-		vals := make([]*big.Int, len(p.an.Measures))
+		vals := make([]*big.Int, len(p.analysis().Measures))
 		for i, c := range st.Columns {
 			v := secret.Open(r[i])
 			switch c.Role {
@@ -357,14 +357,14 @@ func TestDoneWhenPostgres(t *testing.T) {
 		if d, r := fmt.Sprint(pd.Columns()), fmt.Sprint(pr.Columns()); !sameColumns(pd.Columns(), pr.Columns()) {
 			t.Errorf("%s: columns %s and %s", sql, d, r)
 		}
-		if d, r := keysOf(pd, ad), keysOf(pr, ar); d != r && pd.an.Groups.Public {
+		if d, r := keysOf(pd, ad), keysOf(pr, ar); d != r && pd.analysis().Groups.Public {
 			t.Errorf("%s: groups %s and %s", sql, d, r)
 		}
 		if d, r := strings.Split(ad.Notice, "; 95%")[0], strings.Split(ar.Notice, "; 95%")[0]; d != r {
 			t.Errorf("%s: charged %q and %q", sql, d, r)
 		}
 		dt, rt := totals(t, pd), totals(t, pr)
-		if !pd.an.Limit.Capped {
+		if !pd.analysis().Limit.Capped {
 			if len(dt) != len(rt) {
 				t.Errorf("%s: %d and %d rows of totals", sql, len(dt), len(rt))
 			}
@@ -398,7 +398,7 @@ func declared(t testing.TB, s *Session) {
 // deviations releases a statement's totals once more and counts the noisy numbers beyond 4 deviations.
 func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 	t.Helper()
-	mp, err := p.session.price(p.an)
+	mp, err := p.session.price(p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +438,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 			}
 		}
 	}
-	if _, err := finish.Relation(context.Background(), p.an, r); err != nil {
+	if _, err := finish.Relation(context.Background(), p.analysis(), r); err != nil {
 		t.Fatal(err)
 	}
 	return numbers, outside
@@ -451,7 +451,7 @@ func sameColumns(a, b []Column) bool {
 func keysOf(p *Prepared, a *Answer) string {
 	var keys []string
 	for _, r := range a.Rows {
-		if len(p.an.Keys) > 0 {
+		if len(p.analysis().Keys) > 0 {
 			keys = append(keys, fmt.Sprint(r[0]))
 		}
 	}

@@ -82,11 +82,11 @@ func TestDemoNeighbours(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", sql, err)
 				}
-				st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
-				share, err := holds(p.an, st, all, dbs, map[string]backend.Backend{"shuffled": shuffled})
+				share, err := holds(p.analysis(), st, all, dbs, map[string]backend.Backend{"shuffled": shuffled})
 				if err != nil {
 					t.Errorf("%s: %v", sql, err)
 				}

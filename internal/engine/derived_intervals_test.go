@@ -139,7 +139,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 		}
 	}
 	plain, err := prepare(s, "SELECT kind_id, count(*), 100.0 * count(*) / sum(count(*)) OVER () FROM encounters GROUP BY 1")
-	if err != nil || plain.hasNoisyRowChoice() {
+	if err != nil || plain.staged().hasNoisyRowChoice() {
 		t.Errorf("a share chooses rows: %v", err)
 	}
 	set(t, s, "dpsql.price", "5")

@@ -56,12 +56,12 @@ func TestParameterDigits(t *testing.T) {
 		}
 		count := func(text string) (string, error) {
 			v := sqltype.Value(decimal.RequireFromString(text))
-			r, err := p.newRun(ctx, []sqltype.Value{v})
+			r, err := p.staged().newRun(ctx, []sqltype.Value{v})
 			if err != nil {
 				t.Fatal(err)
 			}
 			a := r.stageRuns[0]
-			return unnoisedStage(t, p, with(a), a.args).Groups[0].Values[0].String(), nil
+			return unnoisedStage(t, p.statement, with(a), a.args).Groups[0].Values[0].String(), nil
 		}
 		below, _ := count("4.9999999999999999999999999999999999")
 		at, _ := count("5.0000000000000000000000")

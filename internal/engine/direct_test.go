@@ -42,8 +42,8 @@ func TestDirectParameters(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			for i, st := range p.stages {
-				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.stages[i].an); got != want && !strings.Contains(got, "$2") {
+			for i, st := range p.staged().stages {
+				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.staged().stages[i].an); got != want && !strings.Contains(got, "$2") {
 					t.Errorf("%s: %s is\n%s\nand with constants\n%s", d, c.sql, got, want)
 				}
 			}

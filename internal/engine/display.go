@@ -90,12 +90,12 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 }
 
 // hasNoisyRowChoice reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
-func (p *Prepared) hasNoisyRowChoice() bool {
+func (p *stagedStatement) hasNoisyRowChoice() bool {
 	return p.canHideLow() || p.program.HasNoisyRowChoice()
 }
 
 // canHideLow: dpsql.on_low_count hides some of the answer's values.
-func (p *Prepared) canHideLow() bool {
+func (p *stagedStatement) canHideLow() bool {
 	return p.shown != nil && p.shown.low != lowKeep && slices.ContainsFunc(p.shown.marks, func(m displayColumn) bool { return m.of != 0 })
 }
 
@@ -124,7 +124,7 @@ func intervalColumns(q *plan.Query, program *sensitivity.Program) *plan.Interval
 
 // picker picks an answer's columns of one row as they are shown; false where the row is left out.
 func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Value, bool), error) {
-	p := r.Prepared
+	p := r.stagedStatement
 	pick, err := finish.Output(p.query, cols)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func isUnderError(v sqltype.Value, width float64) bool {
 }
 
 // averaged is the measure whose range an average has; nil where it has none, and of other aggregates.
-func (p *Prepared) averaged(agg plan.ColID) *sensitivity.Measure {
+func (p *stagedStatement) averaged(agg plan.ColID) *sensitivity.Measure {
 	for _, st := range p.stages {
 		for _, f := range st.an.Formulas {
 			if f.Agg == agg && f.Kind == sensitivity.IsAvg {

@@ -316,7 +316,7 @@ func TestComputedShown(t *testing.T) {
 	p, a := ask(t, s, few)
 	set(t, s, "dpsql.price", "5")
 	row := mustTry(t, s, many)[0]
-	if v, _ := inFloat(row[1]); p.inBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+	if v, _ := inFloat(row[1]); p.staged().inBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
 	}
 	set(t, s, "dpsql.on_low_count", lowNull) // which is of aggregates alone
@@ -340,8 +340,8 @@ func TestComputedChoosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if _, is := first.program.NoisyRowChoice(); p.hasNoisyRowChoice() || !is || len(p.shown.marks) == 0 {
-			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.hasNoisyRowChoice(), is, len(p.shown.marks))
+		if _, is := first.staged().program.NoisyRowChoice(); p.staged().hasNoisyRowChoice() || !is || len(p.staged().shown.marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.staged().hasNoisyRowChoice(), is, len(p.staged().shown.marks))
 		}
 	}
 }

@@ -21,7 +21,7 @@ func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (sha
 	distinct := func(m sensitivity.Measure) bool { return m.NeedsOwnScan() && !m.IsTree() }
 	return compareApart(t, p, distinct, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[*neighbour.Totals] {
 		one := uint64(1)
-		if m := p.an.Measures[i]; m.Distinct {
+		if m := p.analysis().Measures[i]; m.Distinct {
 			one = uint64(m.RowHi - m.RowLo)
 		}
 		claim := &sensitivity.Analysis{Measures: []sensitivity.Measure{{PerGroup: kept.Rows * one}}, Limit: sensitivity.GroupLimit{PerUnit: kept.Groups}}
@@ -54,7 +54,7 @@ func TestDistinctNeighbours(t *testing.T) {
 			if share == 1 {
 				full++
 			}
-			if len(p.an.Choices) == 0 {
+			if len(p.analysis().Choices) == 0 {
 				if _, err := compareClinics(t, p, nil); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
@@ -120,7 +120,7 @@ func TestDistinctOracle(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(p.an.Choices) == 0 {
+		if len(p.analysis().Choices) == 0 {
 			declared = append(declared, sql)
 		}
 	}

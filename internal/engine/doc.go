@@ -23,7 +23,7 @@
 //     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.
-//  2. A turn to decode large stored releases, per analyst (Prepared.reading).
+//  2. A turn to decode large stored releases, per analyst (stagedStatement.reading).
 //  3. A turn at the database, per analyst (Session.turn, limits.statements_at_once), in order of arrival. Then a
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -26,20 +28,46 @@ func mayBeEmpty(q *plan.Query) *plan.Query {
 	return q
 }
 
-// emptied is the statement where its parameters' values leave it no rows; nil where they don't.
+// emptiedStatement is a statement that some values of its parameters leave without rows.
+type emptiedStatement struct {
+	*statement
+	empties *plan.Query
+	then    kind // what it is where they do not
+}
+
+// Columns implements kind.
+func (e *emptiedStatement) Columns() []Column { return e.then.Columns() }
+
+// Run implements kind.
+func (e *emptiedStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	return e.of(args).Run(ctx, args)
+}
+
+// of is what the statement is with its parameters' values: a public one where they leave it no rows.
 //
 // Proof: which statements those are follows from the plan and the values, and what is run has no private table left (sensitivity.WithoutRows). All others go on as if they had not been looked at.
-func (p *Prepared) emptied(args []sqltype.Value) *Prepared {
-	if p.empties == nil {
-		return nil
-	}
-	q, _ := p.empties.WithConditions(args, eval.ScalarValue)
+func (e *emptiedStatement) of(args []sqltype.Value) kind {
+	q, _ := e.empties.WithConditions(args, eval.ScalarValue)
 	none := sensitivity.WithoutRows(q)
 	if none == nil {
-		return nil
+		return e.then
 	}
-	of := *p
-	of.analyzeFree(none, "")
-	of.refused = nil
-	return &of
+	return &publicStatement{e.with(none), nil}
 }
+
+// unwrapped is what a statement is whose parameters leave it rows.
+func unwrapped(k kind) kind {
+	if e, ok := k.(*emptiedStatement); ok {
+		return e.then
+	}
+	return k
+}
+
+// refusedStatement is a statement that is refused unless its parameters' values leave it no rows.
+type refusedStatement struct {
+	*statement
+	why error
+}
+
+// Run implements kind.
+func (r *refusedStatement) Run(context.Context, []sqltype.Value) (*Answer, error) { return nil, r.why }

@@ -26,10 +26,12 @@ type evaluation struct {
 	explain *pgsyntax.Explain // set for EXPLAIN
 	asks    []Column          // of EXPLAIN
 	price   float64           // 0: the session's
-	part    pgsyntax.Word     // of the units, as SPLIT says; its text is empty for none
+	ask     innerQuery
+	part    pgsyntax.Word // of the units, as SPLIT says; its text is empty for none
 }
 
-func (e *evaluation) columns() []Column {
+// Columns implements kind.
+func (e *evaluation) Columns() []Column {
 	if e.explain != nil {
 		return e.asks
 	}
@@ -37,8 +39,8 @@ func (e *evaluation) columns() []Column {
 }
 
 // prepareEvaluate checks it.
-func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, explain *pgsyntax.Explain) (*evaluation, error) {
-	e := &evaluation{session: s, node: n, explain: explain}
+func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*evaluation, error) {
+	e := &evaluation{session: s, node: n, explain: explain, ask: ask}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
 		switch {
@@ -58,9 +60,8 @@ func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, exp
 		e.price = v
 	}
 	return e, e.with(func() error {
-		p, _, err := e.prepare(ctx)
+		p, _, _, err := e.prepare(ctx)
 		if err == nil && explain != nil {
-			p.explain = explain
 			e.asks = p.Columns()
 		}
 		return err
@@ -104,34 +105,37 @@ func (e *evaluation) of(m *mlext.Model) (out sensitivity.Split, err error) {
 	return out, nil
 }
 
-// split says that the statement is over a part of the units.
+// split is the part of the units that the statement is over.
 //
 // Proof: sensitivity.Split is the proof of its bounds; where the answer is computed from other releases than the levels', each of which is of that part, or the unit is another than the model's, a part would not be what it is called, and is refused.
-func (e *evaluation) split(p *Prepared, m *mlext.Model, sc *mlext.Scoring) error {
-	switch {
-	case p.an.Class != sensitivity.Private || e.session.now.split.Salt == "":
-		return nil
-	case len(p.stages) != max(1, sc.Levels) || slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 || st.an.Split != p.an.Split }):
-		return sqlerr.New(sqlerr.PrivateShape, "a part of the people cannot be told apart in a query that reads releases").At(int(e.node.Query.Pos)).WithHint("SPLIT none evaluates the model on everybody, or leave out aggregates over many people.")
-	case string(p.an.Unit) != m.Split.Unit:
-		return sqlerr.New(sqlerr.InvalidParam, "model %s was trained on a part of other units", m.Name).At(int(e.node.Pos)).WithHint("SPLIT none evaluates it on all.")
+func (e *evaluation) split(of kind, m *mlext.Model, sc *mlext.Scoring) (out sensitivity.Split, err error) {
+	p, private := of.(*privateStatement)
+	if !private || e.session.now.split.Salt == "" {
+		return out, nil
 	}
-	return nil
+	first := p.stages[0].an
+	switch {
+	case len(p.stages) != max(1, sc.Levels) || slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 || st.an.Split != first.Split }):
+		return out, sqlerr.New(sqlerr.PrivateShape, "a part of the people cannot be told apart in a query that reads releases").At(int(e.node.Query.Pos)).WithHint("SPLIT none evaluates the model on everybody, or leave out aggregates over many people.")
+	case string(first.Unit) != m.Split.Unit:
+		return out, sqlerr.New(sqlerr.InvalidParam, "model %s was trained on a part of other units", m.Name).At(int(e.node.Pos)).WithHint("SPLIT none evaluates it on all.")
+	}
+	return first.Split, nil
 }
 
 // prepare binds the statement that asks for what the metrics are computed from.
-func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, error) {
+func (e *evaluation) prepare(ctx context.Context) (whole kind, split sensitivity.Split, scoring *mlext.Scoring, err error) {
 	s := e.session
 	stored, err := s.usable(ctx, mlext.Name{Owner: e.node.Owner.Text, Text: e.node.Name.Text})
 	if err != nil {
-		return nil, nil, err
+		return nil, split, nil, err
 	}
 	inner, err := plan.Bind(e.node.Query, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values, Models: unpredicted{}})
 	if err != nil {
-		return nil, nil, err
+		return nil, split, nil, err
 	}
 	if len(inner.Params) > 0 {
-		return nil, nil, sqlerr.New(sqlerr.Unsupported, "parameters in EVALUATE are not supported").WithHint("Write the values.")
+		return nil, split, nil, sqlerr.New(sqlerr.Unsupported, "parameters in EVALUATE are not supported").WithHint("Write the values.")
 	}
 	var features []string
 	target, names := "", make([]string, len(inner.Outputs))
@@ -148,39 +152,39 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 	for _, f := range stored.Model.Features {
 		c, err := find(f.Name)
 		if err != nil {
-			return nil, nil, err
+			return nil, split, nil, err
 		}
 		features = append(features, c)
 	}
 	if target, err = find(stored.Model.Target.Name); err != nil {
-		return nil, nil, err
+		return nil, split, nil, err
 	}
-	ask := func(public bool) (p *Prepared, sc *mlext.Scoring, err error) {
+	ask := func(public bool) (p, of kind, sc *mlext.Scoring, err error) {
 		if sc, err = stored.Model.Scoring(features, target, public); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for _, c := range sc.Columns {
 			if len(c) > mostPredicted {
-				return nil, nil, tooLong(stored.Model, len(c), 0).At(int(e.node.Name.Pos))
+				return nil, nil, nil, tooLong(stored.Model, len(c), 0).At(int(e.node.Name.Pos))
 			}
 		}
-		p, err = e.bind(ctx, sc, names, !public)
-		return p, sc, err
+		p, of, err = e.bind(ctx, sc, names, !public)
+		return p, of, sc, err
 	}
 	if s.now.split, err = e.of(stored.Model); err != nil {
-		return nil, nil, err
+		return nil, split, nil, err
 	}
-	p, scoring, err := ask(true)
-	if err == nil && p.an.Class == sensitivity.Private {
-		p, scoring, err = ask(false)
+	whole, of, scoring, err := ask(true)
+	if _, private := of.(*privateStatement); err == nil && private {
+		whole, of, scoring, err = ask(false)
 	}
 	if err == nil {
-		err = e.split(p, stored.Model, scoring)
+		split, err = e.split(of, stored.Model, scoring)
 	}
-	return p, scoring, err
+	return whole, split, scoring, err
 }
 
-func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []string, errors bool) (*Prepared, error) {
+func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []string, errors bool) (whole, of kind, err error) {
 	list := slices.Clone(scoring.Keys)
 	for i, v := range scoring.Values {
 		list = append(list, v+` AS "`+scoring.Names[i]+`"`)
@@ -208,7 +212,7 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	}
 	sts, err := pgsyntax.Parse(text + "; SELECT " + strings.Join(columns, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	outer, ok := sts[0].Node.(*pgsyntax.Select)
 	rows, is := sts[len(sts)-1].Node.(*pgsyntax.Select)
@@ -216,23 +220,23 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 		plan.OwnScores(rows)
 	}
 	if !ok || !is || !graft(rows, e.node.Query) || !graft(outer, rows) {
-		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
+		return nil, nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
-	p := &Prepared{session: e.session, stmt: outer, text: ledger.CutText(pgsyntax.Print(e.node)), nameless: true}
-	return p, p.analyze(ctx, nil)
+	return e.ask(ctx, &statement{session: e.session, text: ledger.CutText(pgsyntax.Print(e.node)), explain: e.explain, nameless: true}, outer)
 }
 
-func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
+// Run implements kind.
+func (e *evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *Answer, err error) {
 	s := e.session
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
 	err = e.with(func() error {
-		p, scoring, err := e.prepare(ctx)
+		p, split, scoring, err := e.prepare(ctx)
 		if err != nil {
 			return err
 		}
-		if p.explain = e.explain; p.explain != nil {
+		if e.explain != nil {
 			ans, err = p.Run(ctx, nil)
 			return err
 		}
@@ -246,7 +250,7 @@ func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
 		}
 		list := metrics(scoring, rows)
 		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list), Warnings: got.Warnings}
-		if split := p.an.Split; split.Salt != "" {
+		if split.Salt != "" {
 			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
 		}
 		for _, f := range list {

@@ -26,7 +26,7 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+		st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,9 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &evaluation{session: s, node: sts[0].Node.(*pgsyntax.Evaluate)}
-		p, _, err := e.prepare(t.Context())
+		e := &evaluation{session: s, node: sts[0].Node.(*pgsyntax.Evaluate), ask: prepareInner}
+		k, _, _, err := e.prepare(t.Context())
+		p, _ := k.(*Prepared)
 		if n := written(p, err); n != most {
 			t.Errorf("%s is evaluated by scores that are written %d times, want %d", model, n, most)
 		}

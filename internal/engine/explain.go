@@ -60,38 +60,58 @@ func isOn(n *pgsyntax.Explain, option string) bool {
 	return given && !isOff(value)
 }
 
-// runExplain prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
+// explainStatement is EXPLAIN of a statement.
+type explainStatement struct {
+	*statement
+	of kind
+}
+
+// Columns implements kind.
+func (x *explainStatement) Columns() []Column {
+	if formatJSON(x.explain) {
+		return []Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
+	}
+	return []Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
+}
+
+// Run implements kind. It prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
-func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	of := x.of
+	if e, ok := of.(*emptiedStatement); ok {
+		of = e.of(args)
+	}
 	rep := &report{}
-	switch {
-	case p.meta != nil:
+	switch p := of.(type) {
+	case *catalogStatement:
 		rep.Head = head("Statement about names", ": answered from the policy, free. The database is not asked")
-	case p.preview != "":
-		rep = p.explainPreview()
-	case p.an.Class == sensitivity.Public:
+	case *previewStatement:
+		rep = p.report()
+	case *publicStatement:
 		rep.Head, rep.Brief = head("Public statement", ": exact and free"), []string{}
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
 		}
-		warnings := linesOfWarnings(p.outer)
+		warnings := linesOfWarnings(p.warnings)
 		rep.All = append(rep.All, warnings...)
 		for _, l := range warnings {
 			rep.Brief = append(rep.Brief, l.Text)
 		}
-	default:
+	case *privateStatement:
 		var err error
-		if rep, err = p.explainPrivate(ctx, args); err != nil {
+		if rep, err = p.report(ctx, args); err != nil {
 			return nil, err
 		}
+	default: // it is refused
+		return of.Run(ctx, args)
 	}
-	if isOn(p.explain, "analyze") {
-		if err := p.ran(ctx, args, rep); err != nil {
+	if isOn(x.explain, "analyze") {
+		if err := x.ran(ctx, of, args, rep); err != nil {
 			return nil, err
 		}
 	}
 	out := &Answer{Tag: "EXPLAIN"}
-	if formatJSON(p.explain) {
+	if formatJSON(x.explain) {
 		text, err := rep.json()
 		if err != nil {
 			return nil, err
@@ -100,7 +120,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		return out, nil
 	}
 	lines := rep.brief()
-	if isOn(p.explain, "verbose") {
+	if isOn(x.explain, "verbose") {
 		lines = rep.text()
 	}
 	for _, l := range lines {
@@ -109,8 +129,8 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	return out, nil
 }
 
-// explainPrivate tells of each release and of what is computed from them.
-func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*report, error) {
+// report tells of each release and of what is computed from them.
+func (p *privateStatement) report(ctx context.Context, args []sqltype.Value) (*report, error) {
 	defer p.releaseTurn()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
@@ -138,7 +158,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
-		x := explainer{p, st, alone}
+		x := explainer{p.stagedStatement, st, alone}
 		more, bounds, mp, err := x.charge(ctx)
 		if err != nil {
 			return nil, err
@@ -192,7 +212,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 }
 
 // warningLines say what the statement's functions leave out.
-func (p *Prepared) warningLines() []explainLine {
+func (p *stagedStatement) warningLines() []explainLine {
 	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(p.gaps())))
 }
 
@@ -267,7 +287,7 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
-func (p *Prepared) finishingLines() (lines []explainLine) {
+func (p *stagedStatement) finishingLines() (lines []explainLine) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
 			lines = append(lines, explainLine{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})
@@ -298,7 +318,7 @@ func publicName(r plan.Rel) string {
 
 // explainer tells of one release. Where it is the statement's only one, also how many such statements are left.
 type explainer struct {
-	*Prepared
+	*stagedStatement
 	st    *stageRun
 	alone bool
 }

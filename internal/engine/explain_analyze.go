@@ -7,26 +7,25 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // analyzable refuses EXPLAIN ANALYZE of anything but public tables: how many private rows a statement reads, and how long it takes, is released by nothing.
-func (p *Prepared) analyzable() error {
-	if p.meta == nil && (p.preview != "" || p.an.Class != sensitivity.Public) {
-		return sqlerr.New(sqlerr.Unsupported, "EXPLAIN ANALYZE reads public tables only: rows and times of private ones are not shown").At(int(p.explain.Pos)).
-			WithHint("Use EXPLAIN without ANALYZE: it shows the price and the expected error.")
+func (x *explainStatement) analyzable(of kind) error {
+	switch of.(type) {
+	case *catalogStatement, *publicStatement, *refusedStatement: // the last for what parameters may leave of it
+		return nil
 	}
-	return nil
+	return sqlerr.New(sqlerr.Unsupported, "EXPLAIN ANALYZE reads public tables only: rows and times of private ones are not shown").At(int(x.explain.Pos)).
+		WithHint("Use EXPLAIN without ANALYZE: it shows the price and the expected error.")
 }
 
 // ran is what ANALYZE adds: the statement's rows, which nobody owns, and how long they took.
-func (p *Prepared) ran(ctx context.Context, args []sqltype.Value, rep *report) error {
-	if err := p.analyzable(); err != nil {
+func (x *explainStatement) ran(ctx context.Context, of kind, args []sqltype.Value, rep *report) error {
+	if err := x.analyzable(of); err != nil {
 		return err
 	}
-	whole, start := *p, time.Now()
-	whole.explain = nil
-	a, err := whole.answer(ctx, args)
+	start := time.Now()
+	a, err := of.Run(ctx, args)
 	if err != nil {
 		return err
 	}

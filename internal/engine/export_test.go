@@ -66,13 +66,37 @@ func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
 
 // The tests of what a statement with one release is made of.
 
-func (p *Prepared) price() (*price.Quote, error) { return p.stages[0].price() }
+// staged is a private statement, also behind EXPLAIN; one without stages for others.
+func (p *Prepared) staged() *stagedStatement {
+	if private, ok := inner(p.kind).(*privateStatement); ok {
+		return private.stagedStatement
+	}
+	return &stagedStatement{statement: p.statement}
+}
+
+// analysis is that of the first stage; of a statement that is not private, that it is not.
+func (p *Prepared) analysis() *sensitivity.Analysis {
+	if list := p.staged().stages; len(list) > 0 {
+		return list[0].an
+	}
+	return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.query}
+}
+
+// withAnalysis is a private statement of one stage with another analysis.
+func (p *Prepared) withAnalysis(an *sensitivity.Analysis) *Prepared {
+	out, staged, st := *p, *p.staged(), *p.staged().stages[0]
+	st.an, staged.stages = an, append([]*stage{&st}, staged.stages[1:]...)
+	out.kind = &privateStatement{stagedStatement: &staged}
+	return &out
+}
+
+func (p *Prepared) price() (*price.Quote, error) { return p.staged().stages[0].price() }
 
 func (s *Session) price(a *sensitivity.Analysis) (*price.Quote, error) {
 	return price.New(a, s.request())
 }
 
-func running(p *Prepared) *run { return &run{Prepared: p} }
+func running(p *Prepared) *run { return &run{stagedStatement: p.staged()} }
 
 // PostgresURL is a PostgreSQL 15 of the tests.
 func PostgresURL(t testing.TB) string { return server(t).URL("postgres") }

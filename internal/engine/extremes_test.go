@@ -25,10 +25,10 @@ func TestExtremesOfEveryRow(t *testing.T) {
 			set(t, s, "dpsql.max_groups", "1000")
 			for _, sql := range extremes {
 				p, got := nearlyExact(t, s, sql)
-				if len(p.an.Choices) > 0 {
+				if len(p.analysis().Choices) > 0 {
 					t.Errorf("%s: %s: a bound is chosen", d, sql)
 				}
-				for i, m := range p.an.Measures {
+				for i, m := range p.analysis().Measures {
 					if m.PerGroup != 1 {
 						t.Errorf("%s: %s: measure %d changes by %d", d, sql, i+1, m.PerGroup)
 					}

@@ -25,7 +25,7 @@ func TestFactorsAsAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := p.stages[0].price()
+			mp, err := p.staged().stages[0].price()
 			if err != nil {
 				t.Fatal(err)
 			}

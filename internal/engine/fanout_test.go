@@ -52,8 +52,8 @@ func TestFanOutGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.an.MaxRows != 3 {
-		t.Errorf("%d rows of a unit", p.an.MaxRows)
+	if p.analysis().MaxRows != 3 {
+		t.Errorf("%d rows of a unit", p.analysis().MaxRows)
 	}
 	do(`insert into kinds select 'kind ' || i from generate_series(1, 7) i`)
 	ans, err := p.Run(t.Context(), nil) // what was read of kinds is still held
@@ -67,8 +67,8 @@ func TestFanOutGrows(t *testing.T) {
 	if n := rows[0][0].(int64); n < 4900 || n > 5100 {
 		t.Errorf("%d of 5000", n)
 	}
-	if p.an.MaxRows != 10 {
-		t.Errorf("%d rows of a unit", p.an.MaxRows)
+	if p.analysis().MaxRows != 10 {
+		t.Errorf("%d rows of a unit", p.analysis().MaxRows)
 	}
 	if n := len(charges(t, e)); n != 1 {
 		t.Errorf("%d charges", n)

@@ -49,7 +49,7 @@ func TestPairNeighbours(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", sql, err)
 				}
-				if followers(p.an) == 0 {
+				if followers(p.analysis()) == 0 {
 					t.Errorf("%s, %s groups: each part has a bound of its own", sql, groups)
 				}
 				share, err := chosenHolds(t, p, neighbour.Bug{})
@@ -80,12 +80,12 @@ func TestPairFollowsTheWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if followers(p.an) != 1 || len(p.an.Choices) != 1 {
-		t.Fatalf("%d measures follow", followers(p.an))
+	if followers(p.analysis()) != 1 || len(p.analysis().Choices) != 1 {
+		t.Fatalf("%d measures follow", followers(p.analysis()))
 	}
 	answer := func() (all, filtered int64) {
 		st, rows := scan(t, p)
-		mp, err := s.price(p.an)
+		mp, err := s.price(p.analysis())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,14 +93,14 @@ func TestPairFollowsTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := p.an.Formulas
+		f := p.analysis().Formulas
 		at := func(g release.Group, i int) *big.Int { return g.Values[f[i].Count] }
 		return at(r.Groups[0], 0).Int64(), at(r.Groups[0], 1).Int64()
 	}
 	if all, filtered := answer(); all < 750_000 || all > 1_250_000 || filtered < -230_000 || filtered > 270_000 {
 		t.Errorf("%d rows and %d of them, in place of 1,000,000 and 20,000", all, filtered)
 	}
-	p.an.Choices[0].Measure = p.an.Formulas[1].Count // the planted bug
+	p.analysis().Choices[0].Measure = p.analysis().Formulas[1].Count // the planted bug
 	if all, _ := answer(); all > 750_000 {
 		t.Errorf("a choice by the filtered part keeps %d rows", all)
 	}
@@ -133,7 +133,7 @@ func TestFilterIsOneRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := p.an.Measures[p.an.People]; m.Kind != sensitivity.Units || m.Filter != nil {
+	if m := p.analysis().Measures[p.analysis().People]; m.Kind != sensitivity.Units || m.Filter != nil {
 		t.Errorf("people are counted as %+v", m)
 	}
 }
@@ -185,7 +185,7 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 				return math.Sqrt(v) / float64(edge)
 			}
 			follow, own := noise(1e-9)/kept, noise(1)
-			follows := followers(p.an) == 1
+			follows := followers(p.analysis()) == 1
 			if seen[follows]++; follows != (follow < own) {
 				t.Errorf("%s, days > %d: follows %t, with noise of %.3f bounds; a bound of its own has %.3f", c.name, days, follows, follow, own)
 			}

@@ -31,7 +31,7 @@ func TestFinishingIntervals(t *testing.T) {
 			t.Errorf("%s: %v", x, err)
 			continue
 		}
-		exact, err := finish.Run(context.Background(), p.an, unnoised(t, p), nil, 0)
+		exact, err := finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,7 @@ func TestFinishingErrors(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		_, err = finish.Run(context.Background(), p.an, unnoised(t, p), nil, 0)
+		_, err = finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.Code != code {
 			t.Errorf("%s: %v, want %s", sql, err, code)

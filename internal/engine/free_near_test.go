@@ -60,7 +60,7 @@ func (n *nearby) add(text string) {
 	if err != nil {
 		return
 	}
-	for _, st := range p.stages {
+	for _, st := range p.staged().stages {
 		if len(st.inputs) > 0 || st.an.NeedsOwnScan() {
 			continue
 		}

@@ -136,15 +136,15 @@ func noRowsAtAll() []string {
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
 func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
 	var list []*stageRun
-	for _, st := range p.stages {
+	for _, st := range p.staged().stages {
 		list = append(list, &stageRun{stage: st})
 	}
-	if slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
+	if slices.ContainsFunc(p.staged().stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
 		r, printed, _, err := tr.released(context.Background(), p)
 		if err != nil {
 			return err
 		}
-		if len(printed) < len(p.stages) {
+		if len(printed) < len(p.staged().stages) {
 			return nil
 		}
 		list = r.stageRuns
@@ -225,7 +225,7 @@ func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
 func (tr *trials) failsAlike(p *Prepared, d dialect.Dialect) bool {
 	for _, c := range tr.clinic[d] {
 		failed := false
-		for _, one := range p.stages {
+		for _, one := range p.staged().stages {
 			st, err := sqlgen.Private(one.an, p.session.engine.dialect, 42)
 			if err != nil || len(one.inputs) > 0 {
 				return false

@@ -28,7 +28,7 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 		return "ties", nil
 	}
 	r, printed, why, err := tr.released(ctx, p)
-	if err == nil && why != "" && len(p.stages) == 1 && p.an.NeedsOwnScan() { // it is answered all the same
+	if err == nil && why != "" && len(p.staged().stages) == 1 && p.analysis().NeedsOwnScan() { // it is answered all the same
 		if _, err = nearly(p); refusedWell(err) == nil {
 			err = nil // of released values
 		}
@@ -74,11 +74,11 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 
 // released is a statement whose stages are released with noise of scale nothing, and what was printed for them; or why their values are not PostgreSQL's.
 func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []string, why string, err error) {
-	r = &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+	r = &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
 	if err := r.inOwnSnapshot(ctx); err != nil {
 		return nil, nil, "", err
 	}
-	for _, st := range p.stages {
+	for _, st := range p.staged().stages {
 		a := &stageRun{stage: st}
 		r.stageRuns = append(r.stageRuns, a)
 		for _, before := range r.stageRuns[:len(r.stageRuns)-1] {
@@ -96,7 +96,7 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 		if why == "" {
 			why = notComparable(st.an)
 		}
-		if why == "" && overNobody(st.an, a.release, len(p.stages) > 1) {
+		if why == "" && overNobody(st.an, a.release, len(p.staged().stages) > 1) {
 			why = "averages over nobody"
 		}
 		printed = append(printed, sql)

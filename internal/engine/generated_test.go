@@ -43,12 +43,12 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		}
 		return refusedWell(err)
 	}
-	if p.an.Class != sensitivity.Private {
+	if p.analysis().Class != sensitivity.Private {
 		note("public")
 		return nil
 	}
 	note("accepted")
-	if len(p.stages) > 1 {
+	if len(p.staged().stages) > 1 {
 		note("several stages")
 	}
 	if count {
@@ -138,7 +138,7 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 // claims are what is claimed of a statement, and what it costs.
 func claims(p *Prepared) (string, error) {
 	var out []string
-	for _, st := range p.stages {
+	for _, st := range p.staged().stages {
 		a := st.an
 		mp, err := st.price()
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID { // refused, and so must the other texts be
@@ -286,7 +286,7 @@ func (tr *trials) mangles(s *generate.Statement) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(p.stages, func(one *stage) bool {
+	return slices.ContainsFunc(p.staged().stages, func(one *stage) bool {
 		st, err := sqlgen.Private(one.an, p.session.engine.dialect, 7)
 		return err == nil && tr.mangle(st.SQL) != st.SQL
 	})

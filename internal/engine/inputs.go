@@ -147,7 +147,7 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 // simultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
 //
 // Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Simultaneous). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
-func (r *run) simultaneousRows() int { return r.Prepared.simultaneousRows(r.answering()...) }
+func (r *run) simultaneousRows() int { return r.stagedStatement.simultaneousRows(r.answering()...) }
 
 // groups are those of the answer's releases.
 func (r *run) groups() (n int) {
@@ -169,7 +169,7 @@ func (r *run) answering() (list []*release.Release) {
 	return list
 }
 
-func (p *Prepared) simultaneousRows(list ...*release.Release) int {
+func (p *stagedStatement) simultaneousRows(list ...*release.Release) int {
 	if !p.session.now.simultaneous && !p.hasNoisyRowChoice() {
 		return 1
 	}
@@ -184,7 +184,7 @@ func (p *Prepared) simultaneousRows(list ...*release.Release) int {
 }
 
 // candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
-func (p *Prepared) candidates(list []*release.Release) (int, bool) {
+func (p *stagedStatement) candidates(list []*release.Release) (int, bool) {
 	if p.session.now.simultaneous || p.canHideLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
 		return 0, false
 	}

@@ -98,10 +98,10 @@ func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, oft
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err == nil {
-		totals, err = sqlgen.Private(p.an, s.engine.dialect, 42)
+		totals, err = sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	}
 	if err == nil {
-		often, err = sqlgen.Frequencies(p.an, s.engine.dialect, 42)
+		often, err = sqlgen.Frequencies(p.analysis(), s.engine.dialect, 42)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -112,10 +112,10 @@ func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, oft
 // joinedRows prints a count of joined rows as other totals are printed: by making the rows, where it would do with how many there are of each key.
 func joinedRows(t testing.TB, s *Session, p *Prepared) *sqlgen.Statement {
 	t.Helper()
-	if p.an.Joined.Counted == nil {
+	if p.analysis().Joined.Counted == nil {
 		t.Fatal("its rows are not only counted")
 	}
-	a, j := *p.an, *p.an.Joined
+	a, j := *p.analysis(), *p.analysis().Joined
 	j.Counted, a.Joined = nil, &j
 	st, err := sqlgen.Private(&a, s.engine.dialect, 42)
 	if err != nil || strings.Contains(st.SQL, `"s1"`) {
@@ -130,12 +130,12 @@ func TestJoinedOnClinic(t *testing.T) {
 		s, found := clinicSession(t, wild, d, anyJoins...), map[string]bool{}
 		for _, sql := range joinedStatements {
 			p, totals, often := joinedScans(t, s, sql)
-			j := p.an.Joined
+			j := p.analysis().Joined
 			before, values := joinedTotals(t, wild.open(t, d), totals), measured(t, wild.open(t, d), often)
 			for _, c := range without {
 				after, less := joinedTotals(t, c.open(t, d), totals), measured(t, c.open(t, d), often)
 				most := min(j.Formula.At(values, 0), j.Formula.At(less, 0))
-				for i, m := range p.an.Measures {
+				for i, m := range p.analysis().Measures {
 					by := changedTotals(before, after, i)
 					if by.Cmp(new(big.Int).Mul(new(big.Int).SetUint64(most), new(big.Int).SetUint64(m.Factor))) > 0 {
 						t.Errorf("%s: %s: measure %d changes by %s, claimed are %d times %d", c.name, sql, i, by, most, m.Factor)
@@ -194,7 +194,7 @@ func TestJoinedOracle(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			keys, totals := len(p.an.Keys), joinedTotals(t, tame.open(t, d), st)
+			keys, totals := len(p.analysis().Keys), joinedTotals(t, tame.open(t, d), st)
 			want := map[string][]sqltype.Value{}
 			for _, r := range printedRows(t, tame.open(t, funcs.Postgres), plainly(t, s, sql)) {
 				want[fmt.Sprint(r[:keys])] = r
@@ -208,10 +208,10 @@ func TestJoinedOracle(t *testing.T) {
 				for _, v := range r[:keys] {
 					key += fmt.Sprintf("%v|", v)
 				}
-				for i, f := range p.an.Formulas {
+				for i, f := range p.analysis().Formulas {
 					of := func(m int) float64 {
 						x, _ := new(big.Float).SetInt(totals[fmt.Sprintf("%s %d", key, m)]).Float64()
-						return x * p.an.Measures[m].Grid.InexactFloat64()
+						return x * p.analysis().Measures[m].Grid.InexactFloat64()
 					}
 					exact, got, truth := 0.0, asNumber(t, r[keys+i]), asNumber(t, is[keys+i])
 					switch f.Kind {
@@ -220,7 +220,7 @@ func TestJoinedOracle(t *testing.T) {
 					case sensitivity.IsSum:
 						exact = of(f.Sum)
 					default:
-						m := p.an.Measures[f.Sum]
+						m := p.analysis().Measures[f.Sum]
 						exact = float64(m.RowLo+m.RowHi)/2*m.Grid.InexactFloat64() + of(f.Sum)/2/of(f.Count)
 					}
 					if math.Abs(exact-truth) > 1e-9*math.Abs(truth) {

@@ -49,7 +49,7 @@ func TestJoinedReleases(t *testing.T) {
 	if _, last := ask("select * from dpsql.last"); !regexp.MustCompile(`^\[\[1 1 rows chosen \d+ 1 gaussian .* 0\.5 true as released <nil> rows in which encounters\.patient_id is NULL lead to no person .*\]\]$`).MatchString(last) {
 		t.Errorf("of the last answer it is said: %s", last)
 	}
-	mp, err := p.stages[0].price()
+	mp, err := p.staged().stages[0].price()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestJoinedReleases(t *testing.T) {
 	renyi, _ := charge["Renyi"].(float64)
 	set(t, s, "dpsql.target_error", "off")
 	p, _ = ask(count)
-	st := p.stages[0]
-	old, err := p.ownRelease(context.Background(), st, nil)
+	st := p.staged().stages[0]
+	old, err := p.staged().ownRelease(context.Background(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestJoinedGuessEnds(t *testing.T) {
 	s := clinicSession(t, wild, funcs.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
 	p, err := prepare(s, "select count(*) from encounters a join encounters b on a.days = b.days")
-	if err != nil || !strings.Contains(p.an.Joined.Why, "elastic (measured frequencies) about") {
+	if err != nil || !strings.Contains(p.analysis().Joined.Why, "elastic (measured frequencies) about") {
 		t.Fatalf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

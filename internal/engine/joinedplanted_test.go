@@ -51,7 +51,7 @@ func TestSameUnit(t *testing.T) {
 		} {
 			p, totals, often := joinedScans(t, s, sql)
 			values, out := measured(t, whole.open(t, d), often), measured(t, less.open(t, d), often)
-			most := min(p.an.Joined.Formula.At(values, 0), p.an.Joined.Formula.At(out, 0))
+			most := min(p.analysis().Joined.Formula.At(values, 0), p.analysis().Joined.Formula.At(out, 0))
 			changes := func(st *sqlgen.Statement) uint64 {
 				return changedTotals(joinedTotals(t, whole.open(t, d), st), joinedTotals(t, less.open(t, d), st), 0).Uint64()
 			}
@@ -79,13 +79,13 @@ func TestJoinedNobody(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var often *sqlgen.Statement
 				if bounding == "elastic" {
-					if often, err = sqlgen.Frequencies(p.an, s.engine.dialect, 42); err != nil {
+					if often, err = sqlgen.Frequencies(p.analysis(), s.engine.dialect, 42); err != nil {
 						t.Fatal(err)
 					}
 				}

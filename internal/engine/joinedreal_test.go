@@ -221,7 +221,7 @@ func TestJoinedNeighbours(t *testing.T) {
 				}
 				for _, text := range site.statements {
 					p, totals, often := joinedScans(t, s, text)
-					f := p.an.Joined.Formula
+					f := p.analysis().Joined.Formula
 					var first, was []uint64
 					var before map[string]*big.Int
 					some := false
@@ -232,7 +232,7 @@ func TestJoinedNeighbours(t *testing.T) {
 							continue
 						}
 						most := min(f.At(was, 0), f.At(values, 0), f.At(first, uint64(k-1)))
-						for i, m := range p.an.Measures {
+						for i, m := range p.analysis().Measures {
 							by := changedTotals(before, now, i)
 							if by.Cmp(new(big.Int).Mul(new(big.Int).SetUint64(most), new(big.Int).SetUint64(m.Factor))) > 0 {
 								t.Errorf("%s: unit %d changes measure %d by %s, claimed are %d times %d", text, units[k-1], i, by, most, m.Factor)

@@ -63,7 +63,7 @@ func TestKeysAgree(t *testing.T) {
 				if s == public && publicKeys[c.name] == "" {
 					continue
 				}
-				if s == unknown && p.an.Groups.Public { // the whole numbers of a range
+				if s == unknown && p.analysis().Groups.Public { // the whole numbers of a range
 					continue
 				}
 				st, rows := scan(t, p)
@@ -83,7 +83,7 @@ func TestKeysAgree(t *testing.T) {
 // are not empty, and how many there are.
 func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
 	t.Helper()
-	a := *p.an
+	a := *p.analysis()
 	if !a.Groups.Public {
 		var keys [][]sqltype.Value
 		for _, row := range rows {
@@ -91,9 +91,7 @@ func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Valu
 		}
 		a.Groups = sensitivity.Groups{Public: true, Count: uint64(len(keys)), Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: keys}}}
 	}
-	cp := *p
-	cp.an = &a
-	r := silent(t, &cp, st, rows)
+	r := silent(t, p.withAnalysis(&a), st, rows)
 	if r == nil {
 		return 0, 0
 	}
@@ -108,16 +106,14 @@ func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Valu
 // silent is the release of a scan with noise that is 0; nil if there is none.
 func silent(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
 	t.Helper()
-	a := *p.an
+	a := *p.analysis()
 	a.People = -1
 	mp := &price.Quote{UnitsFromSelection: -1}
 	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
 		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
 	}
-	cp := *p
-	cp.an = &a
 	cols, without := withoutUnits(st.Columns, rows)
-	r, err := make1(&cp, mp, cols, &kept{rows: without}, noise.NewSource())
+	r, err := make1(p.withAnalysis(&a), mp, cols, &kept{rows: without}, noise.NewSource())
 	if err != nil {
 		t.Errorf("%s: %v", strings.SplitN(st.SQL, "\n", 2)[0], err)
 	}

@@ -122,7 +122,7 @@ func TestKeysKeepRows(t *testing.T) {
 		answered, people := 0, big.NewInt(mostListed())
 		for _, key := range keys {
 			p, err := prepare(s, "select "+key+", count(*) from people group by 1")
-			if err != nil || !p.an.Groups.Public || p.an.Groups.Sources[0].Why == "true and false" { // refused, chosen with noise, or nothing was computed
+			if err != nil || !p.analysis().Groups.Public || p.analysis().Groups.Sources[0].Why == "true and false" { // refused, chosen with noise, or nothing was computed
 				continue
 			}
 			answered++
@@ -134,7 +134,7 @@ func TestKeysKeepRows(t *testing.T) {
 				}
 			}
 			if kept.Cmp(people) != 0 {
-				t.Errorf("%s: group by %s keeps %s of %s rows; groups are %s", d, key, kept, people, p.an.Groups.Sources[0].Why)
+				t.Errorf("%s: group by %s keeps %s of %s rows; groups are %s", d, key, kept, people, p.analysis().Groups.Sources[0].Why)
 			}
 		}
 		if answered < 500 {

@@ -208,11 +208,11 @@ func TestKeyTypes(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", text, err)
 				}
-				st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
-				share, err := holds(p.an, st, all, dbs, nil)
+				share, err := holds(p.analysis(), st, all, dbs, nil)
 				if err != nil {
 					t.Errorf("%s: %v", text, err)
 				}
@@ -230,7 +230,7 @@ func TestKeyTypes(t *testing.T) {
 					if bug.SQL == st.SQL {
 						t.Fatalf("no equality of times in %s", st.SQL)
 					}
-					if _, err := holds(p.an, &bug, all, dbs, nil); err == nil {
+					if _, err := holds(p.analysis(), &bug, all, dbs, nil); err == nil {
 						t.Errorf("without the time's equality nothing is noticed: %s", bug.SQL)
 					}
 				}

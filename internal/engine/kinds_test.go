@@ -27,14 +27,14 @@ func TestPopulationOfKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.stages[0].price()
+		mp, err := p.staged().stages[0].price()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(mp.Choices) == 0 {
 			t.Fatalf("%s chooses nothing", text)
 		}
-		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.session.declaredRows(p.an)
+		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.session.declaredRows(p.analysis())
 	}
 	each := "{customer: 150000, supplier.s_suppkey: 200}"
 	for text, by := range map[string][2]string{ // priced by, and its rows

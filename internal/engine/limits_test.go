@@ -94,7 +94,7 @@ func TestMaxPublicGroups(t *testing.T) {
 	for most, public := range map[string]bool{"2": false, "3": true} {
 		s := limited(t, func(*policy.Policy) {}, "query:  {price: 0.5}", "query:  {price: 0.5, max_groups: 1, max_public_groups: "+most+"}")
 		p, err := prepare(s, "select ward, count(*) from patients group by 1")
-		if err != nil || p.an.Groups.Public != public {
+		if err != nil || p.analysis().Groups.Public != public {
 			t.Errorf("max_public_groups %s: %v", most, err)
 		}
 	}

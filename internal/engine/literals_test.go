@@ -22,7 +22,7 @@ func TestLiteralNeighbours(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %s: %v", d, sql, err)
 				}
-				if !p.an.Groups.Public {
+				if !p.analysis().Groups.Public {
 					t.Errorf("%s: the groups of %s are not public", d, sql)
 				}
 				says := claimed(t, p)
@@ -45,8 +45,8 @@ func TestLiteralNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if src := p.an.Groups.Sources; len(src) != 1 || len(src[0].Tuples) != 2 || !src[0].Counts || p.an.Limit.Capped {
-			t.Fatalf("%s: %+v, %+v", d, src, p.an.Limit)
+		if src := p.analysis().Groups.Sources; len(src) != 1 || len(src[0].Tuples) != 2 || !src[0].Counts || p.analysis().Limit.Capped {
+			t.Fatalf("%s: %+v, %+v", d, src, p.analysis().Limit)
 		}
 		condition, filter := regexp.MustCompile(` AND \(\("t2"\."c2".*? <> .*?\)\)\)`), regexp.MustCompile(` AND "t2"\."c2".*? IN \(.*?\)\)`)
 		var printed string

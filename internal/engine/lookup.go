@@ -38,7 +38,7 @@ func (r *run) lookUp(ctx context.Context) error {
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
 // worth it, or public through and through (groups without a measure, or no group). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
-func (p *Prepared) stored(ctx context.Context, a *stageRun) (r *release.Release, of int64, free bool, err error) {
+func (p *run) stored(ctx context.Context, a *stageRun) (r *release.Release, of int64, free bool, err error) {
 	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
 	if !st.isCharged() { // its (2): no event is run
 		r, err = release.NewPlaceholder(st.an, mp)
@@ -91,7 +91,7 @@ func (p *Prepared) stored(ctx context.Context, a *stageRun) (r *release.Release,
 
 // data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
 // writes to. "": the data may change at any time.
-func (p *Prepared) data() string {
+func (p *stagedStatement) data() string {
 	if v := p.world.policy.DataVersion; v != "" {
 		return "version " + v
 	}
@@ -105,9 +105,11 @@ func (p *Prepared) data() string {
 //
 // Proof: claim: the mean of a release and of a new one is of one state of the data, so its stated error is that of its noise. Data that were read under one
 // name do not differ: by the owner's word for data_version, and because the file of an open DuckDB is locked. Both names are public.
-func (p *Prepared) isSameData(r *release.Release) bool { return r.Data != "" && r.Data == p.data() }
+func (p *stagedStatement) isSameData(r *release.Release) bool {
+	return r.Data != "" && r.Data == p.data()
+}
 
 // needsFreshRelease says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
-func (p *Prepared) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
+func (p *stagedStatement) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
 	return a.NeedsFreshRelease() || r != nil && !p.isSameData(r)
 }

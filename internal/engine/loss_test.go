@@ -46,7 +46,7 @@ func TestReleasedLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := s.price(p.an)
+			mp, err := s.price(p.analysis())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,12 +92,12 @@ func lessNoise(mp *price.Quote) *price.Quote {
 // not kept is missing.
 func drawCounts(t *testing.T, p *Prepared, mp *price.Quote, total int64) map[int64]int {
 	t.Helper()
-	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 7)
+	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var keys [][]sqltype.Value
-	if p.an.Groups.Public {
+	if p.analysis().Groups.Public {
 		r, err := make1(p, mp, st.Columns, noRows{}, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestReleasedSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := s.price(p.an)
+	mp, err := s.price(p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // Statements over PostgreSQL's own catalogs are answered from what the policy publishes to the analyst: the database is not asked, and nothing is charged.
@@ -73,44 +72,41 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 	return data, catalogs
 }
 
-// bind resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
-func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
-	s := p.session
-	made := new(int)
-	opts := plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s, made}}
-	defer func() { p.predicts = *made > 0 }()
-	data, catalogs := s.reads(p.stmt)
-	p.meta, p.readsData = nil, data
-	if !catalogs {
-		q, err := plan.Bind(p.stmt, s.along(s.catalog), opts)
-		if err == nil || data {
-			return q, err
-		}
-		q, metaErr := p.bindMeta(opts) // perhaps a function of the catalogs, or a cast to one of their types
-		if metaErr == nil {
-			return q, nil
-		}
-		if code(err) == sqlerr.Unsupported.Code && hasReadFurther(metaErr, err) {
-			err = metaErr // the catalogs have what the data's functions stopped at
-		}
-		return nil, err
-	}
-	if data {
-		return plan.Bind(p.stmt, s.along(s.catalog), opts)
-	}
-	return p.bindMeta(opts)
+// boundStatement is a statement whose names are resolved.
+type boundStatement struct {
+	query     *plan.Query
+	meta      *pgmeta.Session // set for statements over PostgreSQL's own catalogs
+	readsData bool            // it reads tables of the data
+	predicts  bool            // it uses models
 }
 
-func (p *Prepared) bindMeta(opts plan.BindOptions) (*plan.Query, error) {
-	s := p.session
+// bindStatement resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
+func (s *Session) bindStatement(ctx context.Context, stmt *pgsyntax.Select, params []sqltype.OID) (b boundStatement, err error) {
+	made := new(int)
+	opts := plan.BindOptions{ParamTypes: params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s, made}}
+	defer func() { b.predicts = *made > 0 }()
+	var catalogs bool
+	b.readsData, catalogs = s.reads(stmt)
+	if b.readsData || !catalogs {
+		if b.query, err = plan.Bind(stmt, s.along(s.catalog), opts); err == nil || b.readsData {
+			return b, err
+		}
+	}
+	q, meta, metaErr := s.bindMeta(stmt, opts) // perhaps a function of the catalogs, or a cast to one of their types
+	switch {
+	case catalogs || metaErr == nil:
+		b.query, b.meta, err = q, meta, metaErr
+	case code(err) == sqlerr.Unsupported.Code && hasReadFurther(metaErr, err):
+		err = metaErr // the catalogs have what the data's functions stopped at
+	}
+	return b, err
+}
+
+func (s *Session) bindMeta(stmt *pgsyntax.Select, opts plan.BindOptions) (*plan.Query, *pgmeta.Session, error) {
 	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
 	opts.Meta = session
-	q, err := plan.Bind(p.stmt, s.along(metaCatalog{s.catalog, session.Database}), opts)
-	if err != nil {
-		return nil, err
-	}
-	p.meta = session
-	return q, nil
+	q, err := plan.Bind(stmt, s.along(metaCatalog{s.catalog, session.Database}), opts)
+	return q, session, err
 }
 
 // hasReadFurther: a statement was read beyond what it was refused for, or was refused there for another reason.
@@ -138,21 +134,18 @@ func position(err error) int {
 	return e.Pos
 }
 
-// analyzeFree keeps a statement that reads no table of the data: there is nothing to bound.
-func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
-	s := p.session
-	p.query, p.program, p.stages, p.public, p.inBackend, p.outer = q, nil, nil, nil, nil, nil
-	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
-	p.shown = nil
-	p.preview, p.under, p.filter, p.values, p.world = preview, s.now, s.filter, s.values, s.world
+// catalogStatement is a statement over PostgreSQL's own catalogs.
+type catalogStatement struct {
+	*statement
+	meta *pgmeta.Session
 }
 
-// runMeta answers from the catalog alone.
-func (p *Prepared) runMeta(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	rows, err := p.meta.Run(ctx, p.query, args, func(t *plan.Table) ([][]sqltype.Value, error) { return p.session.ownRows(ctx, t) })
+// Run implements kind: it answers from the catalog alone.
+func (c *catalogStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	rows, err := c.meta.Run(ctx, c.query, args, func(t *plan.Table) ([][]sqltype.Value, error) { return c.session.ownRows(ctx, t) })
 	if err != nil {
 		if ctx.Err() != nil {
-			err = p.session.uncharged(ctx, err)
+			err = c.session.uncharged(ctx, err)
 		}
 		return nil, err
 	}

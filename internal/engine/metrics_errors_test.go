@@ -18,7 +18,7 @@ func TestMetricsErrorOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, scoring, err := p.model.(*evaluation).prepare(t.Context())
+	_, _, scoring, err := p.kind.(*evaluation).prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,27 +14,30 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// innerQuery prepares a query that a statement about models asks, and tells of what kind that is.
+type innerQuery func(ctx context.Context, st *statement, q *pgsyntax.Select) (whole, of kind, err error)
+
 // prepareModel checks a statement about DP models.
-func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pgsyntax.Explain) (err error) {
+func (s *Session) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pgsyntax.Explain, ask innerQuery) (kind, error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
-		t, err := p.session.prepareTrain(ctx, n, explain != nil)
+		t, err := s.prepareTrain(ctx, n, explain != nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if explain != nil {
 			t.together, t.verbose = isOn(explain, "together"), isOn(explain, "verbose")
 		}
-		p.model = t
+		return t, nil
+	case *pgsyntax.Evaluate:
+		return s.prepareEvaluate(ctx, n, explain, ask)
 	case *pgsyntax.Models:
 		if _, ok := exports[strings.ToLower(n.To.Text)]; n.Verb == "EXPORT" && !ok {
-			return sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
+			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
 		}
-		p.model = &models{p.session, n}
-	case *pgsyntax.Evaluate:
-		p.model, err = p.session.prepareEvaluate(ctx, n, explain)
+		return &models{s, n}, nil
 	}
-	return err
+	return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 }
 
 // predictions give dp_predict and dp_predict_proba their meaning: an expression over the arguments, of a model that the analyst may use.
@@ -174,7 +177,8 @@ type models struct {
 	node    *pgsyntax.Models
 }
 
-func (m *models) columns() []Column {
+// Columns implements kind.
+func (m *models) Columns() []Column {
 	switch m.node.Verb {
 	case "SHOW":
 		return []Column{{Name: "model", Type: sqltype.Text}, {Name: "kind", Type: sqltype.Text}, {Name: "method", Type: sqltype.Text}, {Name: "target", Type: sqltype.Text}, {Name: "owner", Type: sqltype.Text}}
@@ -187,7 +191,8 @@ func (m *models) columns() []Column {
 	return nil
 }
 
-func (m *models) run(ctx context.Context) (*Answer, error) {
+// Run implements kind.
+func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
 	s, n, store := m.session, m.node, m.session.engine.models
 	if err := s.refresh(); err != nil {
 		return nil, err

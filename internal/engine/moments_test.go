@@ -49,12 +49,12 @@ func TestMomentErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			rnd := rand.New(rand.NewPCG(11, 7))
-			exact := momentTotals(p.an, 4000, func() (x, y int64) {
+			exact := momentTotals(p.analysis(), 4000, func() (x, y int64) {
 				x = 1 + rnd.Int64N(14)
 				return x, max(0, min(100, 4*x+rnd.Int64N(30)))
 			})
 			answer := func(v []*big.Int) (value, width sqltype.Value) {
-				rel, err := finish.Relation(ctx, p.an, &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
+				rel, err := finish.Relation(ctx, p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +157,7 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := finish.NewErrors(p.an, mp.Run())
+	e, err := finish.NewErrors(p.analysis(), mp.Run())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestDecisions(t *testing.T) {
 			for i := range v {
 				v[i] = big.NewInt(int64(math.Round(people + (rnd.ExpFloat64()-rnd.ExpFloat64())*law.Scale.Float())))
 			}
-			rel, err := finish.Relation(context.Background(), p.an, &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
+			rel, err := finish.Relation(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
 			if err != nil {
 				t.Fatal(err)
 			}

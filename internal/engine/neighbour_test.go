@@ -67,12 +67,12 @@ func TestNeighbours(t *testing.T) {
 // claimed is what compareClinics goes by: a statement's print, and what is claimed of it.
 func claimed(t testing.TB, p *Prepared) string {
 	t.Helper()
-	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := fmt.Sprintf("%s %v %d", st.SQL, st.Args, p.an.Limit.PerUnit)
-	for _, m := range p.an.Measures {
+	out := fmt.Sprintf("%s %v %d", st.SQL, st.Args, p.analysis().Limit.PerUnit)
+	for _, m := range p.analysis().Measures {
 		out += fmt.Sprintf(" %d", m.PerGroup)
 	}
 	return out
@@ -82,7 +82,7 @@ func claimed(t testing.TB, p *Prepared) string {
 // gives the largest share of a claim that was used.
 func compareClinics(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	d := p.session.engine.backend.Dialect()
-	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func compareClinics(t testing.TB, p *Prepared, mangle func(string) string) (shar
 	for _, c := range without {
 		changed[c.name] = c.open(t, d)
 	}
-	return holds(p.an, st, wild.open(t, d), changed, same)
+	return holds(p.analysis(), st, wild.open(t, d), changed, same)
 }
 
 // holds runs a statement on a database, on those that lack one unit's rows, and on those whose totals must be the same, and
@@ -188,18 +188,18 @@ func TestNeighbourSingleRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+			st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
 			changed := map[string]backend.Backend{one.name: one.open(t, d)}
-			if share, err := holds(p.an, st, most.open(t, d), changed, nil); err != nil || share != 1 {
+			if share, err := holds(p.analysis(), st, most.open(t, d), changed, nil); err != nil || share != 1 {
 				t.Errorf("%s: %s: %g of the claim is used: %v", d, sql, share, err)
 			}
 			careless := *st
 			careless.SQL = clamp.ReplaceAllString(st.SQL, "$1")
 			var failed *backend.Error
-			if _, err := holds(p.an, &careless, most.open(t, d), changed, nil); err == nil || errors.As(err, &failed) {
+			if _, err := holds(p.analysis(), &careless, most.open(t, d), changed, nil); err == nil || errors.As(err, &failed) {
 				t.Errorf("%s: %s: without the clamp of the rounded row: %v", d, sql, err)
 			}
 		}

@@ -63,7 +63,7 @@ func TestNormOracle(t *testing.T) {
 		norm := norms[i/len(dialects)]
 		s := clinicSession(t, vectors(), d)
 		p := normPlanOf(t, s, norm, "select kind_id, count(*), sum(days), avg(medications) from encounters group by 1")
-		if n := len(p.an.Measures); n != len(partials) {
+		if n := len(p.analysis().Measures); n != len(partials) {
 			t.Fatalf("%d measures", n)
 		}
 		units, err := unitsBeyondNorms(p, s.engine.backend, nil)
@@ -72,12 +72,12 @@ func TestNormOracle(t *testing.T) {
 		}
 		cut := 0
 		for e := 0; e < 60; e++ {
-			clips := make([]uint64, len(p.an.Choices))
-			for i, c := range p.an.Choices {
+			clips := make([]uint64, len(p.analysis().Choices))
+			for i, c := range p.analysis().Choices {
 				clips[i] = c.Edges[min(e, len(c.Edges)-1)]
 			}
 			want := map[string][]*big.Int{}
-			for i, m := range p.an.Measures {
+			for i, m := range p.analysis().Measures {
 				limit := new(big.Int).SetUint64(clips[m.Bound.Index] * m.Factor)
 				beyond := int64(0)
 				for _, kinds := range people {
@@ -101,7 +101,7 @@ func TestNormOracle(t *testing.T) {
 					for kind, c := range kinds {
 						key := fmt.Sprintf("%T:%v;", int64(0), kind)
 						if want[key] == nil {
-							for range p.an.Measures {
+							for range p.analysis().Measures {
 								want[key] = append(want[key], new(big.Int))
 							}
 						}

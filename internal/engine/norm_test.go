@@ -90,7 +90,7 @@ func normPlan(t testing.TB, s *Session, sql string) *Prepared {
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if p.an.Limit.Norm == 0 {
+	if p.analysis().Limit.Norm == 0 {
 		t.Fatalf("%s: vectors are not scaled", sql)
 	}
 	return p
@@ -104,16 +104,16 @@ func normPlanOf(t testing.TB, s *Session, norm sensitivity.Norm, sql string) *Pr
 	p := normPlan(t, s, sql)
 	opts := s.options()
 	opts.Norm = norm
-	var err error
-	if p.an, err = sensitivity.Analyze(context.Background(), p.query, opts); err != nil || p.an.Limit.Norm != norm {
+	an, err := sensitivity.Analyze(context.Background(), p.query, opts)
+	if err != nil || an.Limit.Norm != norm {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	return p
+	return p.withAnalysis(an)
 }
 
 // unitsBeyondNorms are the numbers of units whose norm is beyond each edge of each choice, as the first scan tells them.
 func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) string) ([][]int64, error) {
-	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) strin
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]int64, len(p.an.Choices))
-	for i, c := range p.an.Choices {
+	out := make([][]int64, len(p.analysis().Choices))
+	for i, c := range p.analysis().Choices {
 		out[i] = make([]int64, len(c.Edges))
 	}
 	for _, r := range rows {
@@ -153,7 +153,7 @@ func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) strin
 
 // normTotals are the second scan's totals at an edge of each choice.
 func normTotals(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (*neighbour.Totals, error) {
-	st, err := sqlgen.Scaled(p.an, p.session.engine.dialect, clips)
+	st, err := sqlgen.Scaled(p.analysis(), p.session.engine.dialect, clips)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 		return 0, err
 	}
 	edges := 0
-	for i, c := range p.an.Choices {
+	for i, c := range p.analysis().Choices {
 		for e := range c.Edges {
 			if before[i][e] > 0 {
 				edges = max(edges, e+2)
@@ -192,14 +192,14 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 		for i := range before {
 			for e := range before[i] {
 				if d := before[i][e] - after[i][e]; d != 0 && d != 1 {
-					return 0, fmt.Errorf("without %d, choice %d, edge %d: %d units beyond are %d", unit, i+1, p.an.Choices[i].Edges[e], before[i][e], after[i][e])
+					return 0, fmt.Errorf("without %d, choice %d, edge %d: %d units beyond are %d", unit, i+1, p.analysis().Choices[i].Edges[e], before[i][e], after[i][e])
 				}
 			}
 		}
 	}
 	for e := range edges {
-		clips := make([]uint64, len(p.an.Choices))
-		for i, c := range p.an.Choices {
+		clips := make([]uint64, len(p.analysis().Choices))
+		for i, c := range p.analysis().Choices {
 			clips[i] = c.Edges[min(e, len(c.Edges)-1)]
 		}
 		if second != nil || e%3 == turn%3 {
@@ -240,9 +240,9 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 
 // withinNorms holds a unit's vectors, one a measure, against Factor C, in the norm of the analysis.
 func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
-	for i, m := range p.an.Measures {
+	for i, m := range p.analysis().Measures {
 		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Bound.Index]), new(big.Int).SetUint64(m.Factor))
-		power := big.NewInt(int64(p.an.Limit.Norm))
+		power := big.NewInt(int64(p.analysis().Limit.Norm))
 		claim.Exp(claim, power, nil)
 		sum := new(big.Int)
 		for _, v := range moved {
@@ -260,7 +260,7 @@ func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used
 
 // unitNorms holds each unit's own vector, had by grouping the second scan by units too.
 func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (used int, err error) {
-	st, err := sqlgen.Scaled(p.an, p.session.engine.dialect, clips)
+	st, err := sqlgen.Scaled(p.analysis(), p.session.engine.dialect, clips)
 	if err != nil {
 		return 0, err
 	}
@@ -272,7 +272,7 @@ func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(stri
 		return 0, errNoChange
 	}
 	st.SQL = strings.Replace(st.SQL, from, `, "h"."u"`+from, 1) + `, "h"."u"`
-	st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleKey, Index: len(p.an.Keys), Type: sqltype.Int4})
+	st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleKey, Index: len(p.analysis().Keys), Type: sqltype.Int4})
 	rows, err := uncovered{db}.Query(context.Background(), st)
 	if err != nil {
 		return 0, err
@@ -283,13 +283,13 @@ func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(stri
 		if units[unit] == nil {
 			units[unit] = map[string][]*big.Int{}
 		}
-		v := make([]*big.Int, len(p.an.Measures))
+		v := make([]*big.Int, len(p.analysis().Measures))
 		for i, c := range st.Columns {
 			if c.Role == sqlgen.RoleMeasure {
 				v[c.Index] = whole(r[i])
 			}
 		}
-		units[unit][fmt.Sprint(r[:len(p.an.Keys)])] = v
+		units[unit][fmt.Sprint(r[:len(p.analysis().Keys)])] = v
 	}
 	for unit, v := range units {
 		n, err := withinNorms(p, clips, v)

@@ -35,7 +35,7 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	r, err := p.newRun(ctx, nil)
+	r, err := p.staged().newRun(ctx, nil)
 	if err == nil {
 		r, err = r.askOnce(ctx, r.auditEvent())
 	}
@@ -115,7 +115,7 @@ func saidBefore(t *testing.T, s *Session) (said []string) {
 	for _, sql := range decidedBefore {
 		rows, err := try(s, "explain "+sql)
 		words := fmt.Sprint(rows, err)
-		if p, err := prepare(s, sql); err == nil && !slices.ContainsFunc(p.stages, (*stage).isCharged) {
+		if p, err := prepare(s, sql); err == nil && !slices.ContainsFunc(p.staged().stages, (*stage).isCharged) {
 			a, err := p.Run(t.Context(), nil)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)

@@ -19,7 +19,7 @@ func TestNullCount(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			rows, err := finish.Run(context.Background(), p.an, unnoised(t, p), nil, 0)
+			rows, err := finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}

@@ -53,7 +53,7 @@ const mostWaits = 10
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
 // release goes on without one.
-func (r *run) abandon(ctx context.Context, open []*stageRun) {
+func (s *Session) abandon(ctx context.Context, open []*stageRun) {
 	var ids []int64
 	for _, a := range open {
 		if a.id != 0 {
@@ -63,7 +63,7 @@ func (r *run) abandon(ctx context.Context, open []*stageRun) {
 	if len(ids) == 0 {
 		return
 	}
-	if err := r.session.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
-		r.session.engine.log.Error("the ledger could not close what was abandoned", append(logged(err), "error", err.Error())...)
+	if err := s.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
+		s.engine.log.Error("the ledger could not close what was abandoned", append(logged(err), "error", err.Error())...)
 	}
 }

@@ -43,7 +43,7 @@ func TestOpenNeighbours(t *testing.T) {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			for k, m := range p.an.Measures {
+			for k, m := range p.analysis().Measures {
 				if m.Tree != nil && (!m.Tree.Open || m.PerGroup != 1) {
 					t.Errorf("%s: measure %d: %+v", sql, k+1, m.Tree)
 				}
@@ -104,7 +104,7 @@ func TestOpenOracle(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			keys, compared := len(p.an.Keys), 0
+			keys, compared := len(p.analysis().Keys), 0
 			for _, w := range want {
 				at := slices.IndexFunc(got, func(r []sqltype.Value) bool { return keys == 0 || spelled(r[0], types[0]) == spelled(w[0], types[0]) })
 				if at < 0 {
@@ -120,16 +120,16 @@ func TestOpenOracle(t *testing.T) {
 					}
 					x, y := openNumber(got[at][j]), openNumber(w[j])
 					inward := y - x
-					if p.an.Formulas[j-keys].Quantiles[0].Fraction == 0 {
+					if p.analysis().Formulas[j-keys].Quantiles[0].Fraction == 0 {
 						inward = -inward
 					}
 					slack := math.Abs(y)/128 + 1e-5
-					if tree := p.an.Measures[p.an.Formulas[j-keys].Sum].Tree; tree.Digits == 0 {
+					if tree := p.analysis().Measures[p.analysis().Formulas[j-keys].Sum].Tree; tree.Digits == 0 {
 						slack = float64(tree.Width)
 					} else if tree.Rounded {
 						slack += tree.Grid.InexactFloat64()
 					}
-					if !(inward >= -slack/2 && inward <= slack) || inward < 0 && !p.an.Measures[p.an.Formulas[j-keys].Sum].Tree.Rounded {
+					if !(inward >= -slack/2 && inward <= slack) || inward < 0 && !p.analysis().Measures[p.analysis().Formulas[j-keys].Sum].Tree.Rounded {
 						t.Errorf("%s: %s: column %d is %v, PostgreSQL has %v", d, sql, j+1, got[at][j], w[j])
 					}
 					compared++

@@ -29,10 +29,10 @@ var roomy = []string{"max_rows_per_unit: 4", "max_rows_per_unit: 1000", "max_row
 // that zero groups, which the text does not answer, are not there.
 func unnoised(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
-	return unnoisedStage(t, p, p.an, nil)
+	return unnoisedStage(t, p.statement, p.analysis(), nil)
 }
 
-func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
+func unnoisedStage(t testing.TB, p *statement, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
 	t.Helper()
 	st, covered := scanStage(t, p, an, params)
 	rows := make([][]sqltype.Value, len(covered))

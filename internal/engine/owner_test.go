@@ -114,7 +114,7 @@ func TestMinPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := hidden.price(p.an)
+	mp, err := hidden.price(p.analysis())
 	if err != nil || len(mp.Events()) != 2 {
 		t.Errorf("the count of people is measured: %v, %v", mp, err)
 	}

@@ -25,7 +25,7 @@ func TestPairsPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestPairsPlanted(t *testing.T) {
 		whole := shopGraphs(t, allShop.open(t, funcs.DuckDB), st)["0 "]
 		for _, gone := range lessShop {
 			less := shopGraphs(t, gone.open(t, funcs.DuckDB), st)["0 "]
-			for _, edge := range p.an.Measures[0].Bound.Edges {
+			for _, edge := range p.analysis().Measures[0].Bound.Edges {
 				worst = max(worst, float64(whole.Value(int64(edge))-less.Value(int64(edge)))/float64(edge))
 			}
 		}

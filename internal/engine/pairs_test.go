@@ -349,11 +349,11 @@ func printedPairs(t testing.TB, s *Session, text string) (*sensitivity.Analysis,
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.an, st
+	return p.analysis(), st
 }
 
 // TestPairsOfNeighbours: without all rows of one unit of either kind, flows and scores change by what is claimed (pairsHold), in every statement; and a claim of the groups of one key alone is too small for two.
@@ -472,12 +472,12 @@ func addsUp(t *testing.T, s *Session, d dialect.Dialect, text string, want [][]s
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
 	graphs := shopGraphs(t, allShop.open(t, d), st)
-	for k, f := range p.an.Formulas {
+	for k, f := range p.analysis().Formulas {
 		at := f.Sum
 		switch f.Kind {
 		case sensitivity.IsCount:
@@ -488,11 +488,11 @@ func addsUp(t *testing.T, s *Session, d dialect.Dialect, text string, want [][]s
 		}
 		for _, row := range want {
 			key := ""
-			for i := range p.an.Keys {
+			for i := range p.analysis().Keys {
 				key += fmt.Sprint(row[i], "|")
 			}
 			g := graphs[fmt.Sprintf("%d %s", at, key)]
-			if total := p.an.Measures[at].Grid.Mul(decimal.NewFromInt(g.Total())); total.String() != decimal.RequireFromString(row[len(p.an.Keys)+k].(string)).String() {
+			if total := p.analysis().Measures[at].Grid.Mul(decimal.NewFromInt(g.Total())); total.String() != decimal.RequireFromString(row[len(p.analysis().Keys)+k].(string)).String() {
 				t.Errorf("%s %s: the weights of %s add up to %s, PostgreSQL says %v", d, text, key, total, row)
 			}
 		}

@@ -12,10 +12,12 @@ func (p *Prepared) Size() int {
 	}
 	seen := map[plan.Rel]bool{}
 	nodes := boundNodes(p.query.Root, seen)
-	for _, st := range p.stages {
-		nodes += boundNodes(st.an.Query.Root, seen)
-		if st.ways != nil {
-			nodes += 2 * boundNodes(st.an.Body.Rel, seen)
+	if private, ok := inner(p.kind).(*privateStatement); ok {
+		for _, st := range private.stages {
+			nodes += boundNodes(st.an.Query.Root, seen)
+			if st.ways != nil {
+				nodes += 2 * boundNodes(st.an.Body.Rel, seen)
+			}
 		}
 	}
 	return nodes * boundBytes

@@ -142,7 +142,7 @@ func TestPredictImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err := sqlgen.Private(p.an, s.engine.dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
+		if st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
 			t.Errorf("%s: %v, %d readings", d, err, strings.Count(st.SQL, "octet_length"))
 		}
 		rows, err := try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM digits")
@@ -239,11 +239,11 @@ func TestPredictOddArrays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+			st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if share, err := holds(p.an, st, s.engine.backend, changed, nil); err != nil || share < 0.5 {
+			if share, err := holds(p.analysis(), st, s.engine.backend, changed, nil); err != nil || share < 0.5 {
 				t.Errorf("%s: %s: %v, %g of the claim is used", d, column, err, share)
 			}
 		}

@@ -315,7 +315,7 @@ func TestTrainEvery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err = sqlgen.Private(p.an, s.engine.dialect, 42); err != nil {
+		if st, err = sqlgen.Private(p.analysis(), s.engine.dialect, 42); err != nil {
 			t.Fatal(err)
 		}
 		changed := map[string]backend.Backend{}
@@ -323,7 +323,7 @@ func TestTrainEvery(t *testing.T) {
 		for slot, name := range map[int]string{whole: "one with a prediction", slices.IndexFunc(people.values, func(row []any) bool { return row[1] == nil }): "one without"} {
 			changed[name] = people.session(t, d, fmt.Sprintf("people_without_%d", slot), append(slices.Clone(statements), fmt.Sprintf("DELETE FROM people WHERE slot = %d", slot))).engine.backend
 		}
-		if share, err := holds(p.an, st, s.engine.backend, changed, nil); err != nil || share == 0 {
+		if share, err := holds(p.analysis(), st, s.engine.backend, changed, nil); err != nil || share == 0 {
 			t.Errorf("%s: %v, %g of the claim is used", d, err, share)
 		}
 	}

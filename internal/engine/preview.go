@@ -30,7 +30,7 @@ const (
 
 // previews says how a statement is previewed that err refuses; "": it is not.
 //
-// Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: runPreview computes from the catalog, which is the
+// Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: previewStatement.Run computes from the catalog, which is the
 // policy's and the schema's, and never has a backend in its hands; nothing is charged or stored, since nothing is released. No answer mixes what is made up with what was released or is stored:
 // each relation of the plan is a table whose rows would all be made up (isRowsOnly), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
 func (s *Session) previews(q *plan.Query, err error) string {
@@ -40,9 +40,6 @@ func (s *Session) previews(q *plan.Query, err error) string {
 	}
 	return how
 }
-
-// IsForPersonRows says that the statement is for rows of people, which are not shown whatever it answers.
-func (p *Prepared) IsForPersonRows() bool { return p.preview != "" || p.refused != nil }
 
 // isRowsOnly: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
 func (s *Session) isRowsOnly(r plan.Rel) bool {
@@ -62,10 +59,16 @@ func (s *Session) isRowsOnly(r plan.Rel) bool {
 	return false
 }
 
-// runPreview answers from the policy.
-func (p *Prepared) runPreview(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+// previewStatement is for rows of people, which are not shown.
+type previewStatement struct {
+	*statement
+	how string // the policy's word
+}
+
+// Run implements kind: it answers from the policy.
+func (p *previewStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	a := &Answer{Tag: "SELECT", Mark: noticeSchema, MadeUp: true}
-	if p.preview != policy.PreviewMock {
+	if p.how != policy.PreviewMock {
 		return a, nil
 	}
 	rows, err := p.mockRows(ctx, args)
@@ -83,7 +86,7 @@ func (p *Prepared) runPreview(ctx context.Context, args []sqltype.Value) (*Answe
 }
 
 // mockRows runs the statement over tables that are made up.
-func (p *Prepared) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqltype.Value, error) {
+func (p *previewStatement) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqltype.Value, error) {
 	scans := scansOf(p.query.Root)
 	of := min(mockRows, int(math.Pow(mockProduct, 1/float64(len(scans)))+1e-9))
 	made := map[plan.Rel]*eval.Relation{}
@@ -112,10 +115,10 @@ func (p *Prepared) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqlt
 }
 
 // explainPreview tells of a statement for rows of people.
-func (p *Prepared) explainPreview() *report {
+func (p *previewStatement) report() *report {
 	rep := &report{Head: head("Rows of people, which are not shown", ": free; the database is not asked")}
 	what := "the columns, without rows"
-	if p.preview == policy.PreviewMock {
+	if p.how == policy.PreviewMock {
 		what = "rows that are made up from the policy; no person is in them"
 	}
 	rep.All = []explainLine{keyed("Preview", "%s", what)}

@@ -82,7 +82,7 @@ func TestProbesOfGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, st := range p.stages {
+		for _, st := range p.staged().stages {
 			if len(st.an.Keys) > 0 {
 				t.Errorf("%s: counts the groups of a release, of which some are hidden", sql)
 			}

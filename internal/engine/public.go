@@ -21,6 +21,21 @@ import (
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
+// publicStatement reads no private table: its answer is exact and free.
+type publicStatement struct {
+	*statement
+	warnings []string // of limits that no value meets
+}
+
+// Run implements kind.
+func (p *publicStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	rows, err := p.session.runPublic(ctx, p.query, args)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Rows: rows, Tag: "SELECT", Warnings: p.warnings}, nil
+}
+
 // runPublic answers a statement that touches no private table: from memory (no table, or dpsql's own), or on the backend.
 func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.Value) ([][]sqltype.Value, error) {
 	scans := scansOf(q.Root)

@@ -112,18 +112,19 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 	if err != nil {
 		return err
 	}
-	if p.refused != nil {
-		return p.refused
+	switch k := inner(p.kind).(type) {
+	case *refusedStatement:
+		return k.why
+	case *privateStatement:
+		f.Class = string(sensitivity.Private)
+		return r.charge(ctx, k.stagedStatement, f)
 	}
-	f.Class = string(p.an.Class)
-	if p.an.Class != sensitivity.Private {
-		return nil
-	}
-	return r.charge(ctx, p, f)
+	f.Class = string(sensitivity.Public)
+	return nil
 }
 
 // charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.
-func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error {
+func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast) error {
 	s := p.session
 	if t := s.now.target; t.most != 0 && slices.ContainsFunc(p.stages, (*stage).isCharged) {
 		return sqlerr.New(sqlerr.TargetUnknown, "the price of an error of %s follows from what earlier releases hold, and a rehearsal has none", t).
@@ -248,7 +249,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 }
 
 // rivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.answerFromRival's rule, by which what was paid for is free.
-func (r *Rehearsal) rivalStage(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
+func (r *Rehearsal) rivalStage(p *stagedStatement, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
 	enough := func(st *stage) bool {
 		asked := r.releases[r.key(p, st, keys, made)]
 		return asked != nil && !st.request.IsWorthTopUp(asked.price)
@@ -260,7 +261,7 @@ func (r *Rehearsal) rivalStage(p *Prepared, st *stage, keys []ledger.Hash, made 
 }
 
 // key stands for a stage's: what it reads of others is another whenever they are made anew.
-func (r *Rehearsal) key(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
+func (r *Rehearsal) key(p *stagedStatement, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
 	own := p.key(st, noArgs(p), nil)
 	if len(st.inputs) == 0 {
 		return own

@@ -22,7 +22,7 @@ type rehearsedReusable struct {
 }
 
 // reusableOf is what a stage's release is to others; nil where none is computed from it.
-func reusableOf(p *Prepared, st *stage, mp *price.Quote) (*rehearsedReusable, error) {
+func reusableOf(p *stagedStatement, st *stage, mp *price.Quote) (*rehearsedReusable, error) {
 	k := p.reuseCandidate(st, noArgs(p))
 	if k == nil || st.an.Groups.Public && st.an.Groups.Count > maxReusableGroups {
 		return nil, nil
@@ -55,7 +55,7 @@ type rehearsedRelative struct {
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(p *Prepared, st *stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
+func (r *Rehearsal) computed(p *stagedStatement, st *stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
 	k := p.reuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
@@ -98,4 +98,4 @@ func (r *Rehearsal) computed(p *Prepared, st *stage, asked *rehearsedRelease) (*
 }
 
 // noArgs are a script's parameters, which it has none for.
-func noArgs(p *Prepared) []sqltype.Value { return make([]sqltype.Value, len(p.query.Params)) }
+func noArgs(p *stagedStatement) []sqltype.Value { return make([]sqltype.Value, len(p.query.Params)) }

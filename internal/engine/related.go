@@ -26,7 +26,7 @@ const mostRelated = 16
 const maxReusableGroups = 10_000
 
 // reuseCandidate is what a stage's releases are related to; nil where they read others, or where no release can be computed from another.
-func (p *Prepared) reuseCandidate(st *stage, args []sqltype.Value) *sensitivity.ReuseCandidate {
+func (p *stagedStatement) reuseCandidate(st *stage, args []sqltype.Value) *sensitivity.ReuseCandidate {
 	if len(st.inputs) > 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (p *Prepared) reuseCandidate(st *stage, args []sqltype.Value) *sensitivity.
 }
 
 // family names a family among the stored releases of a policy and a time zone.
-func (p *Prepared) family(text string) ledger.Hash {
+func (p *stagedStatement) family(text string) ledger.Hash {
 	zone := ""
 	if p.query.Zoned {
 		zone = p.values.Zone.String()
@@ -71,7 +71,7 @@ type relative struct {
 //
 // Proof: post-processing of releases that this analyst may be given (Ledger.Related), and whose columns they may read now; which of them, and in which order, follows from what is stored, for whom and when, and from scales, never from
 // private rows.
-func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Value, good func(price float64) bool) (out []relative, err error) {
+func (p *stagedStatement) relatives(ctx context.Context, st *stage, args []sqltype.Value, good func(price float64) bool) (out []relative, err error) {
 	k := p.reuseCandidate(st, args)
 	if k == nil {
 		return nil, nil
@@ -128,7 +128,7 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 
 // computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
 // release of the question itself, made at less, that has to err more. Where an error was asked for there is none: solveForTargetError has looked.
-func (p *Prepared) computed(ctx context.Context, a *stageRun, exact *release.Release) (*release.Release, int64, error) {
+func (p *run) computed(ctx context.Context, a *stageRun, exact *release.Release) (*release.Release, int64, error) {
 	if a.targetNote != "" {
 		return nil, 0, nil
 	}
@@ -155,7 +155,7 @@ func (p *Prepared) computed(ctx context.Context, a *stageRun, exact *release.Rel
 }
 
 // canRead: the analyst sees these columns.
-func (p *Prepared) canRead(columns []string) bool {
+func (p *stagedStatement) canRead(columns []string) bool {
 	for _, name := range columns {
 		parts := strings.SplitN(name, ".", 3)
 		if len(parts) != 3 {

@@ -72,7 +72,7 @@ func question(from string, keys, conds, measures []string) string {
 // beforeNoise is the release of a statement that noise of scale nothing would give, with the public groups that nobody is in.
 func beforeNoise(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
-	a := p.an
+	a := p.analysis()
 	r := unnoised(t, p)
 	r.Plan = &price.Quote{Price: 1, Mechanism: price.Laplace, UnitsFromSelection: -1, Measures: r.Run.Measures}
 	for range a.Choices {
@@ -213,11 +213,11 @@ func TestGeneratedComputed(t *testing.T) {
 			asked := question(c.from, fewer, append(slices.Clone(more), others...), less)
 			was, err := prepare(s, stored)
 			is, err2 := prepare(s, asked)
-			if err != nil || err2 != nil || len(was.stages) != 1 || len(is.stages) != 1 {
+			if err != nil || err2 != nil || len(was.staged().stages) != 1 || len(is.staged().stages) != 1 {
 				got["refused"]++
 				continue
 			}
-			from, to := was.reuseCandidate(was.stages[0], nil), is.reuseCandidate(is.stages[0], nil)
+			from, to := was.staged().reuseCandidate(was.staged().stages[0], nil), is.staged().reuseCandidate(is.staged().stages[0], nil)
 			if from == nil || to == nil || !slices.Contains(to.Families(), from.Family()) {
 				got["no kin"]++
 				continue
@@ -229,12 +229,12 @@ func TestGeneratedComputed(t *testing.T) {
 				got["asked anew"]++
 				continue
 			}
-			if an != is.an {
+			if an != is.analysis() {
 				got["sums from pairs"]++
-				is.an = an
-				if err := sameAggregates(is.stages[0].an, an); err != nil {
+				if err := sameAggregates(is.analysis(), an); err != nil {
 					t.Errorf("%s from\n%s: %v", asked, stored, err)
 				}
+				is = is.withAnalysis(an)
 			}
 			kind := "the same groups"
 			if len(fewer) < len(keys) {
@@ -244,7 +244,7 @@ func TestGeneratedComputed(t *testing.T) {
 				kind += " of some groups"
 			}
 			got[kind]++
-			if have, want := totalsText(is.an, r), totalsText(is.an, beforeNoise(t, is)); have != want {
+			if have, want := totalsText(is.analysis(), r), totalsText(is.analysis(), beforeNoise(t, is)); have != want {
 				t.Errorf("%s, from\n%s\n%s\nis\n%s\nnot\n%s", world.name, stored, asked, have, want)
 			}
 		}

@@ -131,7 +131,7 @@ func TestComputedJoined(t *testing.T) {
 			if err != nil || err2 != nil {
 				t.Fatalf("%s: %v\n%s: %v", c.stored, err, c.asked, err2)
 			}
-			from, to := was.reuseCandidate(was.stages[0], nil), is.reuseCandidate(is.stages[0], nil)
+			from, to := was.staged().reuseCandidate(was.staged().stages[0], nil), is.staged().reuseCandidate(is.staged().stages[0], nil)
 			if from == nil || to == nil {
 				t.Fatalf("%s has no kin", c.stored)
 			}
@@ -147,7 +147,7 @@ func TestComputedJoined(t *testing.T) {
 			if r == nil {
 				continue
 			}
-			is.an = an
+			is = is.withAnalysis(an)
 			if have, want := totalsText(an, r), totalsText(an, beforeNoise(t, is)); have != want {
 				t.Errorf("%s: from\n%s\n%s\nis\n%s\nnot\n%s", world.name, c.stored, c.asked, have, want)
 			}
@@ -164,7 +164,7 @@ func TestComputedFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+		st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestComputedFlows(t *testing.T) {
 	p, st := graphs("SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1")
 	_, alone := graphs(air)
 	of, by := shopGraphs(t, allShop.open(t, funcs.DuckDB), st)["0 AIR|"], shopGraphs(t, allShop.open(t, funcs.DuckDB), alone)["0 "]
-	for _, edge := range p.an.Measures[0].Bound.Edges {
+	for _, edge := range p.analysis().Measures[0].Bound.Edges {
 		if x, y := of.Value(int64(edge)), by.Value(int64(edge)); x != y {
 			t.Fatalf("at cap %d the group has %d, alone %d", edge, x, y)
 		}

@@ -42,7 +42,7 @@ func TestBackendsAgree(t *testing.T) {
 			if d, p := publicFacts(t, pd), publicFacts(t, pp); d != p {
 				t.Errorf("%s:\n%s\n%s", sql, d, p)
 			}
-			if pd.an.Limit.Capped {
+			if pd.analysis().Limit.Capped {
 				continue
 			}
 			compared++
@@ -67,16 +67,16 @@ func TestBackendsAgree(t *testing.T) {
 // publicFacts are the charge and the expected errors of a statement.
 func publicFacts(t testing.TB, p *Prepared) string {
 	t.Helper()
-	mp, err := p.session.price(p.an)
+	mp, err := p.session.price(p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := fmt.Sprintf("%v %+v %s %v", mp.Events(), mp.Loss, mp.Mechanism, p.an.Limit)
-	e, err := finish.NewErrors(p.an, mp.Run())
+	out := fmt.Sprintf("%v %+v %s %v", mp.Events(), mp.Loss, mp.Mechanism, p.analysis().Limit)
+	e, err := finish.NewErrors(p.analysis(), mp.Run())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, f := range p.an.Formulas {
+	for i, f := range p.analysis().Formulas {
 		count := math.NaN()
 		if f.Kind == sensitivity.IsAvg {
 			count = 1000
@@ -145,7 +145,7 @@ func TestSetBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := charges(t, s.engine)
-	if len(c) != 1 || c[0].Price != 2 || p.an.Limit.PerUnit != 1 {
+	if len(c) != 1 || c[0].Price != 2 || p.analysis().Limit.PerUnit != 1 {
 		t.Errorf("%+v", c)
 	}
 	s.Restore(before)

@@ -26,7 +26,7 @@ func TestStageKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+		r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
 		if err := r.inOwnSnapshot(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +34,9 @@ func TestStageKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range r.stageRuns {
-			seen := map[ledger.Hash]string{p.key(a.stage, a.args, a.given): "what was read"}
+			seen := map[ledger.Hash]string{p.staged().key(a.stage, a.args, a.given): "what was read"}
 			other := func(what string, args []sqltype.Value, given [][][]sqltype.Value) {
-				key := p.key(a.stage, args, given)
+				key := p.staged().key(a.stage, args, given)
 				if as, ok := seen[key]; ok {
 					t.Errorf("%s: %s and %s have one key", sql, what, as)
 				}

@@ -35,6 +35,25 @@ type stage struct {
 	gaps    []sqlgen.Gap // of whatever may be printed for it
 }
 
+// stagedStatement is a private statement that is analysed, bounded and printed, but not priced for good: earlier releases may change that.
+type stagedStatement struct {
+	*statement
+	program   *sensitivity.Program
+	stages    []*stage
+	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	inBackend *backendFinishing              // set where its answer is computed by the database, from given rows
+	shown     *displayed                     // how its values are shown; nil: as they are
+	outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
+	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
+}
+
+// hasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
+func (p *stagedStatement) hasPublicInputs() bool {
+	return slices.ContainsFunc(p.stages, func(st *stage) bool {
+		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
+	})
+}
+
 // price is the stage's plan: the one by which its bounding was decided, where that took one.
 func (st *stage) price() (mp *price.Quote, err error) {
 	if st.priced == nil {
@@ -214,7 +233,7 @@ func (s *Session) finishable(program *sensitivity.Program, shown *displayed) (ma
 
 // key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy, and the values that its groups
 // have by public tables. Where these change, it is another question: no release of the old groups answers it, or is topped up.
-func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Value) ledger.Hash {
+func (p *stagedStatement) key(st *stage, args []sqltype.Value, given [][][]sqltype.Value) ledger.Hash {
 	h := sha256.New()
 	write := func(text string) {
 		var n [8]byte

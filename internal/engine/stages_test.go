@@ -25,7 +25,7 @@ import (
 func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	t.Helper()
 	ctx := context.Background()
-	r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+	r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
 	tx, err := p.session.engine.begin(ctx, p.world)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func releaseAll(t testing.TB, r *run) error {
 		if err := r.inputs(context.Background(), a); err != nil {
 			return err
 		}
-		a.release = unnoisedStage(t, r.Prepared, with(a), a.args)
+		a.release = unnoisedStage(t, r.statement, with(a), a.args)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func TestStageNeighbours(t *testing.T) {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+			r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
 			if err := r.inOwnSnapshot(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ var reading = []string{
 }
 
 func measuresOf(p *Prepared) (out []sensitivity.Measure) {
-	for _, st := range p.stages {
+	for _, st := range p.staged().stages {
 		out = append(out, st.an.Measures...)
 	}
 	return out
@@ -247,7 +247,7 @@ func TestStagesCharge(t *testing.T) {
 		before := len(charges(t, s.engine))
 		p, a := ask(t, s, sql)
 		again, b := ask(t, s, sql)
-		if all := charges(t, s.engine); len(all) > before+len(p.stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.stages) != len(p.stages) || len(p.stages) < 2 {
+		if all := charges(t, s.engine); len(all) > before+len(p.staged().stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.staged().stages) != len(p.staged().stages) || len(p.staged().stages) < 2 {
 			t.Errorf("%d: %s: %d charges, %v and %v", i, sql, len(all)-before, a.Rows, b.Rows)
 		}
 		if told := explained(t, s, sql); !strings.Contains(told, "Charge in all: nothing") || !strings.Contains(told, "reads release 1") {
@@ -257,7 +257,7 @@ func TestStagesCharge(t *testing.T) {
 	s = clinicSession(t, tame, funcs.DuckDB)
 	_, one := ask(t, s, "select count(*) from patients")
 	p, _ := ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
-	if all := charges(t, s.engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.key(p.stages[1], nil, nil) {
+	if all := charges(t, s.engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.staged().key(p.staged().stages[1], nil, nil) {
 		t.Errorf("%+v", all)
 	}
 	if _, again := ask(t, s, "select (select count(*) from patients)"); fmt.Sprint(again.Rows) != fmt.Sprint(one.Rows) {

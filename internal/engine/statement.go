@@ -50,36 +50,18 @@ func (s *Session) UseProgress(tell func(text string)) { s.tell = tell }
 // Close ends the session.
 func (s *Session) Close() {}
 
-// Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent.
+// Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent. It keeps its text and parameters and what it was
+// analysed under, and Run analyses it again where that has changed. What it does is its kind's: privateStatement, publicStatement, catalogStatement,
+// previewStatement, emptiedStatement or refusedStatement, and of models training, evaluation or models. An explainStatement wraps one of them.
 type Prepared struct {
-	session         *Session
-	stmt            *pgsyntax.Select
-	text            string            // as it was sent, for the ledger
-	explain         *pgsyntax.Explain // set for EXPLAIN
+	*statement
+	kind            kind
+	stmt            *pgsyntax.Select // nil: a statement about models
 	params          []sqltype.OID
-	query           *plan.Query
-	under           settings // the settings of the analysis
-	filter          *budget.Filter
-	values          sqltype.Settings
-	world           *world                // and its policy
-	an              *sensitivity.Analysis // of the first stage; of a public statement, that it is one
-	program         *sensitivity.Program
-	stages          []*stage
-	public          map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	dependsOnParams bool                           // the plan follows from values of parameters: it is analysed again with them
-	inBackend       *backendFinishing              // set where its answer is computed by the database, from given rows
-	meta            *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
-	predicts        bool                           // it uses models: who may, and what they say, is looked up again at each run
-	model           modelStatement                 // set for statements about DP models, of which nothing below is
-	nameless        bool                           // its errors are told by those who ask for it, by other names
-	shown           *displayed                     // how its values are shown; nil: as they are
-	read            func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
-	empties         *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
-	refused         error                          // what else is refused then, once they are there
-	at              time.Time                      // when it was analysed
-	outer           []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
-	readsData       bool                           // it reads tables, but for those of PostgreSQL and dpsql: dpsql.last is about it
-	preview         string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
+	dependsOnParams bool      // the plan follows from values of parameters: it is analysed again with them
+	predicts        bool      // it uses models: who may, and what they say, is looked up again at each run
+	readsData       bool      // it reads tables, but for those of PostgreSQL and dpsql: dpsql.last is about it
+	at              time.Time // when it was analysed
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one, or checks a statement about DP models. It touches no private data and spends nothing.
@@ -93,102 +75,141 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 		defer cancel()
 	}
 	defer s.working("planning")()
-	p := &Prepared{session: s, params: params, text: ledger.CutText(st.Text)}
-	switch n := st.Node.(type) {
+	p := &Prepared{statement: &statement{session: s, text: ledger.CutText(st.Text)}, params: params}
+	n := st.Node
+	if x, ok := n.(*pgsyntax.Explain); ok {
+		_, train := x.Query.(*pgsyntax.Train)
+		_, evaluate := x.Query.(*pgsyntax.Evaluate)
+		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate {
+			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(x.Pos))
+		}
+		if err := checkExplain(x); err != nil {
+			return nil, err
+		}
+		if train && formatJSON(x) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
+		}
+		p.explain, n = x, x.Query
+	}
+	switch n := n.(type) {
 	case *pgsyntax.Select:
 		p.stmt = n
 	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
-		return p, p.prepareModel(ctx, n, nil)
-	case *pgsyntax.Explain:
-		if _, ok := n.Query.(*pgsyntax.Train); ok {
-			if err := checkExplain(n); err != nil {
-				return nil, err
-			}
-			if formatJSON(n) {
-				return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN is not supported").At(int(n.Pos)).WithHint("Its answer is a table of properties as it is.")
-			}
-			return p, p.prepareModel(ctx, n.Query, n)
-		}
-		if _, ok := n.Query.(*pgsyntax.Evaluate); ok {
-			if err := checkExplain(n); err != nil {
-				return nil, err
-			}
-			return p, p.prepareModel(ctx, n.Query, n)
-		}
-		sel, ok := n.Query.(*pgsyntax.Select)
-		if !ok {
-			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(n.Pos))
-		}
-		if err := checkExplain(n); err != nil {
-			return nil, err
-		}
-		p.stmt, p.explain = sel, n
+		var err error
+		p.kind, err = s.prepareModel(ctx, n, p.explain, prepareInner)
+		return p, err
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
-	if err := p.analyze(ctx, nil); err != nil || p.explain == nil || !isOn(p.explain, "analyze") {
-		return p, err
+	err := p.analyze(ctx, nil)
+	if x, ok := p.kind.(*explainStatement); ok && isOn(x.explain, "analyze") {
+		err = x.analyzable(unwrapped(x.of))
 	}
-	return p, p.analyzable()
+	return p, err
+}
+
+// prepareInner prepares the query that a statement about models asks, and tells of what kind that is.
+func prepareInner(ctx context.Context, st *statement, q *pgsyntax.Select) (whole, of kind, err error) {
+	p := &Prepared{statement: st, stmt: q}
+	if err := p.analyze(ctx, nil); err != nil {
+		return nil, nil, err
+	}
+	return p, inner(p.kind), nil
 }
 
 // analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
 func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	s := p.session
-	q, err := p.bind(ctx)
+	b, err := s.bindStatement(ctx, p.stmt, p.params)
 	if err != nil {
 		return err
 	}
-	if p.meta != nil {
-		p.analyzeFree(q, "")
-		return nil
+	q, dependsOnParams := b.query, false
+	st := p.with(q)
+	var k kind = &catalogStatement{st, b.meta}
+	if b.meta == nil {
+		if q, dependsOnParams, err = q.WithListedRows().WithValues(args, eval.ScalarValue); err != nil {
+			return err
+		}
+		if st, k, err = p.kindOf(ctx, q); err != nil {
+			return err
+		}
 	}
-	if q, p.dependsOnParams, err = q.WithListedRows().WithValues(args, eval.ScalarValue); err != nil {
-		return err
+	if st.explain != nil {
+		k = &explainStatement{st, k}
 	}
-	p.empties, p.refused = mayBeEmpty(q), nil
+	p.statement, p.kind, p.dependsOnParams, p.predicts, p.readsData, p.at = st, k, dependsOnParams, b.predicts, b.readsData, time.Now()
+	return nil
+}
+
+// kindOf is what a statement over data does, which is private, public, previewed, or, until its parameters are there, refused.
+func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *statement, k kind, err error) {
+	s, empties := p.session, mayBeEmpty(q)
 	program, err := sensitivity.Divide(ctx, q, s.options())
+	st = p.with(q)
 	if how := s.previews(q, err); how != "" {
-		p.analyzeFree(q, how)
-		return nil
+		k = &previewStatement{st, how}
+	} else {
+		if err == nil {
+			st, k, err = p.arrange(ctx, q, program)
+		}
+		switch {
+		case err != nil && errors.Is(err, ctx.Err()):
+			return nil, nil, s.uncharged(ctx, err)
+		case err != nil && empties == nil:
+			return nil, nil, err
+		case err != nil:
+			st = p.with(q)
+			k = &refusedStatement{st, err}
+		}
 	}
-	if err == nil {
-		err = p.arrange(ctx, q, program)
+	if empties != nil {
+		k = &emptiedStatement{st, empties, k}
 	}
-	if err != nil && errors.Is(err, ctx.Err()) {
-		return s.uncharged(ctx, err)
-	}
-	if err != nil && p.empties != nil {
-		p.analyzeFree(q, "")
-		p.refused = err
-		return nil
-	}
-	return err
+	return st, k, nil
 }
 
 // arrange keeps what is released and computed of a statement that was divided.
-func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitivity.Program) (err error) {
+func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*statement, kind, error) {
 	s := p.session
 	program, shown := s.showing(ctx, q, program)
-	q = program.Query
-	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*backendFinishing)(nil)
-	if program.Class == sensitivity.Private {
-		if stages, err = s.analyzeStages(ctx, program); err != nil {
-			return err
-		}
-		if none, words := withoutStages(program, stages); none != nil {
-			return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
-		}
-		if public, by, err = s.finishable(program, shown); err != nil {
-			return err
-		}
-		first = stages[0].an
+	st := p.with(program.Query)
+	if program.Class != sensitivity.Private {
+		return st, &publicStatement{st, program.Warnings}, nil
 	}
-	p.outer = append(slices.Clone(program.Warnings), s.outerConditions(ctx, program, stages)...)
-	p.preview, p.shown = "", shown
-	p.at = time.Now()
-	p.query, p.program, p.stages, p.public, p.inBackend, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
-	return nil
+	stages, err := s.analyzeStages(ctx, program)
+	if err != nil {
+		return nil, nil, err
+	}
+	if none, words := withoutStages(program, stages); none != nil {
+		return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
+	}
+	public, by, err := s.finishable(program, shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	staged := &stagedStatement{statement: st, program: program, stages: stages, public: public, inBackend: by, shown: shown}
+	staged.outer = append(slices.Clone(program.Warnings), s.outerConditions(ctx, program, stages)...)
+	return st, &privateStatement{staged, p.analyzeAgain}, nil
+}
+
+// analyzeAgain analyses a statement that is being run, and tells of what kind it is now.
+func (p *Prepared) analyzeAgain(ctx context.Context, args []sqltype.Value) (kind, error) {
+	if !p.dependsOnParams {
+		args = nil
+	}
+	if err := p.analyze(ctx, args); err != nil {
+		return nil, err
+	}
+	return unwrapped(p.kind), nil
+}
+
+// inner is what a statement is behind EXPLAIN, if its parameters leave it rows.
+func inner(k kind) kind {
+	if x, ok := k.(*explainStatement); ok {
+		k = x.of
+	}
+	return unwrapped(k)
 }
 
 // withoutStages is a statement that would be charged although its answer needs nothing of what is released, and why; nil where it needs some.
@@ -209,38 +230,25 @@ func withoutStages(program *sensitivity.Program, stages []*stage) (*plan.Query, 
 
 // Params are the types of $1 ...
 func (p *Prepared) Params() []sqltype.Type {
-	if p.model != nil {
+	if p.query == nil {
 		return nil
 	}
 	return p.query.Params
 }
 
 // Columns describe the answer.
-func (p *Prepared) Columns() []Column {
-	if p.model != nil {
-		return p.model.columns()
-	}
-	if p.explain != nil {
-		if formatJSON(p.explain) {
-			return []Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
-		}
-		return []Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
-	}
-	out := make([]Column, len(p.query.Outputs))
-	for i, o := range p.query.Outputs {
-		out[i] = Column{Name: p.label(o), Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
-	}
-	return out
-}
+func (p *Prepared) Columns() []Column { return p.kind.Columns() }
 
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
 	defer s.working("planning")()
-	if p.model != nil {
-		return p.model.run(ctx)
+	if p.stmt == nil {
+		return p.kind.Run(ctx, args)
 	}
-	if p.explain == nil && p.meta == nil && p.preview == "" {
+	switch unwrapped(p.kind).(type) {
+	case *explainStatement, *catalogStatement, *previewStatement: // these read no table
+	default:
 		if err := s.engine.settle(ctx); err != nil {
 			if ctx.Err() != nil {
 				err = s.uncharged(ctx, err)
@@ -251,8 +259,9 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	old := p.hasPublicInputs() && time.Since(p.at) > publicTTL
-	if old || p.query.Clock || p.predicts || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, public tables may have changed, a SET, a reload or another window came between Parse and Execute
+	private, is := inner(p.kind).(*privateStatement)
+	old := is && private.hasPublicInputs() && time.Since(p.at) > publicTTL
+	if old || p.query.Clock || p.predicts || p.isOutdated() { // the clock moved, public tables may have changed, a SET, a reload or another window came between Parse and Execute
 		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -263,7 +272,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := short(p.query, args); err != nil {
 		return nil, err
 	}
-	if p.dependsOnParams || p.refused != nil { // what was in the way may be gone
+	if _, refused := inner(p.kind).(*refusedStatement); p.dependsOnParams || refused { // what was in the way may be gone
 		if err := p.analyze(ctx, args); err != nil {
 			return nil, err
 		}
@@ -276,38 +285,16 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if p.readsData && p.explain == nil {
 		s.last = nil // a release sets it
 	}
-	if none := p.emptied(args); none != nil {
-		return none.answer(ctx, args)
-	}
-	return p.answer(ctx, args)
+	return p.kind.Run(ctx, args)
 }
 
-// hasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
-func (p *Prepared) hasPublicInputs() bool {
-	return slices.ContainsFunc(p.stages, func(st *stage) bool {
-		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
-	})
-}
-
-// answer runs the statement as it was analysed last.
-func (p *Prepared) answer(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	switch {
-	case p.refused != nil:
-		return nil, p.refused
-	case p.explain != nil:
-		return p.runExplain(ctx, args)
-	case p.meta != nil:
-		return p.runMeta(ctx, args)
-	case p.preview != "":
-		return p.runPreview(ctx, args)
-	case p.an.Class == sensitivity.Private:
-		return p.retryOnOrderChange(ctx, args)
+// IsForPersonRows says that the statement is for rows of people, which are not shown whatever it answers.
+func (p *Prepared) IsForPersonRows() bool {
+	switch inner(p.kind).(type) {
+	case *previewStatement, *refusedStatement:
+		return true
 	}
-	rows, err := p.session.runPublic(ctx, p.query, args)
-	if err != nil {
-		return nil, err
-	}
-	return &Answer{Rows: rows, Tag: "SELECT", Warnings: p.outer}, nil
+	return false
 }
 
 // short refuses parameters that make a text too long for its place.

@@ -88,7 +88,7 @@ func (a *Answer) Close() error {
 }
 
 // within are the limits of finishing.
-func (p *Prepared) within() eval.Limits {
+func (p *stagedStatement) within() eval.Limits {
 	l := p.world.policy.Limits
 	return eval.Limits{Held: int(l.FinishingMemory), Sort: p.onDisk()}
 }
@@ -97,12 +97,12 @@ func (p *Prepared) within() eval.Limits {
 const sortMemory = 16 << 20
 
 // onDisk are the limits of a file without a name.
-func (p *Prepared) onDisk() spool.Limits {
+func (p *stagedStatement) onDisk() spool.Limits {
 	return spool.Limits{Dir: p.session.engine.ledger.Scratch(), Memory: sortMemory, File: p.world.policy.Limits.ReleaseBytes}
 }
 
 // spooling are those of a stage's release of many groups, or of more bytes than the ledger stores in one piece.
-func (p *Prepared) spooling(st *stage) spool.Limits {
+func (p *stagedStatement) spooling(st *stage) spool.Limits {
 	l := p.onDisk()
 	l.Items = int(p.world.policy.Limits.SpoolGroups)
 	if g := st.an.Groups; g.Public && g.Count > 1 {

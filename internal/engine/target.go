@@ -63,7 +63,7 @@ func parseSize(name, v string) (uint64, error) {
 }
 
 // targetAndSize are the statement's target and the size that its asker expects: of the session, or of EXPLAIN's own options.
-func (p *Prepared) targetAndSize() (t target, size uint64, err error) {
+func (p *stagedStatement) targetAndSize() (t target, size uint64, err error) {
 	t, size = p.session.now.target, p.session.now.size
 	if p.explain != nil {
 		if v, ok := p.explain.Options["target_error"]; ok {
@@ -83,7 +83,7 @@ func (p *Prepared) targetAndSize() (t target, size uint64, err error) {
 //
 // Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and values of releases that this analyst may be given (Ledger.Lookup, relatives); nothing
 // else is read. So they are post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever: each stage at the whole loss of its own price.
-func (p *Prepared) solveForTargetError(ctx context.Context, stages []*stage, args []sqltype.Value) (out []*stage, words []string, err error) {
+func (p *stagedStatement) solveForTargetError(ctx context.Context, stages []*stage, args []sqltype.Value) (out []*stage, words []string, err error) {
 	out, words = slices.Clone(stages), make([]string, len(stages))
 	t, size, err := p.targetAndSize()
 	if err != nil || t.most == 0 || !slices.ContainsFunc(stages, (*stage).isCharged) {
@@ -115,7 +115,7 @@ func (p *Prepared) solveForTargetError(ctx context.Context, stages []*stage, arg
 }
 
 // solveStage is stage i at its least price, and that; 0 where a release keeps the target.
-func (p *Prepared) solveStage(ctx context.Context, stages []*stage, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
+func (p *stagedStatement) solveStage(ctx context.Context, stages []*stage, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
 	st := stages[i]
 	if st.an.HasTrees() {
 		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
@@ -155,7 +155,7 @@ func (p *Prepared) solveStage(ctx context.Context, stages []*stage, i int, t tar
 }
 
 // namedOf are the output columns that are aggregates of stage i, or of another that is the same release.
-func (p *Prepared) namedOf(i int) (named []namedAggregate) {
+func (p *stagedStatement) namedOf(i int) (named []namedAggregate) {
 	for _, st := range p.stages {
 		if st.as == i {
 			named = append(named, namedAggregates(p.program, st.an)...)
@@ -165,7 +165,7 @@ func (p *Prepared) namedOf(i int) (named []namedAggregate) {
 }
 
 // unnamed says what an error cannot be of.
-func (p *Prepared) unnamed() string {
+func (p *stagedStatement) unnamed() string {
 	if len(p.stages) == 1 {
 		return "no output column of this statement is an aggregate"
 	}
@@ -189,7 +189,7 @@ func narrowed(low, high, ratio float64, is func(price float64) (bool, error)) (b
 }
 
 // leastPrice searches the prices that this analyst may ask for, to three digits.
-func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
+func (p *stagedStatement) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	low, high := st.request.Least, p.session.analyst.MaxQueryEpsilon
 	if ok, err := w.within(low); err != nil || ok {
 		return low, err
@@ -268,7 +268,7 @@ func (w *widths) hasNoisyChoices(epsilon float64) (bool, error) {
 }
 
 // widths goes by the first of these that is known: a release of the statement, one of which its own is computed, the size that the asker expects, the policy's population.
-func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+func (p *stagedStatement) widths(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*widths, error) {
 	w, err := p.widthsOf(ctx, st, t, named, args)
 	if w != nil || err != nil {
 		return w, err
@@ -363,7 +363,7 @@ func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float
 }
 
 // widthsAt are those of a plan at a price, for groups of so many rows.
-func (p *Prepared) widthsAt(st *stage, t target, rows float64, named []namedAggregate) func(float64) (bool, error) {
+func (p *stagedStatement) widthsAt(st *stage, t target, rows float64, named []namedAggregate) func(float64) (bool, error) {
 	return func(epsilon float64) (bool, error) {
 		ask := st.request
 		ask.Epsilon = epsilon

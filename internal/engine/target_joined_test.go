@@ -18,7 +18,7 @@ func TestTargetJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := p.stages[0]
+	st := p.staged().stages[0]
 	edgeAt := func(epsilon float64, often uint64) (*price.Quote, int) {
 		t.Helper()
 		ask := st.request
@@ -62,7 +62,7 @@ func TestTargetJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := rows[0][0].(float64) / 5
-	own, err := p.ownRelease(t.Context(), st, nil)
+	own, err := p.staged().ownRelease(t.Context(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTargetJoined(t *testing.T) {
 	if p, err = prepare(s, sql); err != nil {
 		t.Fatal(err)
 	}
-	aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
+	aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

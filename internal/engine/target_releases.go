@@ -20,7 +20,7 @@ import (
 
 // widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
 // nothing is not to pay for a worse one. Otherwise it tells how large the groups are: of a release of the statement, for a top-up of that; else for a new one.
-func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+func (p *stagedStatement) widthsOf(ctx context.Context, st *stage, t target, named []namedAggregate, args []sqltype.Value) (*widths, error) {
 	if len(st.inputs) > 0 { // its key is not known before those are
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 }
 
 // widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.
-func (p *Prepared) widthsOfEither(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*stage, *widths, error) {
+func (p *stagedStatement) widthsOfEither(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*stage, *widths, error) {
 	w, err := p.widths(ctx, st, t, size, named, args)
 	other := st.rivalStage()
 	if other == nil || err == nil && w.kept || err != nil && sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
@@ -110,7 +110,7 @@ func (p *Prepared) widthsOfEither(ctx context.Context, st *stage, t target, size
 }
 
 // ownRelease is the dearest stored release of a stage; nil: there is none.
-func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
+func (p *stagedStatement) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
 	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -136,7 +136,7 @@ func (t target) isSizeDependent(a *sensitivity.Analysis, f sensitivity.Formula) 
 }
 
 // sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
-func (p *Prepared) sizes(ctx context.Context, st *stage, t target, r *release.Release, named []namedAggregate) ([]*release.Group, error) {
+func (p *stagedStatement) sizes(ctx context.Context, st *stage, t target, r *release.Release, named []namedAggregate) ([]*release.Group, error) {
 	e, err := finish.Of(ctx, st.an, r)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 }
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
-func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
+func (p *stagedStatement) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
 	fresh, least := own != nil && st.an.CanAnyBeClipped(), 0.0
 	if fresh {
 		least = own.LastQuote().Price

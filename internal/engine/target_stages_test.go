@@ -37,18 +37,18 @@ func TestTargetStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
+		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
 		}
 		want, _ := parseTarget("", c.target)
 		sum := 0.0
-		for i, st := range p.stages {
+		for i, st := range p.staged().stages {
 			if st.as != i {
 				continue
 			}
-			w, err := p.widths(t.Context(), st, want, 400, p.namedOf(i), nil)
+			w, err := p.staged().widths(t.Context(), st, want, 400, p.staged().namedOf(i), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
+		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestTargetObserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
+		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

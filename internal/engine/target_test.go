@@ -67,11 +67,11 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := p.widths(t.Context(), p.stages[0], want, s.now.size, p.namedOf(0), nil)
+			w, err := p.staged().widths(t.Context(), p.staged().stages[0], want, s.now.size, p.staged().namedOf(0), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			aimed, _, err := p.solveForTargetError(t.Context(), p.stages, nil)
+			aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

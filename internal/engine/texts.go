@@ -40,7 +40,7 @@ func (e *Engine) textKeys(p *policy.Policy) (keys []*ledger.Key, made bool, err 
 }
 
 // statementText is the statement's text for the ledger, with the values of its parameters behind it.
-func (p *Prepared) statementText(args []sqltype.Value) string {
+func (p *statement) statementText(args []sqltype.Value) string {
 	b := &strings.Builder{}
 	b.WriteString(p.text)
 	if p.query == nil || b.Len() > ledger.MaxText {

@@ -77,8 +77,8 @@ func TestTopUpOfSelections(t *testing.T) {
 		set(t, s, "dpsql.price", "5")
 		_, again := ask(t, s, sql)
 		r := s.last.releases[0].release
-		if p.an.Groups.Public || p.an.Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
-			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.an.Groups.Public, p.an.Limit.PerUnit, first.Rows, again.Rows)
+		if p.analysis().Groups.Public || p.analysis().Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
+			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.analysis().Groups.Public, p.analysis().Limit.PerUnit, first.Rows, again.Rows)
 		}
 		for i, ev := range r.LastQuote().Measures {
 			before, err := r.Run.Event(i)
@@ -100,25 +100,25 @@ func TestTopUpOfNorms(t *testing.T) {
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
 		mp := s.last.releases[0].release.Plan
-		widest, narrow := make([]uint64, len(p.an.Choices)), make(price.Chosen, len(p.an.Choices))
-		for i, c := range p.an.Choices {
+		widest, narrow := make([]uint64, len(p.analysis().Choices)), make(price.Chosen, len(p.analysis().Choices))
+		for i, c := range p.analysis().Choices {
 			widest[i] = c.Edges[len(c.Edges)-1]
 			narrow[i] = 2
 		}
-		run, err := mp.Resolve(p.an, narrow)
+		run, err := mp.Resolve(p.analysis(), narrow)
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, _, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil, nil), "ann")
+		was, _, err := s.engine.ledger.Lookup(ctx, p.staged().key(p.staged().stages[0], nil, nil), "ann")
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := decoded(p.stages[0], was)
+		made, err := decoded(p.staged().stages[0], was)
 		if err != nil {
 			t.Fatal(err)
 		}
 		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: made.Groups}
-		want, err := normTotals(p, s.engine.backend, old.Edges(p.an), nil)
+		want, err := normTotals(p, s.engine.backend, old.Edges(p.analysis()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +133,11 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		maker, err := release.NewTopUp(p.an, top, old, s.engine.noise)
+		maker, err := release.NewTopUp(p.analysis(), top, old, s.engine.noise)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := &stageRun{stage: p.stages[0], release: old, releaser: maker}
+		at := &stageRun{stage: p.staged().stages[0], release: old, releaser: maker}
 		err = running(p).read(ctx, tx, at)
 		r := at.release
 		tx.Close()
@@ -149,8 +149,8 @@ func TestTopUpOfNorms(t *testing.T) {
 			got[neighbour.Group(g.Keys)] = g.Values
 		}
 		for key, v := range want.Groups {
-			for i, x := range v[:len(p.an.Measures)] {
-				fine := big.NewInt(int64(max(1, p.an.Measures[i].Subdivision)))
+			for i, x := range v[:len(p.analysis().Measures)] {
+				fine := big.NewInt(int64(max(1, p.analysis().Measures[i].Subdivision)))
 				d := new(big.Int).Sub(x, new(big.Int).Mul(got[key][i], fine))
 				if d.Lsh(d, 1).CmpAbs(fine) > 0 {
 					t.Errorf("%s: measure %d of %s is %s, not %s/%s", sql, i+1, key, got[key][i], x, fine)
@@ -170,7 +170,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.stages[0].price()
+		mp, err := p.staged().stages[0].price()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 			if quiet {
 				top.Measures = noise(1, 1<<10)
 			}
-			maker, err := release.NewTopUp(p.an, top, old, s.engine.noise)
+			maker, err := release.NewTopUp(p.analysis(), top, old, s.engine.noise)
 			if err != nil || maker == nil {
 				t.Fatal(maker, err)
 			}
@@ -201,7 +201,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := &stageRun{stage: p.stages[0], release: old, releaser: maker}
+			at := &stageRun{stage: p.staged().stages[0], release: old, releaser: maker}
 			err = running(p).read(ctx, tx, at)
 			tx.Close()
 			if err != nil || len(at.release.Groups) != len(truth.Groups) {

@@ -179,7 +179,7 @@ func TestTopUps(t *testing.T) {
 					t.Fatalf("%d groups were %d", len(a.Rows), len(before))
 				}
 				for k := range a.Rows {
-					for j := range p.an.Keys {
+					for j := range p.analysis().Keys {
 						if fmt.Sprint(a.Rows[k][j]) != fmt.Sprint(before[k][j]) {
 							t.Errorf("group %v was %v", a.Rows[k], before[k])
 						}
@@ -189,15 +189,15 @@ func TestTopUps(t *testing.T) {
 					moved++
 				}
 				before, was = a.Rows, errs
-				stored, ok, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil, nil), "ann")
+				stored, ok, err := s.engine.ledger.Lookup(ctx, p.staged().key(p.staged().stages[0], nil, nil), "ann")
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}
-				r, err := release.Decode(p.an, stored.Payload)
+				r, err := release.Decode(p.analysis(), stored.Payload)
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := release.Encode(p.an, r)
+				again, err := release.Encode(p.analysis(), r)
 				if err != nil || !bytes.Equal(again, stored.Payload) {
 					t.Errorf("Encode(Decode(x)) is not x: %v\n%s\n%s", err, stored.Payload, again)
 				}

@@ -19,12 +19,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// modelStatement is a statement about DP models: what a Prepared is where it is no query.
-type modelStatement interface {
-	columns() []Column
-	run(ctx context.Context) (*Answer, error)
-}
-
 // facts are the columns of what is told of a model.
 var facts = []Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
 
@@ -52,7 +46,8 @@ type training struct {
 	verbose   bool // explained in full
 }
 
-func (t *training) columns() []Column { return facts }
+// Columns implements kind.
+func (t *training) Columns() []Column { return facts }
 
 // prepareTrain checks everything that can be checked before anything is spent.
 func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain bool) (*training, error) {
@@ -217,8 +212,8 @@ func (t *training) card() [][]sqltype.Value {
 
 func s8(s string) string { return s[:min(len(s), 12)] }
 
-// run trains, or for EXPLAIN says what training would take.
-func (t *training) run(ctx context.Context) (*Answer, error) {
+// Run implements kind: it trains, or for EXPLAIN says what training would take.
+func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
 	s := t.session
 	if err := s.engine.settle(ctx); err != nil && !t.explain {
 		return nil, s.uncharged(ctx, err)
@@ -346,7 +341,7 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	diverged := errors.Is(err, mlext.ErrDiverged) // (3')
 	renamed := sqlerr.ID(err) == sqlerr.DuplicateObject.ID && !diverged
 	if err != nil && !diverged && !renamed {
-		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
+		defer s.abandon(ctx, open)
 		return s.resourceFailed(ctx, open, err) // (3)
 	}
 	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, External: true}); err != nil {

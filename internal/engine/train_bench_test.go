@@ -54,7 +54,7 @@ func BenchmarkTrainStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := prepared.model.(*training)
+	t := prepared.kind.(*training)
 	c, err := pgx.Connect(ctx, s.URL("stream"))
 	if err != nil {
 		b.Fatal(err)

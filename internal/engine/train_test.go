@@ -123,7 +123,7 @@ func trainingOf(tb testing.TB, s *Session, sql string) *training {
 	if err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}
-	return p.model.(*training)
+	return p.kind.(*training)
 }
 
 // TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.

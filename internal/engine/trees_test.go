@@ -52,8 +52,8 @@ func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share 
 				return neighbour.ReadLeaves(context.Background(), uncovered{b}, st)
 			},
 			changed: func(before, after leaves) (float64, error) {
-				share, err := neighbour.CompareLeaves(p.an.Measures[i], kept, before, after)
-				if err == nil && p.an.Measures[i].Tree != nil {
+				share, err := neighbour.CompareLeaves(p.analysis().Measures[i], kept, before, after)
+				if err == nil && p.analysis().Measures[i].Tree != nil {
 					err = wholeTree(p, i, kept, before, after)
 				}
 				return share, err
@@ -65,13 +65,13 @@ func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share 
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
 func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
-	mp, err := p.session.price(p.an)
+	mp, err := p.session.price(p.analysis())
 	if err != nil {
 		return err
 	}
 	ev := mp.Measures[i]
 	if c, ok := ev.(dp.Clipped); ok {
-		levels := uint64(len(p.an.Measures[i].Tree.Fans))
+		levels := uint64(len(p.analysis().Measures[i].Tree.Fans))
 		if ev, err = c.At(kept.Rows, kept.Groups*levels); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 	}
 	l1, l2 := new(big.Int), new(big.Int)
 	width := int64(1) // leaves of a node
-	for level := len(p.an.Measures[i].Tree.Fans) - 1; level >= 0; level-- {
+	for level := len(p.analysis().Measures[i].Tree.Fans) - 1; level >= 0; level-- {
 		nodes := map[neighbour.Leaf]*big.Int{}
 		add := func(leaves map[neighbour.Leaf]*big.Int, sign int64) {
 			for l, n := range leaves {
@@ -99,7 +99,7 @@ func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 			l1.Add(l1, new(big.Int).Abs(d))
 			l2.Add(l2, new(big.Int).Mul(d, d))
 		}
-		width *= p.an.Measures[i].Tree.Fans[level]
+		width *= p.analysis().Measures[i].Tree.Fans[level]
 	}
 	if l1.Cmp(law.Sensitivity.L1()) > 0 || l2.Cmp(law.Sensitivity.L2Squared()) > 0 {
 		return fmt.Errorf("all levels change by %s, squares by %s; the event says %+v", l1, l2, law.Sensitivity)
@@ -125,7 +125,7 @@ func TestTreeNeighbours(t *testing.T) {
 					continue
 				}
 				share, err := compareTrees(t, p, nil)
-				if err == nil && len(p.an.Choices) > 0 {
+				if err == nil && len(p.analysis().Choices) > 0 {
 					_, err = chosenHolds(t, p, neighbour.Bug{})
 				} else if err == nil {
 					_, err = compareClinics(t, p, nil)
@@ -196,11 +196,11 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	pure := *ask.Filter
 	pure.Order = 0
 	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, price.Laplace, &pure
-	mp, err := price.New(p.an, ask)
+	mp, err := price.New(p.analysis(), ask)
 	if err != nil {
 		return nil, err
 	}
-	maker, err := release.New(p.an, mp, p.session.engine.noise, 1_000_000)
+	maker, err := release.New(p.analysis(), mp, p.session.engine.noise, 1_000_000)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 		return nil, err
 	}
 	defer tx.Close()
-	run, err := p.newRun(ctx, nil)
+	run, err := p.staged().newRun(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -218,11 +218,11 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	if err := run.read(ctx, tx, at); err != nil {
 		return nil, err
 	}
-	text, err := release.Encode(p.an, at.release)
+	text, err := release.Encode(p.analysis(), at.release)
 	if err != nil {
 		return nil, err
 	}
-	if at.release, err = release.Decode(p.an, text); err != nil {
+	if at.release, err = release.Decode(p.analysis(), text); err != nil {
 		return nil, err
 	}
 	tx.Close()
@@ -243,7 +243,7 @@ func TestTreeOracle(t *testing.T) {
 		set(t, s, "dpsql.max_groups", "1000")
 		for _, sql := range neighbour.Ordered {
 			p, got := nearlyExact(t, s, sql)
-			if p.an.HasPicks() {
+			if p.analysis().HasPicks() {
 				continue
 			}
 			var types []sqltype.Type
@@ -265,7 +265,7 @@ func TestTreeOracle(t *testing.T) {
 			for _, r := range want {
 				known[spelled(r[0], types[0])] = true
 			}
-			if len(p.an.Keys) > 0 {
+			if len(p.analysis().Keys) > 0 {
 				got = slices.DeleteFunc(got, func(r []sqltype.Value) bool { return !known[spelled(r[0], types[0])] })
 			}
 			sortRows(got, types)
@@ -276,7 +276,7 @@ func TestTreeOracle(t *testing.T) {
 			}
 			for i := range got {
 				for j := range got[i] {
-					if want[i][j] != nil && !nearLeaf(got[i][j], want[i][j], types[j], p.an) {
+					if want[i][j] != nil && !nearLeaf(got[i][j], want[i][j], types[j], p.analysis()) {
 						t.Errorf("%s: %s: row %d, column %d is %s, PostgreSQL has %s", d, sql, i+1, j+1, spelled(got[i][j], types[j]), spelled(want[i][j], types[j]))
 					}
 				}

@@ -71,14 +71,14 @@ func truncated(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sq
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if p.an.Joined == nil || len(p.an.Choices) > 0 {
+	if p.analysis().Joined == nil || len(p.analysis().Choices) > 0 {
 		t.Fatalf("%s is not truncated", sql)
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.an, st
+	return p.analysis(), st
 }
 
 // TestTruncatedOnClinic: joins by declared frequencies, which the data exceeds, keep what is claimed, and are answered.
@@ -221,8 +221,8 @@ func TestJoinsAreChosen(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
-		if p.an.IsSmoothed() != c.measured || !strings.Contains(p.an.Joined.Why, c.because) || c.because == "" && p.an.Joined.Why != "" {
-			t.Errorf("%v: measured %t: %s", c, p.an.IsSmoothed(), p.an.Joined.Why)
+		if p.analysis().IsSmoothed() != c.measured || !strings.Contains(p.analysis().Joined.Why, c.because) || c.because == "" && p.analysis().Joined.Why != "" {
+			t.Errorf("%v: measured %t: %s", c, p.analysis().IsSmoothed(), p.analysis().Joined.Why)
 		}
 		if c.because != "" {
 			rows, err := try(s, "EXPLAIN VERBOSE "+days)

@@ -19,7 +19,7 @@ const smallPayload = 64 << 10
 
 // reading takes a turn for a run that is about to decode so many bytes of stored releases, which memory then holds ten times over: of one analyst as many at once as read the database, or as there are
 // cores. Who holds one may wait for a turn at the database, whose holders wait for none of these, and for no other run: it is given back before (releaseTurn).
-func (p *Prepared) reading(ctx context.Context, bytes int) (err error) {
+func (p *stagedStatement) reading(ctx context.Context, bytes int) (err error) {
 	if bytes <= smallPayload || p.read != nil {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (p *Prepared) reading(ctx context.Context, bytes int) (err error) {
 }
 
 // releaseTurn ends it.
-func (p *Prepared) releaseTurn() {
+func (p *stagedStatement) releaseTurn() {
 	if p.read != nil {
 		p.read()
 		p.read = nil

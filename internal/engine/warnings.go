@@ -31,7 +31,7 @@ func merged(list, more []sqlgen.Gap) []sqlgen.Gap {
 }
 
 // gaps are what the statement's total forms leave out.
-func (p *Prepared) gaps() (list []sqlgen.Gap) {
+func (p *stagedStatement) gaps() (list []sqlgen.Gap) {
 	for _, st := range p.stages {
 		list = merged(list, st.gaps)
 	}
@@ -39,7 +39,7 @@ func (p *Prepared) gaps() (list []sqlgen.Gap) {
 }
 
 // innerWarnings say which derived tables are released with noise, because what reads their rows is another aggregate, and what the analyses warn of. They follow from the statement, the policy and public values.
-func (p *Prepared) innerWarnings() (lines []string) {
+func (p *stagedStatement) innerWarnings() (lines []string) {
 	add := func(line string) {
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -190,7 +190,7 @@ func either(list []string) string {
 }
 
 // analyses are those of all releases.
-func (p *Prepared) analyses() []*sensitivity.Analysis {
+func (p *stagedStatement) analyses() []*sensitivity.Analysis {
 	list := make([]*sensitivity.Analysis, len(p.stages))
 	for i, st := range p.stages {
 		list[i] = st.an
@@ -282,7 +282,7 @@ func (r *run) noInterval(name string, m displayColumn) {
 const totalsHide = "a total leaves out groups that are not shown. The total as a query of its own has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
 
 // totalsLines say, before a charge, which columns are totals over groups that may not be shown.
-func (p *Prepared) totalsLines() (lines []string) {
+func (p *stagedStatement) totalsLines() (lines []string) {
 	if p.shown == nil || !slices.ContainsFunc(p.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }) {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (r *run) mark() string {
 }
 
 // label is an output column's name: a count that is one by weights says so, unless the statement gives it a name of its own.
-func (p *Prepared) label(o plan.Output) string {
+func (p *stagedStatement) label(o plan.Output) string {
 	if o.Name == string(plan.Count) && slices.ContainsFunc(p.stages, (*stage).isWeighted) && p.weightedColumns().isWeighted(o.Col) {
 		return "weighted_" + o.Name
 	}
@@ -41,7 +41,7 @@ type weightedColumns struct {
 }
 
 // weightedColumns finds them: in what is released for the answer, wherever that stands in the statement.
-func (p *Prepared) weightedColumns() weightedColumns {
+func (p *stagedStatement) weightedColumns() weightedColumns {
 	w := weightedColumns{map[plan.ColID]bool{}, map[plan.ColID][]plan.ColID{}}
 	for _, l := range p.program.Answer.Leaves {
 		for _, part := range l.Parts {

@@ -32,14 +32,14 @@ func weighted(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sql
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if p.an.Joined == nil || p.an.Joined.Weighted == nil || p.an.Joined.Formula != nil || p.Columns()[0].Name != "weighted_count" {
+	if p.analysis().Joined == nil || p.analysis().Joined.Weighted == nil || p.analysis().Joined.Formula != nil || p.Columns()[0].Name != "weighted_count" {
 		t.Fatalf("%s is not weighted: %v", sql, p.Columns())
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.an, st
+	return p.analysis(), st
 }
 
 // TestWeighted: joins counted by weights keep their claim on data that breaks every declaration, are the sum of weights where nobody has more rows than the policy says, and the answer and its NOTICE say what they are.

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// kind is what a prepared statement does, by the sort of statement that it is.
+type kind interface {
+	// Columns describe the answer.
+	Columns() []Column
+	// Run answers the statement as it was analysed last.
+	Run(ctx context.Context, args []sqltype.Value) (*Answer, error)
+}
+
+// statement is what a prepared statement is bound to, and what it was analysed under. Each analysis makes another one.
+type statement struct {
+	session  *Session
+	text     string            // as it was sent, for the ledger
+	explain  *pgsyntax.Explain // set for EXPLAIN
+	nameless bool              // its errors are told by those who ask for it, by other names
+	query    *plan.Query       // nil: a statement about models
+	under    settings
+	filter   *budget.Filter
+	values   sqltype.Settings
+	world    *world // and its policy
+}
+
+// with is the statement bound to a query, under what the session has now.
+func (st *statement) with(q *plan.Query) *statement {
+	out, s := *st, st.session
+	out.query, out.under, out.filter, out.values, out.world = q, s.now, s.filter, s.values, s.world
+	return &out
+}
+
+// isOutdated reports that a SET, a reload or another window came since the analysis.
+func (st *statement) isOutdated() bool {
+	s := st.session
+	return s.now != st.under || s.values != st.values || s.world != st.world || *s.filter != *st.filter
+}
+
+// Columns describe the answer by the statement's own names.
+func (st *statement) Columns() []Column {
+	out := make([]Column, len(st.query.Outputs))
+	for i, o := range st.query.Outputs {
+		out[i] = Column{Name: o.Name, Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
+	}
+	return out
+}
