@@ -51,7 +51,7 @@ type stageRun struct {
 
 	charge   *price.Quote // what is charged: the whole, or a top-up
 	releaser *release.Releaser
-	id       int64 // of its reservation, while that is open
+	openCharge
 }
 
 // seed varies which groups of a unit a cap keeps.
@@ -329,7 +329,11 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	if err := r.reserve(ctx, open, heard); err != nil { // (1)
 		return err
 	}
-	defer s.abandon(ctx, open)
+	charges := make([]*openCharge, len(open))
+	for i, a := range open {
+		charges[i] = &a.openCharge
+	}
+	defer s.abandon(ctx, charges)
 	before, rereadable := make([]*release.Release, len(open)), true
 	for i, a := range open {
 		before[i], rereadable = a.release, rereadable && a.known
@@ -340,7 +344,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 		for i, a := range open {
 			a.release = before[i]
 			if err := r.prepare(a); err != nil { // it was prepared before
-				return s.resourceFailed(ctx, open, err)
+				return s.resourceFailed(ctx, charges, err)
 			}
 		}
 		r.public = had
@@ -363,7 +367,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 		}
 	}
 	if err != nil { // (2)
-		return s.resourceFailed(ctx, open, err)
+		return s.resourceFailed(ctx, charges, err)
 	}
 	// (3) A paid, finished release is kept whatever the client does now. The last comes first: who waits for one that others read finds those too.
 	for i, a := range slices.Backward(open[:made]) {

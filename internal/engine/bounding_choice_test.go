@@ -93,7 +93,7 @@ func TestBoundingAuto(t *testing.T) {
 			if _, err := auto.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			if priced != nil && s.last.releases[0].release.Plan != priced {
+			if priced != nil && s.last.(*lastAnswer).releases[0].release.Plan != priced {
 				t.Error("another plan than that which was compared is run")
 			}
 			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {
@@ -161,11 +161,11 @@ func TestBoundingAutoL1(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, m := range p.analysis().Measures {
-				ev, _, err := s.last.releases[0].release.Noise(i)
+				ev, _, err := s.last.(*lastAnswer).releases[0].release.Noise(i)
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, edge := s.last.releases[0].release.Plan.Edge(m.Bound, s.last.releases[0].release.Chosen)
+				_, edge := s.last.(*lastAnswer).releases[0].release.Plan.Edge(m.Bound, s.last.(*lastAnswer).releases[0].release.Chosen)
 				if ev, ok := ev.(dp.Laplace); !ok || ev.Sensitivity != (dp.Sensitivity{PerGroup: m.Clip(edge), Groups: 1}) {
 					t.Errorf("measure %d has %+v at the norm %d", i+1, ev, edge)
 				}

@@ -21,7 +21,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	e := first.engine
 	mustTry(t, first, large)
 	mustTry(t, first, small)
-	if n := len(first.last.releases[0].release.Groups); n != 0 {
+	if n := len(first.last.(*lastAnswer).releases[0].release.Groups); n != 0 {
 		t.Errorf("dpsql.last keeps %d groups", n)
 	}
 	var held []func()

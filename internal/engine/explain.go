@@ -99,7 +99,7 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 		}
 	case *privateStatement:
 		var err error
-		if rep, err = p.report(ctx, args); err != nil {
+		if rep, err = explainPrivate(ctx, p, args); err != nil {
 			return nil, err
 		}
 	default: // it is refused
@@ -129,8 +129,8 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 	return out, nil
 }
 
-// report tells of each release and of what is computed from them.
-func (p *privateStatement) report(ctx context.Context, args []sqltype.Value) (*report, error) {
+// explainPrivate tells of each release and of what is computed from them.
+func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Value) (*report, error) {
 	defer p.releaseTurn()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *privateStatement) report(ctx context.Context, args []sqltype.Value) (*r
 		}
 		of := boundLines(st.an, bounds)
 		if alone {
-			of = append(of, p.finishingLines()...)
+			of = append(of, finishingLines(p.stagedStatement)...)
 		}
 		if st.targetNote != "" {
 			of = append(of, keyed("Target", "%s", st.targetNote))
@@ -191,11 +191,11 @@ func (p *privateStatement) report(ctx context.Context, args []sqltype.Value) (*r
 		return nil, err
 	}
 	if alone {
-		rep.All = p.warningLines()
-		rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+		rep.All = warningLines(p.stagedStatement)
+		rep.Brief, err = briefly(ctx, p.stagedStatement, rep, list, charged, whole, b)
 		return rep, err
 	}
-	rep.All = append(p.finishingLines(), p.warningLines()...)
+	rep.All = append(finishingLines(p.stagedStatement), warningLines(p.stagedStatement)...)
 	if len(charged) == 0 {
 		rep.All = append(rep.All, freeLine(p.filter, "Charge in all", ""))
 	} else {
@@ -207,12 +207,12 @@ func (p *privateStatement) report(ctx context.Context, args []sqltype.Value) (*r
 		rep.All = append(rep.All, explainLine{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
 	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
-	rep.Brief, err = p.briefly(ctx, rep, list, charged, whole, b)
+	rep.Brief, err = briefly(ctx, p.stagedStatement, rep, list, charged, whole, b)
 	return rep, err
 }
 
 // warningLines say what the statement's functions leave out.
-func (p *stagedStatement) warningLines() []explainLine {
+func warningLines(p *stagedStatement) []explainLine {
 	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(p.gaps())))
 }
 
@@ -287,7 +287,7 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
-func (p *stagedStatement) finishingLines() (lines []explainLine) {
+func finishingLines(p *stagedStatement) (lines []explainLine) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
 			lines = append(lines, explainLine{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})

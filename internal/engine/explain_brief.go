@@ -52,7 +52,7 @@ func (r *report) brief() []string {
 }
 
 // briefly sums up a private statement's report.
-func (p *stagedStatement) briefly(ctx context.Context, rep *report, list []*stageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+func briefly(ctx context.Context, p *stagedStatement, rep *report, list []*stageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
 	say := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
 			lines = append(lines, line)

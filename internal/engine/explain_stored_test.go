@@ -95,7 +95,7 @@ func TestUnseenWords(t *testing.T) {
 		before := explained(t, s, c.sql)
 		_, a := ask(t, s, c.sql)
 		most, choices := uint64(0), 0
-		for _, ev := range s.last.releases[0].release.Plan.Choices {
+		for _, ev := range s.last.(*lastAnswer).releases[0].release.Plan.Choices {
 			if ev, ok := ev.(dp.AboveThreshold); ok {
 				most = max(most, ev.Threshold)
 				choices++
@@ -155,7 +155,7 @@ func TestEnds(t *testing.T) {
 	set(t, s, "dpsql.notices", "brief")
 	const sql = "select sum(free) as x from encounters"
 	_, a := ask(t, s, sql)
-	an, r := s.last.releases[0].an, s.last.releases[0].release
+	an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
 	c := an.Choices[0]
 	told := func(at, n int) string {
 		fake := *r
@@ -210,7 +210,7 @@ func TestEndsOfCaps(t *testing.T) {
 		all bool
 	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", true}, {"select days, diag, count(*) from encounters group by 1, 2", false}} {
 		ask(t, s, c.sql)
-		an, r := s.last.releases[0].an, s.last.releases[0].release
+		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
 		at := an.Limit.Cap
 		if at == nil {
 			t.Fatalf("%s: no cap is chosen: %+v", c.sql, an.Limit)
@@ -245,7 +245,7 @@ func TestEndsOfNorms(t *testing.T) {
 	set(t, s, "dpsql.bounding", "l2")
 	for sql, most := range map[string]uint64{"select kind_id, count(distinct patient_id) from encounters group by 1": 512, "select kind_id, count(*) from encounters group by 1": 0} {
 		ask(t, s, sql)
-		an, r := s.last.releases[0].an, s.last.releases[0].release
+		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
 		if an.Limit.Norm == 0 || len(an.Choices) != 1 || an.Choices[0].Most != most {
 			t.Fatalf("%s: %+v, %+v", sql, an.Limit, an.Choices)
 		}
@@ -266,7 +266,7 @@ func TestEndsOfTimes(t *testing.T) {
 		"select sum(length(queue)) from tickets":                                                       true,
 	} {
 		ask(t, s, sql)
-		an, r := s.last.releases[0].an, s.last.releases[0].release
+		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
 		for _, c := range an.Choices {
 			if c.Measure < 0 {
 				continue

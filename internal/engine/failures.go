@@ -62,9 +62,12 @@ func stopped() error {
 		WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze. Answers that were released before are still given.")
 }
 
+// openCharge is a reservation of the ledger while it is open.
+type openCharge struct{ id int64 } // 0: it was not made, or is closed
+
 // resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
 // error, or its own cancel.
-func (s *Session) resourceFailed(ctx context.Context, open []*stageRun, err error) error {
+func (s *Session) resourceFailed(ctx context.Context, open []*openCharge, err error) error {
 	canceled := clientCanceled(ctx)
 	class := ledger.FailResource
 	switch {
@@ -85,7 +88,7 @@ func (s *Session) resourceFailed(ctx context.Context, open []*stageRun, err erro
 }
 
 // noteFailure closes a statement's reservations: one failure, however many its stages.
-func (s *Session) noteFailure(ctx context.Context, open []*stageRun, class string) {
+func (s *Session) noteFailure(ctx context.Context, open []*openCharge, class string) {
 	for i, a := range open {
 		as := class
 		if class == ledger.FailResource && i > 0 {

@@ -47,7 +47,7 @@ func TestHiddenGroups(t *testing.T) {
 	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)
 	}
-	if n := s.last.releases[0].an.MinPeople; n != 1000 { // what intervals of numbers of people go by
+	if n := s.last.(*lastAnswer).releases[0].an.MinPeople; n != 1000 { // what intervals of numbers of people go by
 		t.Errorf("the analysis hides groups of fewer than %d", n)
 	}
 }

@@ -45,18 +45,16 @@ func (r *run) lastAnswer() *lastAnswer {
 	return last
 }
 
-func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
-	if s.last == nil {
-		return nil, nil
-	}
+// rows implements lastFacts.
+func (l *lastAnswer) rows(ctx context.Context) ([][]sqltype.Value, error) {
 	var rows [][]sqltype.Value
-	for i, a := range s.last.releases {
-		of, err := a.facts(ctx, int64(i+1), s.last.simultaneous)
+	for i, a := range l.releases {
+		of, err := a.facts(ctx, int64(i+1), l.simultaneous)
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range of {
-			rows = append(rows, append(row, s.last.shown, s.last.hidden[i], s.last.leftOut[i]))
+			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i]))
 		}
 	}
 	return rows, ctx.Err()

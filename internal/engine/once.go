@@ -53,7 +53,7 @@ const mostWaits = 10
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
 // release goes on without one.
-func (s *Session) abandon(ctx context.Context, open []*stageRun) {
+func (s *Session) abandon(ctx context.Context, open []*openCharge) {
 	var ids []int64
 	for _, a := range open {
 		if a.id != 0 {

@@ -156,6 +156,18 @@ func renews(b ledger.Balance) sqltype.Value {
 	return sqltype.InstantOf(b.Window.Renews)
 }
 
+// lastFacts are the rows of dpsql.last: the facts about an answer.
+type lastFacts interface {
+	rows(ctx context.Context) ([][]sqltype.Value, error)
+}
+
+func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
+	if s.last == nil {
+		return nil, nil
+	}
+	return s.last.rows(ctx)
+}
+
 // budgetLineLength is the most characters of SHOW dpsql.budget; the table dpsql.budget has what does not fit.
 const budgetLineLength = 120
 

@@ -33,7 +33,7 @@ type Session struct {
 	filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
 	start, now settings
 	values     sqltype.Settings // of literals, and the time zone
-	last       *lastAnswer
+	last       lastFacts // of the last SELECT from tables; nil: it released nothing
 	parameters pgmeta.Parameters // settings that are not dpsql's
 	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
 	warned     map[string]bool   // of which rare values, and of which columns' unlisted values, the session was warned

@@ -76,7 +76,7 @@ func TestTopUpOfSelections(t *testing.T) {
 		p, first := ask(t, s, sql)
 		set(t, s, "dpsql.price", "5")
 		_, again := ask(t, s, sql)
-		r := s.last.releases[0].release
+		r := s.last.(*lastAnswer).releases[0].release
 		if p.analysis().Groups.Public || p.analysis().Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
 			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.analysis().Groups.Public, p.analysis().Limit.PerUnit, first.Rows, again.Rows)
 		}
@@ -99,7 +99,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		s := clinicSession(t, vectors(), funcs.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
-		mp := s.last.releases[0].release.Plan
+		mp := s.last.(*lastAnswer).releases[0].release.Plan
 		widest, narrow := make([]uint64, len(p.analysis().Choices)), make(price.Chosen, len(p.analysis().Choices))
 		for i, c := range p.analysis().Choices {
 			widest[i] = c.Edges[len(c.Edges)-1]

@@ -325,7 +325,7 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.paid(), t.loss
 	s.observeCharge(*heard)
-	open := []*stageRun{{id: ids[0]}}
+	open := []*openCharge{{ids[0]}}
 	s.progress.At("reading private rows")
 	s.progress.Charged(t.charged(t.loss))
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
