@@ -240,9 +240,6 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// releaseGroups limits a release, which is held in memory.
-func (p *stagedStatement) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
-
 // prepare makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. Nothing is charged
 // where the older release has no numbers that measuring again makes more exact.
 func (r *run) prepare(a *stageRun) (err error) {

@@ -1,14 +1,8 @@
 package engine
 
 import (
-	"context"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/base/secret"
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -72,59 +66,4 @@ func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, err
 		return plan.MapParts(r, rel, plan.InQueries(rel))
 	}
 	return rel(c.Root)
-}
-
-// finishInBackend computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
-func (r *run) finishInBackend(ctx context.Context) ([][]sqltype.Value, error) {
-	s := r.session
-	rels, err := r.leaves(ctx, r.program.Answer, r.simultaneousRows())
-	if err != nil {
-		return nil, err
-	}
-	given := finish.Given(r.program.Answer, rels, r.public)
-	rows := make([][][]sqltype.Value, len(r.program.Answer.Leaves))
-	for i, l := range r.program.Answer.Leaves {
-		if rows[i], err = r.gathered(ctx, given, l.At); err != nil {
-			return nil, err
-		}
-	}
-	done, err := s.turn(ctx)
-	if err != nil {
-		return nil, s.unfinished(ctx, err)
-	}
-	defer done()
-	out := &eval.Relation{Cols: r.inBackend.cols}
-	run := func(noisy map[plan.ColID]bool) error {
-		st, err := sqlgen.Finishing(r.inBackend.query, rows, noisy, s.engine.dialect)
-		if err != nil {
-			return err
-		}
-		return s.engine.inSnapshot(ctx, r.world, st, r.args, func(rows secret.Rows) (err error) {
-			out.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
-			return err
-		})
-	}
-	err = run(nil)
-	if of := ofValues(err); of != nil && eval.IsByValue(of) { // again, with NULL where a noisy number made it fail
-		if err = run(r.program.Noisy(r.program.Answer)); err == nil {
-			r.raised(of)
-		}
-	}
-	if err != nil {
-		return nil, s.unfinished(ctx, err)
-	}
-	return r.picked(out.Cols, out.Rows)
-}
-
-// unfinished is the end of a statement whose answer the database could not compute from the releases.
-func (s *Session) unfinished(ctx context.Context, err error) error {
-	if of := ofValues(err); of != nil {
-		return of
-	}
-	s.engine.log.Error("an answer was not computed from its releases", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
-	if clientCanceled(ctx) {
-		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
-	}
-	return sqlerr.New(sqlerr.ResourceFailure, "the answer could not be computed from what was released").
-		WithHint("What was released is stored: ask again, which costs nothing more. The database did not answer, or the time or another limit was reached; the owner's log has the cause.").WithCause(err)
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// The words of dpsql.bounding for rows that are joined off the unit; under any other one of them is taken, by expected error.
-const (
-	byElastic  = "elastic"  // how often values occur is measured
-	byTruncate = "truncate" // it is declared, and enforced
-	byWeights  = "weighted" // it does not matter: joined rows are not counted, but weighed
-
-	byFlow = "flow" // of rows of two units, which nothing else answers: all other words do it too
-)
-
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
 // earlier releases may change it to when the statement is asked (stagedStatement.settled).
 func (s *Session) joined(ctx context.Context, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {

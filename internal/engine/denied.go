@@ -3,9 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -145,15 +143,4 @@ func (a *stageRun) priceAt(epsilon float64, by price.Mechanism) (*price.Quote, e
 		return price.New(a.an, ask)
 	}
 	return price.TopUp(a.an, old.Run, old.LastQuote().Price, ask)
-}
-
-// roundDown3 is x with three digits, rounded down.
-func roundDown3(x float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	for _, units := range []float64{math.Floor(x/unit + 1e-9), math.Ceil(x/unit) - 1} { // the second where x is a little less than what has three digits
-		if down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", units*unit), 64); err == nil && down <= x {
-			return down
-		}
-	}
-	return x
 }

@@ -223,15 +223,6 @@ func linesOfWarnings(list []string) (lines []explainLine) {
 	return lines
 }
 
-// balance is this analyst's.
-func (s *Session) balance() (ledger.Balance, error) {
-	b, err := s.engine.ledger.Balance(s.payer())
-	if err != nil {
-		err = s.ledgerFailed(err)
-	}
-	return b, err
-}
-
 // leftLine says how many such charges the budget holds.
 func leftLine(b ledger.Balance, mp *price.Quote, what string) explainLine {
 	n := b.StatementsLeft(mp.Loss)
@@ -551,37 +542,4 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 	}
 	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps (exponential mechanism, scale %s). That is about the units of which it cuts something. One e times as large must save %s units%s", what, flow.Edges,
 		number(flow.Scale.Float()), number(flow.Slope.Float()), cost)
-}
-
-// priceLine is the charge in words.
-func priceLine(mp *price.Quote, order float64) string {
-	var parts []string
-	switch mp.Mechanism {
-	case price.Gaussian:
-		parts = append(parts, "Gaussian")
-	case price.Laplace:
-		parts = append(parts, "Laplace")
-	case bothNoises:
-		parts = append(parts, string(bothNoises))
-	default:
-		if mp.HasPicks() {
-			parts = append(parts, "permute and flip")
-		} else {
-			parts = append(parts, "selection")
-		}
-	}
-	if !math.IsInf(mp.Loss.Pure, 1) {
-		parts = append(parts, "epsilon "+number(mp.Loss.Pure))
-	}
-	if order != 0 {
-		parts = append(parts, fmt.Sprintf("Renyi %s at order %s", number(mp.Loss.Renyi), number(order)))
-	}
-	return fmt.Sprintf("price %s (%s, delta %s)", number(mp.Price), strings.Join(parts, ", "), number(mp.Loss.Delta))
-}
-
-func selectionNoise(s dp.Selection) string {
-	if s.Noise == dp.GaussianNoise {
-		return "discrete Gaussian"
-	}
-	return "truncated Laplace"
 }

@@ -276,3 +276,14 @@ func cureList(list []string) string {
 		return ". What mends that: " + strings.Join(list[:n-1], ", ") + ", or " + list[n-1]
 	}
 }
+
+// firstFew lists as much as one line holds.
+func firstFew(list []string) string {
+	if n := len(list); n > briefColumns {
+		list = append(list[:briefColumns:briefColumns], fmt.Sprintf("and %d more", n-briefColumns))
+	}
+	return strings.Join(list, ", ")
+}
+
+// briefColumns is how many columns it names.
+const briefColumns = 6

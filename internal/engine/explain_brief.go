@@ -24,8 +24,7 @@ import (
 const (
 	// briefLines is the most lines of EXPLAIN without VERBOSE.
 	briefLines = 12
-	// briefColumns is how many columns it names.
-	briefColumns = 6
+
 	// assumedRows is how many rows a group has where nobody says it.
 	assumedRows = 10_000
 
@@ -227,14 +226,6 @@ var chosenBound = regexp.MustCompile(` x choice \d+`)
 // inWords names no choice by its number.
 func inWords(words string) string {
 	return chosenBound.ReplaceAllString(words, " times the bound that is chosen")
-}
-
-// firstFew lists as much as one line holds.
-func firstFew(list []string) string {
-	if n := len(list); n > briefColumns {
-		list = append(list[:briefColumns:briefColumns], fmt.Sprintf("and %d more", n-briefColumns))
-	}
-	return strings.Join(list, ", ")
 }
 
 // expectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else that each person has one row; and so many rows a group as dpsql.expected_size or the policy's population say.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/budget"
@@ -82,17 +81,6 @@ type accountantJSON struct {
 	Parameter  string   `json:"Parameter,omitempty"`
 	Value      *float64 `json:"Value,omitempty"`
 	Why        string   `json:"Why,omitempty"`
-}
-
-// finite is x for JSON to nine digits, where infinity is null.
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return nil
-	}
-	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64); err == nil {
-		x = y
-	}
-	return &x
 }
 
 // noiseNames are the noises that are compared, in this order.
@@ -250,21 +238,3 @@ func freeLine(f *budget.Filter, key, why string) explainLine {
 	}
 	return explainLine{Text: text, Key: key, Value: none}
 }
-
-// expected is the 95% error that one output column is expected to have.
-type expected struct {
-	Column string   `json:"Column"`
-	Words  string   `json:"Words"`
-	Error  *float64 `json:"Error95"` // absent where it depends on what is chosen, or has no one number
-}
-
-func texts(list []expected) []string {
-	var out []string
-	for _, e := range list {
-		out = append(out, e.Column+" "+e.Words)
-	}
-	return out
-}
-
-// shareText is a part of the price.
-func shareText(part float64) string { return ". It takes " + number(100*part) + "% of the price" }

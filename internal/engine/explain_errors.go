@@ -240,3 +240,18 @@ func (s *Session) eachShown(a *sensitivity.Analysis, r *release.Release, f func(
 		return nil
 	})
 }
+
+// expected is the 95% error that one output column is expected to have.
+type expected struct {
+	Column string   `json:"Column"`
+	Words  string   `json:"Words"`
+	Error  *float64 `json:"Error95"` // absent where it depends on what is chosen, or has no one number
+}
+
+func texts(list []expected) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Column+" "+e.Words)
+	}
+	return out
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -163,3 +165,14 @@ func (o *object) MarshalJSON() ([]byte, error) {
 
 // formatJSON reports EXPLAIN (FORMAT JSON).
 func formatJSON(n *pgsyntax.Explain) bool { return strings.EqualFold(n.Options["format"], "json") }
+
+// finite is x for JSON to nine digits, where infinity is null.
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64); err == nil {
+		x = y
+	}
+	return &x
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -192,14 +191,34 @@ func (e *Engine) promiseChanged(err error) error {
 		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err})
 }
 
-// Next reports no row.
-func (noRows) Next() bool { return false }
+// abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
+// release goes on without one.
+func (s *Session) abandon(ctx context.Context, open []*openCharge) {
+	var ids []int64
+	for _, a := range open {
+		if a.id != 0 {
+			ids = append(ids, a.id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	if err := s.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
+		s.engine.log.Error("the ledger could not close what was abandoned", append(logged(err), "error", err.Error())...)
+	}
+}
 
-// Row is never called.
-func (noRows) Row() []secret.Value { return nil }
+var errLargeRelease = errors.New("a release is over limits.release_bytes, or over what a ledger stores beside its records")
 
-// Err is nil.
-func (noRows) Err() error { return nil }
-
-// Close does nothing.
-func (noRows) Close() {}
+// unfinished is the end of a statement whose answer the database could not compute from the releases.
+func (s *Session) unfinished(ctx context.Context, err error) error {
+	if of := ofValues(err); of != nil {
+		return of
+	}
+	s.engine.log.Error("an answer was not computed from its releases", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	if clientCanceled(ctx) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	return sqlerr.New(sqlerr.ResourceFailure, "the answer could not be computed from what was released").
+		WithHint("What was released is stored: ask again, which costs nothing more. The database did not answer, or the time or another limit was reached; the owner's log has the cause.").WithCause(err)
+}

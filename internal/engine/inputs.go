@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
@@ -169,33 +171,6 @@ func (r *run) answering() (list []*release.Release) {
 	return list
 }
 
-func (p *stagedStatement) simultaneousRows(list ...*release.Release) int {
-	if !p.session.now.simultaneous && !p.hasNoisyRowChoice() {
-		return 1
-	}
-	n := 0
-	for _, r := range list {
-		n += r.Len()
-	}
-	if k, ok := p.candidates(list); ok {
-		n = min(n, k)
-	}
-	return max(1, n)
-}
-
-// candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
-func (p *stagedStatement) candidates(list []*release.Release) (int, bool) {
-	if p.session.now.simultaneous || p.canHideLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
-		return 0, false
-	}
-	first, ok := p.program.NoisyRowChoice()
-	if !ok {
-		return 0, false
-	}
-	k, err := finish.Candidates(context.Background(), p.stages[0].an, list[0], first)
-	return k, err == nil
-}
-
 // leaves are the relations of the stages that a computation reads.
 func (r *run) leaves(ctx context.Context, c sensitivity.Computed, together int) ([]*eval.Relation, error) {
 	rels := make([]*eval.Relation, len(r.stageRuns))
@@ -270,4 +245,30 @@ func unpadded(v sqltype.Value, t sqltype.Type) sqltype.Value {
 		return strings.TrimRight(s, " ")
 	}
 	return v
+}
+
+// checkMultiplicities reads the multiplicities of all stages again, in the snapshot that private rows will be read in. It reads public tables alone, before anything is charged.
+func (r *run) checkMultiplicities(ctx context.Context, tx backend.Tx) error {
+	for _, a := range r.open() {
+		for _, m := range a.an.Multiplicities {
+			st, err := sqlgen.MostOften(m.Of, m.By, r.session.engine.dialect)
+			if err != nil {
+				return err
+			}
+			var n uint64
+			if err := query(ctx, tx, st, nil, func(rows secret.Rows) error {
+				out, err := publicRows(r.world, rows, 1)
+				if err == nil {
+					n, err = mostOften(out)
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+			if n > m.Most {
+				return errGrown
+			}
+		}
+	}
+	return nil
 }

@@ -13,11 +13,6 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 )
 
-// lastTable is design section 9's dpsql.last: the facts about the session's last SELECT from tables, a row a measure, none where it released nothing. All of it is public or
-// released: bounds that were chosen are, and noise follows from them.
-var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
-	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to", sqltype.Text, "left_out")
-
 // lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
 type lastAnswer struct {
 	releases     []*stageRun

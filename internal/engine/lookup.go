@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // lookUp finds what was stored, stage by stage: of one that reads others where those are.
@@ -89,27 +87,47 @@ func (p *run) stored(ctx context.Context, a *stageRun) (r *release.Release, of i
 	return nil, of, false, err
 }
 
-// data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
-// writes to. "": the data may change at any time.
-func (p *stagedStatement) data() string {
-	if v := p.world.policy.DataVersion; v != "" {
-		return "version " + v
-	}
-	if b, ok := p.session.engine.backend.(backend.Steady); ok {
-		return "opening " + b.Opened()
-	}
-	return ""
-}
-
-// isSameData says that a stored release is of the data that would be read now.
+// answerFromRival gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
 //
-// Proof: claim: the mean of a release and of a new one is of one state of the data, so its stated error is that of its noise. Data that were read under one
-// name do not differ: by the owner's word for data_version, and because the file of an open DuckDB is locked. Both names are public.
-func (p *stagedStatement) isSameData(r *release.Release) bool {
-	return r.Data != "" && r.Data == p.data()
-}
-
-// needsFreshRelease says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
-func (p *stagedStatement) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
-	return a.NeedsFreshRelease() || r != nil && !p.isSameData(r)
+// Proof: post-processing: what is stored for this analyst decides, and scales. The other analysis is of the same statement, with a key of its own, so its release answers it.
+func (r *run) answerFromRival(ctx context.Context, of int) error {
+	a := r.stageRuns[of]
+	st := a.rivalStage()
+	if st == nil || a.targetNote != "" { // solveForTargetError has looked
+		return nil
+	}
+	b := *a
+	b.stage, b.key = st, r.key(st, a.args, a.given)
+	var err error
+	if b.plan, err = st.price(); err != nil {
+		return nil //nolint:nilerr // it cannot be had at this price
+	}
+	if b.release, b.stored, b.free, err = r.stored(ctx, &b); err != nil {
+		return err
+	}
+	better := b.free
+	if better && a.free {
+		was, err := a.release.Variance(a.an, 0)
+		if err != nil {
+			return err
+		}
+		now, err := b.release.Variance(b.an, 0)
+		if err != nil {
+			return err
+		}
+		better = now < was
+	}
+	if !better {
+		return b.release.Close()
+	}
+	if err := a.release.Close(); err != nil {
+		return err
+	}
+	*a = b
+	for i, x := range r.stageRuns {
+		if i != of && x.as == of {
+			x.stage = x.rivalStage()
+		}
+	}
+	return nil
 }

@@ -13,19 +13,6 @@ import (
 
 // Statements over PostgreSQL's own catalogs are answered from what the policy publishes to the analyst: the database is not asked, and nothing is charged.
 
-// database is what an analyst's sessions read of the catalogs, one for all of them.
-func (s *Session) database() *pgmeta.Database {
-	if d, ok := s.world.published.Load(s.user); ok {
-		return d.(*pgmeta.Database)
-	}
-	tables := s.world.catalogs.VisibleOf(s.catalog.Catalog)
-	for _, t := range ownTables {
-		tables = append(tables, t.Table)
-	}
-	d, _ := s.world.published.LoadOrStore(s.user, pgmeta.New(s.engine.Database(), s.user, s.catalog, tables))
-	return d.(*pgmeta.Database)
-}
-
 // metaCatalog is the catalog of a statement over PostgreSQL's catalogs: those first, as they are found first, and dpsql's own tables.
 type metaCatalog struct {
 	*sessionCatalog
@@ -42,9 +29,6 @@ func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
 	}
 	return nil, false
 }
-
-// own is the schema of dpsql's own tables.
-const own = "dpsql"
 
 // reads says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
 func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
@@ -151,6 +135,3 @@ func (c *catalogStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 	}
 	return &Answer{Rows: rows, Tag: "SELECT"}, nil
 }
-
-// UseParameters gives the session the settings that SHOW knows: current_setting, set_config and pg_settings read and change them.
-func (s *Session) UseParameters(p pgmeta.Parameters) { s.parameters = p }

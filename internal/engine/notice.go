@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/price"
@@ -156,20 +155,16 @@ func smallTopUpNote(r *release.Release, ask price.Request) string {
 	return ""
 }
 
-// statementCount is a number of statements in words.
-func statementCount(n int64) string {
-	switch n {
-	case 1:
-		return "1 statement"
-	case math.MaxInt64:
-		return "any number of statements"
-	}
-	return fmt.Sprintf("%d statements", n)
-}
+const noticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
 
-func statements(n int64) string {
-	if n == math.MaxInt64 {
-		return "any number"
+// mark says which releases are counts by weights; "": none.
+func (r *run) mark() string {
+	list := r.releases()
+	var lines []string
+	for i, a := range list {
+		if a.isWeighted() {
+			lines = append(lines, stagePrefix(i, list)+noticeWeighted)
+		}
 	}
-	return fmt.Sprint(n)
+	return strings.Join(lines, "\n")
 }

@@ -50,20 +50,3 @@ func (r *run) askOnce(ctx context.Context, heard *AuditEvent) (answered *run, er
 
 // mostWaits is how often a statement waits for another one to answer it.
 const mostWaits = 10
-
-// abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
-// release goes on without one.
-func (s *Session) abandon(ctx context.Context, open []*openCharge) {
-	var ids []int64
-	for _, a := range open {
-		if a.id != 0 {
-			ids = append(ids, a.id)
-		}
-	}
-	if len(ids) == 0 {
-		return
-	}
-	if err := s.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
-		s.engine.log.Error("the ledger could not close what was abandoned", append(logged(err), "error", err.Error())...)
-	}
-}

@@ -270,3 +270,17 @@ func (s *Session) constants() map[string]plan.SessionValue {
 		"current_schema": schema, "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
 	}
 }
+
+// balance is this analyst's.
+func (s *Session) balance() (ledger.Balance, error) {
+	b, err := s.engine.ledger.Balance(s.payer())
+	if err != nil {
+		err = s.ledgerFailed(err)
+	}
+	return b, err
+}
+
+// lastTable is design section 9's dpsql.last: the facts about the session's last SELECT from tables, a row a measure, none where it released nothing. All of it is public or
+// released: bounds that were chosen are, and noise follows from them.
+var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
+	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to", sqltype.Text, "left_out")

@@ -56,3 +56,19 @@ func (s *Session) found(meta *pgmeta.Database, schema, name string) (t *plan.Tab
 	}
 	return nil, schema == "pg_catalog" || schema == "information_schema"
 }
+
+// own is the schema of dpsql's own tables.
+const own = "dpsql"
+
+// database is what an analyst's sessions read of the catalogs, one for all of them.
+func (s *Session) database() *pgmeta.Database {
+	if d, ok := s.world.published.Load(s.user); ok {
+		return d.(*pgmeta.Database)
+	}
+	tables := s.world.catalogs.VisibleOf(s.catalog.Catalog)
+	for _, t := range ownTables {
+		tables = append(tables, t.Table)
+	}
+	d, _ := s.world.published.LoadOrStore(s.user, pgmeta.New(s.engine.Database(), s.user, s.catalog, tables))
+	return d.(*pgmeta.Database)
+}

@@ -244,32 +244,6 @@ func (c *publicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID
 // errGrown: a public table gives a person more rows than it did when the statement was analysed.
 var errGrown = errors.New("engine: a public table has grown since the statement was analysed")
 
-// checkMultiplicities reads the multiplicities of all stages again, in the snapshot that private rows will be read in. It reads public tables alone, before anything is charged.
-func (r *run) checkMultiplicities(ctx context.Context, tx backend.Tx) error {
-	for _, a := range r.open() {
-		for _, m := range a.an.Multiplicities {
-			st, err := sqlgen.MostOften(m.Of, m.By, r.session.engine.dialect)
-			if err != nil {
-				return err
-			}
-			var n uint64
-			if err := query(ctx, tx, st, nil, func(rows secret.Rows) error {
-				out, err := publicRows(r.world, rows, 1)
-				if err == nil {
-					n, err = mostOften(out)
-				}
-				return err
-			}); err != nil {
-				return err
-			}
-			if n > m.Most {
-				return errGrown
-			}
-		}
-	}
-	return nil
-}
-
 // forget drops what was read of public tables.
 func (c *publicCache) forget() {
 	c.mu.Lock()

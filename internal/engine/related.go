@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -44,19 +45,6 @@ func (p *stagedStatement) family(text string) ledger.Hash {
 		zone = p.values.Zone.String()
 	}
 	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 4\n%q %q\n%s", p.world.catalogs.Epoch(), zone, text))
-}
-
-// related puts into a release that will be stored what others need to be computed from it, and names its family, or that of its scale; zero: none.
-func (r *run) related(a *stageRun) ledger.Hash {
-	if a.release.IsOnDisk() || len(a.release.Groups) > maxReusableGroups {
-		return ledger.Hash{}
-	}
-	k := r.reuseCandidate(a.stage, a.args)
-	if k == nil {
-		return r.scaleOf(a.stage, a.args)
-	}
-	a.release.Shape = k.Shape()
-	return r.family(k.Family())
 }
 
 // relative is a stage's release, computed from a stored one of another question.
@@ -126,34 +114,6 @@ func (p *stagedStatement) relatives(ctx context.Context, st *stage, args []sqlty
 	return out, nil
 }
 
-// computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
-// release of the question itself, made at less, that has to err more. Where an error was asked for there is none: solveForTargetError has looked.
-func (p *run) computed(ctx context.Context, a *stageRun, exact *release.Release) (*release.Release, int64, error) {
-	if a.targetNote != "" {
-		return nil, 0, nil
-	}
-	list, err := p.relatives(ctx, a.stage, a.args, func(price float64) bool { return !a.request.IsWorthTopUp(price) })
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, one := range list {
-		if one.paired {
-			if exact != nil {
-				continue
-			}
-			return one.release, one.of, nil
-		}
-		enough, err := errsLess(a.an, one.release, exact)
-		if err != nil {
-			return nil, 0, err
-		}
-		if enough {
-			return one.release, one.of, nil
-		}
-	}
-	return nil, 0, nil
-}
-
 // canRead: the analyst sees these columns.
 func (p *stagedStatement) canRead(columns []string) bool {
 	for _, name := range columns {
@@ -219,23 +179,6 @@ func computedFrom(k *sensitivity.ReuseCandidate, old *release.Release) (*release
 	return r, made.Analysis
 }
 
-// inForm gives a stage whose release was computed from another one, and those that share it, the analysis that it is of.
-func (r *run) inForm(of int) {
-	from := r.stageRuns[of].release
-	if from == nil || from.Of == nil {
-		return
-	}
-	for _, a := range r.stageRuns {
-		if a.as != of {
-			continue
-		}
-		if made, ok := r.reuseCandidate(a.stage, a.args).From(from.Of.Shape); ok {
-			st := *a.stage
-			st.an, a.stage = made.Analysis, &st
-		}
-	}
-}
-
 // logNoise is the sum of the logarithms of the measures' variances.
 func logNoise(a *sensitivity.Analysis, r *release.Release) (sum float64, err error) {
 	for i := range a.Measures {
@@ -248,32 +191,32 @@ func logNoise(a *sensitivity.Analysis, r *release.Release) (sum float64, err err
 	return sum, nil
 }
 
-// errsLess: no measure errs more than in a release of the question itself.
-func errsLess(a *sensitivity.Analysis, r, exact *release.Release) (bool, error) {
-	for i := range a.Measures {
-		if exact == nil {
-			break
-		}
-		v, err := r.Variance(a, i)
-		if err != nil {
-			return false, err
-		}
-		limit, err := exact.Variance(a, i)
-		if err != nil || v > limit*(1+1e-9) {
-			return false, err
-		}
-	}
-	return true, nil
+// decoded is a stored release, whose spool is its own.
+func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
+	return release.DecodeSpooled(st.an, old.Payload, old.Spool)
 }
 
-// computedNote says of a release that it is computed from another one, and how to be asked anew.
-func computedNote(r *release.Release) string {
-	if r.Of == nil {
-		return ""
+// data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
+// writes to. "": the data may change at any time.
+func (p *stagedStatement) data() string {
+	if v := p.world.policy.DataVersion; v != "" {
+		return "version " + v
 	}
-	words := "computed from a release of another question"
-	if n := r.MostCells(); n > 1 {
-		words += fmt.Sprintf(", as sums of up to %d of its groups", n)
+	if b, ok := p.session.engine.backend.(backend.Steady); ok {
+		return "opening " + b.Opened()
 	}
-	return words + "; SET dpsql.fresh = on asks anew"
+	return ""
+}
+
+// isSameData says that a stored release is of the data that would be read now.
+//
+// Proof: claim: the mean of a release and of a new one is of one state of the data, so its stated error is that of its noise. Data that were read under one
+// name do not differ: by the owner's word for data_version, and because the file of an open DuckDB is locked. Both names are public.
+func (p *stagedStatement) isSameData(r *release.Release) bool {
+	return r.Data != "" && r.Data == p.data()
+}
+
+// needsFreshRelease says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
+func (p *stagedStatement) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
+	return a.NeedsFreshRelease() || r != nil && !p.isSameData(r)
 }

@@ -9,8 +9,11 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // The schema that a policy was bound to is compared in each statement's snapshot, before the charge, and once more when its rows
@@ -216,4 +219,33 @@ func (e *Engine) rebind(done chan struct{}) {
 			WithHint("Nothing was spent. The database did not answer; the owner's log has the cause.").WithCause(err)
 	}
 	c.tried = time.Now()
+}
+
+// inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.
+func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
+	tx, err := e.begin(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer tx.Close()
+	if err := queryAll(ctx, tx, st, args, use); err != nil {
+		return err
+	}
+	return tx.confirm(ctx)
+}
+
+// query runs one statement printed over private rows and hands its readable rows over.
+func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
+	return queryAll(ctx, tx, st, args, func(rows secret.Rows) error { return use(secret.Readable(rows)) })
+}
+
+// queryAll runs one printed statement and hands its rows over.
+func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
+	bargs, want := bindArgs(st, args)
+	rows, err := tx.Query(ctx, st.SQL, bargs, want)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return use(rows)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -358,9 +357,29 @@ func (s *Session) Settings() []Setting {
 	return out
 }
 
-func number(x float64) string {
-	if math.IsInf(x, 1) {
-		return "unlimited"
+// mayAsk refuses an epsilon above the analyst's for one statement.
+func (s *Session) mayAsk(what string, epsilon float64) *sqlerr.Error {
+	if most := s.analyst.MaxQueryEpsilon; epsilon > most {
+		return sqlerr.New(sqlerr.EpsilonTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
 	}
-	return fmt.Sprintf("%.3g", x)
+	return nil
 }
+
+// What dpsql.on_low_count and dpsql.rounding make of an answer, so that noise does not look like data.
+const (
+	lowKeep = "keep"
+	lowNull = "null"
+	lowDrop = "drop"
+
+	roundOff   = "off"
+	roundError = "error"
+)
+
+// The words of dpsql.bounding for rows that are joined off the unit; under any other one of them is taken, by expected error.
+const (
+	byElastic  = "elastic"  // how often values occur is measured
+	byTruncate = "truncate" // it is declared, and enforced
+	byWeights  = "weighted" // it does not matter: joined rows are not counted, but weighed
+
+	byFlow = "flow" // of rows of two units, which nothing else answers: all other words do it too
+)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -33,25 +32,6 @@ type stage struct {
 	kept    *release.Release      // computed from another question's, and keeps the target; keptOf is that one's reservation
 	keptOf  int64
 	gaps    []sqlgen.Gap // of whatever may be printed for it
-}
-
-// stagedStatement is a private statement that is analysed, bounded and printed, but not priced for good: earlier releases may change that.
-type stagedStatement struct {
-	*statement
-	program   *sensitivity.Program
-	stages    []*stage
-	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	inBackend *backendFinishing              // set where its answer is computed by the database, from given rows
-	shown     *displayed                     // how its values are shown; nil: as they are
-	outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
-	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
-}
-
-// hasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
-func (p *stagedStatement) hasPublicInputs() bool {
-	return slices.ContainsFunc(p.stages, func(st *stage) bool {
-		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
-	})
 }
 
 // price is the stage's plan: the one by which its bounding was decided, where that took one.
@@ -104,83 +84,6 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 		}
 	}
 	return out, nil
-}
-
-// printable refuses what could not be printed, and says what the total forms leave out.
-func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
-	if err := fewNodes(a); err != nil {
-		return nil, err
-	}
-	if a.Groups.Public && a.Groups.Count > uint64(s.world.policy.Limits.ReleaseGroups) {
-		return nil, sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
-			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
-	}
-	if err := s.storable(a); err != nil {
-		return nil, err
-	}
-	if !isCharged(a) { // nothing of it is read
-		return nil, nil
-	}
-	print := func(st *sqlgen.Statement, err error) error {
-		if err == nil {
-			gaps = merged(gaps, st.Gaps)
-		}
-		return err
-	}
-	if err := print(sqlgen.Private(a, s.engine.dialect, 0)); err != nil {
-		return nil, err
-	}
-	if a.IsSmoothed() {
-		if err := print(sqlgen.Frequencies(a, s.engine.dialect, 0)); err != nil {
-			return nil, err
-		}
-	}
-	for i, m := range a.Measures {
-		if !m.NeedsOwnScan() {
-			continue
-		}
-		if err := print(apart(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0)); err != nil {
-			return nil, err
-		}
-	}
-	clips := make([]uint64, len(a.Choices))
-	for i, c := range a.Choices {
-		clips[i] = c.Edges[len(c.Edges)-1]
-	}
-	if a.CanAnyBeClipped() {
-		units := make([]uint64, len(a.Measures))
-		for i := range units {
-			if a.CanBeClipped(i) {
-				units[i] = 1
-			}
-		}
-		if err := print(sqlgen.Lost(a, s.engine.dialect, sqlgen.LostBounds{Edges: clips, Units: units}, 0)); err != nil {
-			return nil, err
-		}
-	}
-	if a.Limit.Norm == 0 {
-		return gaps, nil
-	}
-	return gaps, print(sqlgen.Scaled(a, s.engine.dialect, clips))
-}
-
-// storable refuses a release of public groups that would be too large to be stored. Of groups that are chosen nobody knows before they are.
-func (s *Session) storable(a *sensitivity.Analysis) error {
-	if !a.Groups.Public || len(a.Measures) == 0 {
-		return nil
-	}
-	limits := &s.world.policy.Limits
-	bytes, spooled := release.PublicBytes(a, uint64(limits.SpoolGroups)) //nolint:gosec // not negative
-	large := func(most int64) *sqlerr.Error {
-		return sqlerr.New(sqlerr.TooManyGroups, "the statement's %d groups may take %d bytes as they are stored; at most %d are", a.Groups.Count, bytes, most)
-	}
-	switch {
-	case bytes > uint64(limits.ReleaseBytes): //nolint:gosec // not negative
-		return large(limits.ReleaseBytes).WithHint("Ask for fewer groups, or for fewer aggregates in one statement, or ask the owner to raise limits.release_bytes.")
-	case bytes > ledger.MaxRelease && !spooled:
-		return large(ledger.MaxRelease).WithHint("Ask for fewer groups, or for fewer medians and the like in one statement.")
-	}
-	return nil
 }
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
@@ -347,29 +250,3 @@ func hasPublicGroups(a *sensitivity.Analysis, r *release.Release) bool {
 	}
 	return true
 }
-
-// total is what several plans cost together.
-func total(plans []*price.Quote) *price.Quote {
-	if len(plans) == 1 {
-		return plans[0]
-	}
-	sum := &price.Quote{}
-	for i, mp := range plans {
-		if i == 0 {
-			sum.Loss, sum.Mechanism = mp.Loss, mp.Mechanism
-		} else {
-			sum.Loss = sum.Loss.Plus(mp.Loss)
-		}
-		sum.Price += mp.Price
-		if mp.Mechanism != sum.Mechanism {
-			sum.Mechanism = bothNoises
-		}
-	}
-	if near := math.Round(sum.Price*1e12) / 1e12; near > 0 { // of thirds, what was asked for
-		sum.Price = near
-	}
-	return sum
-}
-
-// bothNoises is the mechanism of a statement whose stages have several.
-const bothNoises price.Mechanism = "Gaussian and Laplace"

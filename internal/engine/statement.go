@@ -6,49 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/eval"
-	"github.com/dpsql/dpsql/internal/pgmeta"
-	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// Session is one connection's view: who asks, with which settings. It is for one goroutine.
-type Session struct {
-	engine     *Engine
-	user       string
-	world      *world // with analyst and catalog: of the policy that the session last saw
-	analyst    *policy.Analyst
-	catalog    *sessionCatalog
-	filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
-	start, now settings
-	values     sqltype.Settings // of literals, and the time zone
-	last       lastFacts // of the last SELECT from tables; nil: it released nothing
-	parameters pgmeta.Parameters // settings that are not dpsql's
-	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
-	warned     map[string]bool   // of which rare values, and of which columns' unlisted values, the session was warned
-	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
-	progress   *Progress         // of the statement that runs; nil: it is not told of
-}
-
-// Use says how the literals of the statements that follow are read, and what their time zone is.
-func (s *Session) Use(values sqltype.Settings) { s.values = values }
-
-// UseProgress says where word of a long statement's progress goes while it runs.
-func (s *Session) UseProgress(tell func(text string)) { s.tell = tell }
-
-// Close ends the session.
-func (s *Session) Close() {}
 
 // Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent. It keeps its text and parameters and what it was
 // analysed under, and Run analyses it again where that has changed. What it does is its kind's: privateStatement, publicStatement, catalogStatement,
@@ -310,43 +275,3 @@ func short(q *plan.Query, args []sqltype.Value) error {
 	}
 	return nil
 }
-
-var errTimeout = errors.New("statement timeout")
-
-// inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.
-func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
-	tx, err := e.begin(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer tx.Close()
-	if err := queryAll(ctx, tx, st, args, use); err != nil {
-		return err
-	}
-	return tx.confirm(ctx)
-}
-
-// query runs one statement printed over private rows and hands its readable rows over.
-func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
-	return queryAll(ctx, tx, st, args, func(rows secret.Rows) error { return use(secret.Readable(rows)) })
-}
-
-// queryAll runs one printed statement and hands its rows over.
-func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
-	bargs, want := bindArgs(st, args)
-	rows, err := tx.Query(ctx, st.SQL, bargs, want)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return use(rows)
-}
-
-// request is what the session's settings ask for.
-func (s *Session) request() price.Request {
-	return price.Request{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
-		Population: int64(min(s.world.policy.Units(), 1<<40)), Kinds: s.world.policy.EachUnits(), Most: s.analyst.MaxQueryEpsilon}
-}
-
-// noRows is the answer that a statement without measures needs.
-type noRows struct{}

@@ -5,62 +5,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// target is an error that a statement's aggregates should have at most, with 95%: a number, or a part of the value. The zero target asks for none.
-type target struct {
-	most     float64
-	relative bool
-}
-
-func (t target) String() string {
-	switch {
-	case t.most == 0:
-		return "off"
-	case t.relative:
-		return strconv.FormatFloat(100*t.most, 'g', 12, 64) + "%"
-	}
-	return strconv.FormatFloat(t.most, 'g', -1, 64)
-}
-
-func parseTarget(name, v string) (target, error) {
-	if strings.EqualFold(v, "off") {
-		return target{}, nil
-	}
-	text, relative := strings.CutSuffix(strings.TrimSpace(v), "%")
-	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if relative {
-		x /= 100
-	}
-	if err != nil || !(x > 0) || math.IsInf(x, 1) {
-		return target{}, sqlerr.New(sqlerr.InvalidParam, "%s must be off, a part such as 5%%, or a positive number, not %q", name, v)
-	}
-	return target{x, relative}, nil
-}
-
-// mostSize is the largest dpsql.expected_size.
-const mostSize = 1 << 40
-
-func parseSize(name, v string) (uint64, error) {
-	if strings.EqualFold(v, "unknown") {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil || n == 0 || n > mostSize {
-		return 0, sqlerr.New(sqlerr.InvalidParam, "%s must be unknown or a whole number from 1 to %d, not %q", name, uint64(mostSize), v)
-	}
-	return n, nil
-}
 
 // targetAndSize are the statement's target and the size that its asker expects: of the session, or of EXPLAIN's own options.
 func (p *stagedStatement) targetAndSize() (t target, size uint64, err error) {
@@ -215,16 +169,6 @@ func (p *stagedStatement) leastPrice(st *stage, t target, w *widths) (float64, e
 		return 0, err
 	}
 	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_price.", number(roundUp3(found)))
-}
-
-// roundUp3 is x with three digits, rounded up.
-func roundUp3(x float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	up, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Ceil(x/unit-1e-9)*unit), 64)
-	if err != nil || up < x {
-		return x
-	}
-	return up
 }
 
 // widths tells, for each price, whether the errors are small enough.
@@ -393,4 +337,18 @@ func (t target) holds(width, value float64) bool {
 		return width <= t.most*math.Abs(value)
 	}
 	return width <= t.most
+}
+
+// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it
+// says nothing. Of rows of two people it is that of the kind with more, as if each had one. It only tells how exact an average would be.
+func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
+	declared := s.world.policy.Population.MostOf(a.Units())
+	rows := float64(declared)
+	if declared == 0 {
+		rows = policy.AssumedPopulation
+	}
+	if declared > 0 && a.Groups.Public && a.Groups.Count > 1 {
+		rows /= float64(a.Groups.Count)
+	}
+	return max(1, rows)
 }

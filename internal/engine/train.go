@@ -131,14 +131,6 @@ func (s *Session) mayTrainWith(what string, x float64) error {
 	return nil
 }
 
-// mayAsk refuses an epsilon above the analyst's for one statement.
-func (s *Session) mayAsk(what string, epsilon float64) *sqlerr.Error {
-	if most := s.analyst.MaxQueryEpsilon; epsilon > most {
-		return sqlerr.New(sqlerr.EpsilonTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
-	}
-	return nil
-}
-
 // population is how many units a training is calibrated for.
 func (s *Session) population(spec *mlext.Spec, of dp.Unit) float64 {
 	n := float64(s.world.policy.Population.Of(of))

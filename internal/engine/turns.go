@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 )
@@ -12,31 +11,6 @@ type turns struct {
 	mu      sync.Mutex
 	taken   map[string]int
 	waiting map[string][]waiter // in the order in which they came
-}
-
-// smallPayload is the length up to which a stored release is decoded at once: about a thousand groups.
-const smallPayload = 64 << 10
-
-// reading takes a turn for a run that is about to decode so many bytes of stored releases, which memory then holds ten times over: of one analyst as many at once as read the database, or as there are
-// cores. Who holds one may wait for a turn at the database, whose holders wait for none of these, and for no other run: it is given back before (releaseTurn).
-func (p *stagedStatement) reading(ctx context.Context, bytes int) (err error) {
-	if bytes <= smallPayload || p.read != nil {
-		return nil
-	}
-	s := p.session
-	most := max(int(s.world.policy.Limits.StatementsAtOnce), runtime.GOMAXPROCS(0))
-	if p.read, err = s.engine.decoding.take(ctx, s.analyst.Name, most); err != nil {
-		return s.uncharged(ctx, err)
-	}
-	return nil
-}
-
-// releaseTurn ends it.
-func (p *stagedStatement) releaseTurn() {
-	if p.read != nil {
-		p.read()
-		p.read = nil
-	}
 }
 
 // waiter is handed a turn by closing it, where no more than most are taken.

@@ -2,29 +2,14 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // A count by weights (sensitivity.Pairing) is another number than the count that the statement says, so its column is named so, and a mark says it whatever the client wants to hear.
 
-const noticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
-
 // isWeighted: what the stage counts are weights.
 func (st *stage) isWeighted() bool { return st.an.Joined != nil && st.an.Joined.Weighted != nil }
-
-// mark says which releases are counts by weights; "": none.
-func (r *run) mark() string {
-	list := r.releases()
-	var lines []string
-	for i, a := range list {
-		if a.isWeighted() {
-			lines = append(lines, stagePrefix(i, list)+noticeWeighted)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
 
 // label is an output column's name: a count that is one by weights says so, unless the statement gives it a name of its own.
 func (p *stagedStatement) label(o plan.Output) string {

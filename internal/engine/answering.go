@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// spool writes a release of many groups to disk, and gives what its commit names; nil where memory holds it.
+func (r *run) spool(a *stageRun) (*ledger.Spool, error) {
+	if !a.release.IsOnDisk() {
+		return nil, nil
+	}
+	to, err := r.session.engine.ledger.NewSpool(a.id, a.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.release.Spool(a.an, to, r.world.policy.Limits.ReleaseBytes); err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	return to, nil
+}
+
+// closeReleases gives the disk of all releases free.
+func (r *run) closeReleases() {
+	for _, a := range r.stageRuns {
+		if err := a.release.Close(); err != nil {
+			r.session.engine.log.Error("a spool was not closed", logged(err)...)
+		}
+	}
+}
+
+// answer computes the rows of the answer, or as many of them as are asked for, with the first at once: what fails in it fails before any is shown.
+func (r *run) answer(ctx context.Context) (*Answer, error) {
+	a := &Answer{Tag: "SELECT"}
+	if r.inBackend != nil {
+		var err error
+		a.Rows, err = r.finishInBackend(ctx)
+		return a, err
+	}
+	at := &relay{ctx}
+	out, err := r.compute(at, r.program.Answer)
+	if err != nil {
+		return nil, err
+	}
+	if out.Each == nil {
+		a.Rows, err = r.picked(out.Cols, out.Rows)
+		return a, err
+	}
+	pick, err := r.picker(out.Cols)
+	if err != nil {
+		return nil, err
+	}
+	a.More = streamOf(at, rowsOut(out, pick), r.closeReleases)
+	row, ok, err := a.More.Next(ctx)
+	told := len(r.nulls) // the answer's warnings have these
+	a.More.late = func() []string { return r.nulls[told:] }
+	if ok {
+		a.Rows = [][]sqltype.Value{row}
+	}
+	if err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// rowsOut are an answer's rows, an error the last.
+func rowsOut(rel *eval.Relation, pick func([]sqltype.Value) ([]sqltype.Value, bool)) iter.Seq2[[]sqltype.Value, error] {
+	return func(yield func([]sqltype.Value, error) bool) {
+		stopped := errors.New("stopped")
+		err := rel.Each(func(row []sqltype.Value) error {
+			if row, ok := pick(row); ok && !yield(row, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// gathered are the rows of a computation's leaf.
+func (r *run) gathered(ctx context.Context, given map[plan.Rel]*eval.Relation, at plan.Rel) ([][]sqltype.Value, error) {
+	return eval.Gather(ctx, given[at], r.within())
+}
+
+// encoded is a release as it is committed.
+func (r *run) encoded(a *stageRun) (out ledger.Release, err error) {
+	out.Key, out.Family = a.key, r.related(a)
+	a.release.Data = r.data()
+	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
+		return out, err
+	}
+	if most := min(r.world.policy.Limits.ReleaseBytes, ledger.MaxRelease); int64(len(out.Payload)) > most {
+		return out, errLargeRelease
+	}
+	out.Spool, err = r.spool(a)
+	return out, err
+}
+
+// hasReleaseOnDisk says whether some release is on disk.
+func (r *run) hasReleaseOnDisk() bool {
+	return slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.release != nil && a.release.IsOnDisk() })
+}
+
+// finishInBackend computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
+func (r *run) finishInBackend(ctx context.Context) ([][]sqltype.Value, error) {
+	s := r.session
+	rels, err := r.leaves(ctx, r.program.Answer, r.simultaneousRows())
+	if err != nil {
+		return nil, err
+	}
+	given := finish.Given(r.program.Answer, rels, r.public)
+	rows := make([][][]sqltype.Value, len(r.program.Answer.Leaves))
+	for i, l := range r.program.Answer.Leaves {
+		if rows[i], err = r.gathered(ctx, given, l.At); err != nil {
+			return nil, err
+		}
+	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, s.unfinished(ctx, err)
+	}
+	defer done()
+	out := &eval.Relation{Cols: r.inBackend.cols}
+	run := func(noisy map[plan.ColID]bool) error {
+		st, err := sqlgen.Finishing(r.inBackend.query, rows, noisy, s.engine.dialect)
+		if err != nil {
+			return err
+		}
+		return s.engine.inSnapshot(ctx, r.world, st, r.args, func(rows secret.Rows) (err error) {
+			out.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
+			return err
+		})
+	}
+	err = run(nil)
+	if of := ofValues(err); of != nil && eval.IsByValue(of) { // again, with NULL where a noisy number made it fail
+		if err = run(r.program.Noisy(r.program.Answer)); err == nil {
+			r.raised(of)
+		}
+	}
+	if err != nil {
+		return nil, s.unfinished(ctx, err)
+	}
+	return r.picked(out.Cols, out.Rows)
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// innerWarnings say which derived tables are released with noise, because what reads their rows is another aggregate, and what the analyses warn of. They follow from the statement, the policy and public values.
+func (p *stagedStatement) innerWarnings() (lines []string) {
+	add := func(line string) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, i := range p.program.InnerStages() {
+		an := p.stages[i].an
+		names := make([]string, len(an.Agg.Keys))
+		for k, id := range an.Agg.Keys {
+			names[k] = an.Query.Columns[id].Name
+		}
+		line := fmt.Sprintf("the groups by %s of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers", strings.Join(names, ", "))
+		if !an.Groups.Public {
+			line += ". Groups of few people are left out"
+		}
+		add(line)
+	}
+	if p.program.ReadsNoisyNumbers() {
+		add("an inner query's number has noise, and the outer query goes by the noisy number: its dp_low and dp_high do not include that noise")
+	}
+	for _, st := range p.stages {
+		for _, w := range st.an.Warnings {
+			add(w)
+		}
+	}
+	for _, w := range p.outer {
+		add(w)
+	}
+	return lines
+}
+
+// outerConditions say which conditions stand outside of a GROUP BY whose groups they would make public.
+func (s *Session) outerConditions(ctx context.Context, program *sensitivity.Program, stages []*stage) (lines []string) {
+	for i, st := range stages {
+		if st.an.Groups.Public || len(st.an.Keys) == 0 {
+			continue
+		}
+		names, totals := program.OuterConditions(ctx, i, s.options())
+		if len(names) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("the condition on %s stands outside of its GROUP BY. In the WHERE of that query it makes the groups public, so that all of them are shown", strings.Join(names, ", "))
+		if totals {
+			line += ", and totals over groups begin with the first of them"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+const valueThere = ". PostgreSQL may give a value there"
+
+// warningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.
+func warningsOf(gaps []sqlgen.Gap) (lines []string) {
+	var rare []string
+	for _, g := range gaps {
+		switch {
+		case !g.Rare:
+			lines = append(lines, fmt.Sprintf("%s gives NULL for %s", g.Of, g.Words)+valueThere)
+		case !slices.Contains(rare, g.Words):
+			rare = append(rare, g.Words)
+		}
+	}
+	if len(rare) > 0 {
+		lines = append(lines, "functions and operators of this statement give NULL for "+strings.Join(rare, ", and for ")+valueThere)
+	}
+	return lines
+}
+
+// omitted says which rows are in no answer, by the statement, the policy and the schema alone.
+func omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
+
+// newOmitted are those that the session is warned of now: that a column may have other values than listed ones once a session.
+func (s *Session) newOmitted(list ...*sensitivity.Analysis) []string {
+	lines := omittedBut(s.warned, list...)
+	for _, a := range list {
+		if a != nil {
+			s.noteWarned(a.UnlistedGroups...)
+		}
+	}
+	return lines
+}
+
+// omittedBut leaves out that some columns may have unlisted values.
+func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []string) {
+	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
+	for _, a := range list {
+		if a == nil {
+			continue
+		}
+		lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+		unlisted = append(unlisted, a.UnlistedGroups...)
+		noGroups, suggestions = append(noGroups, a.NoGroups...), append(suggestions, a.Suggestions...)
+		if a.HasNoGroups() {
+			empty = append(empty, a.NoValues...)
+		} else {
+			none = append(none, a.NoValues...)
+		}
+	}
+	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[name] })
+	say := func(columns []string, words string) {
+		if len(columns) > 0 {
+			lines = append(lines, fmt.Sprintf(words, either(columns)))
+		}
+	}
+	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
+	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
+	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
+	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
+	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
+	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
+	say(suggestions, notPublic)
+	const other = "a value that the policy does not list"
+	switch null, values := either(groups), either(unlisted); {
+	case null != "" && null == values:
+		say(groups, "rows in which %s is NULL or "+other+" are in no group")
+	case null != "" && values != "":
+		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, are in no group", null, values, other))
+	default:
+		say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+		say(unlisted, "rows in which %s is "+other+" are in no group")
+	}
+	return lines
+}
+
+// unread says why a statement needs nothing of its stages, by the statement, the policy and public tables alone.
+func unread(list []*sensitivity.Analysis) (lines []string) {
+	var none, near []string
+	for _, a := range list {
+		none, near = append(none, a.NoValues...), append(near, a.Suggestions...)
+	}
+	why := "the conditions keep no public group"
+	if len(none) > 0 {
+		why = "the conditions keep none of the public values of " + either(none)
+	}
+	if lines = append(lines, why+": nothing is read or charged, and no number is given"); len(near) > 0 {
+		lines = append(lines, fmt.Sprintf(notPublic, either(near)))
+	}
+	return lines
+}
+
+const notPublic = "a condition asks for a value that is not public. Write %s"
+
+// either names columns or values.
+func either(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " or ")
+}
+
+// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
+func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
+	for _, g := range gaps {
+		s.noteWarned(g.Words)
+	}
+	return out
+}
+
+func (s *Session) noteWarned(words ...string) {
+	if s.warned == nil {
+		s.warned = map[string]bool{}
+	}
+	for _, w := range words {
+		s.warned[w] = true
+	}
+}
+
+const totalsHide = "a total leaves out groups that are not shown. The total as a query of its own has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
+
+// totalsLines say, before a charge, which columns are totals over groups that may not be shown.
+func (p *stagedStatement) totalsLines() (lines []string) {
+	if p.shown == nil || !slices.ContainsFunc(p.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }) {
+		return nil
+	}
+	for _, m := range p.shown.marks {
+		if m.totals {
+			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.query.Outputs[m.out].Name, totalsHide))
+		}
+	}
+	return lines
+}

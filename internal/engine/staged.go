@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/spool"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// stagedStatement is a private statement that is analysed, bounded and printed, but not priced for good: earlier releases may change that.
+type stagedStatement struct {
+	*statement
+	program   *sensitivity.Program
+	stages    []*stage
+	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	inBackend *backendFinishing              // set where its answer is computed by the database, from given rows
+	shown     *displayed                     // how its values are shown; nil: as they are
+	outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
+	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
+}
+
+// hasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
+func (p *stagedStatement) hasPublicInputs() bool {
+	return slices.ContainsFunc(p.stages, func(st *stage) bool {
+		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
+	})
+}
+
+// within are the limits of finishing.
+func (p *stagedStatement) within() eval.Limits {
+	l := p.world.policy.Limits
+	return eval.Limits{Held: int(l.FinishingMemory), Sort: p.onDisk()}
+}
+
+// sortMemory is what one sort holds before it writes.
+const sortMemory = 16 << 20
+
+// onDisk are the limits of a file without a name.
+func (p *stagedStatement) onDisk() spool.Limits {
+	return spool.Limits{Dir: p.session.engine.ledger.Scratch(), Memory: sortMemory, File: p.world.policy.Limits.ReleaseBytes}
+}
+
+// spooling are those of a stage's release of many groups, or of more bytes than the ledger stores in one piece.
+func (p *stagedStatement) spooling(st *stage) spool.Limits {
+	l := p.onDisk()
+	l.Items = int(p.world.policy.Limits.SpoolGroups)
+	if g := st.an.Groups; g.Public && g.Count > 1 {
+		if _, spooled := release.PublicBytes(st.an, uint64(l.Items)); spooled { //nolint:gosec // not negative
+			l.Items = min(l.Items, int(g.Count-1)) //nolint:gosec // at most limits.release_groups
+		}
+	}
+	return l
+}
+
+// releaseGroups limits a release, which is held in memory.
+func (p *stagedStatement) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
+
+// smallPayload is the length up to which a stored release is decoded at once: about a thousand groups.
+const smallPayload = 64 << 10
+
+// reading takes a turn for a run that is about to decode so many bytes of stored releases, which memory then holds ten times over: of one analyst as many at once as read the database, or as there are
+// cores. Who holds one may wait for a turn at the database, whose holders wait for none of these, and for no other run: it is given back before (releaseTurn).
+func (p *stagedStatement) reading(ctx context.Context, bytes int) (err error) {
+	if bytes <= smallPayload || p.read != nil {
+		return nil
+	}
+	s := p.session
+	most := max(int(s.world.policy.Limits.StatementsAtOnce), runtime.GOMAXPROCS(0))
+	if p.read, err = s.engine.decoding.take(ctx, s.analyst.Name, most); err != nil {
+		return s.uncharged(ctx, err)
+	}
+	return nil
+}
+
+// releaseTurn ends it.
+func (p *stagedStatement) releaseTurn() {
+	if p.read != nil {
+		p.read()
+		p.read = nil
+	}
+}
+
+// merged adds gaps that are not listed yet.
+func merged(list, more []sqlgen.Gap) []sqlgen.Gap {
+	for _, g := range more {
+		if !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// gaps are what the statement's total forms leave out.
+func (p *stagedStatement) gaps() (list []sqlgen.Gap) {
+	for _, st := range p.stages {
+		list = merged(list, st.gaps)
+	}
+	return list
+}
+
+// analyses are those of all releases.
+func (p *stagedStatement) analyses() []*sensitivity.Analysis {
+	list := make([]*sensitivity.Analysis, len(p.stages))
+	for i, st := range p.stages {
+		list[i] = st.an
+	}
+	return list
+}
