@@ -99,30 +99,6 @@ func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *
 	return ans, err
 }
 
-// withOrderRetries makes an attempt at the order of the window that pays, and again where a public table has grown since the analysis (errGrown). Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
-// price anew by the session's filter. Windows are longer than statements: at the third time something is wrong with the ledger, or with the clock that it is given.
-func (s *Session) withOrderRetries(attempt func(again bool) error) error {
-	for tries := 1; ; tries++ {
-		err := attempt(tries > 1)
-		switch {
-		case errors.Is(err, errGrown) && tries < mostOrders:
-			if c, ok := s.world.public.(*publicCache); ok {
-				c.forget()
-			}
-			continue
-		case errors.Is(err, errGrown):
-			return s.uncharged(context.Background(), err)
-		case !errors.Is(err, ledger.ErrOrder):
-			return err
-		case tries == mostOrders:
-			return s.ledgerFailed(err)
-		}
-		s.filter = s.engine.ledger.Filter()
-	}
-}
-
-const mostOrders = 3
-
 // runPrivate is the way of design section 3 from the charge on. auditEvent is what the owner will be told of it.
 func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
 	s := p.session

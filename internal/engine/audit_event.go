@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Observer hears of each private statement that was priced: for the owner's audit log and counters. The session's goroutine calls it; what it does
@@ -50,22 +49,3 @@ func (noObserver) Ended(AuditEvent) {}
 
 // Charged forgets it.
 func (noObserver) Charged(AuditEvent) {}
-
-// observeCharge tells of a charge whose statement is not run yet.
-func (s *Session) observeCharge(h AuditEvent) {
-	h.Outcome = Charged
-	s.engine.observer.Charged(h)
-}
-
-func (s *Session) observeEnd(h *AuditEvent, err error) {
-	if err != nil {
-		h.Outcome, h.Error = Failed, sqlerr.ID(err)
-		switch h.Error {
-		case sqlerr.BudgetExhausted.ID, sqlerr.LifetimeEnded.ID, sqlerr.Frozen.ID, sqlerr.AnalystStopped.ID:
-			h.Outcome = Denied
-		case sqlerr.QueryCanceled.ID:
-			h.Outcome = Canceled
-		}
-	}
-	s.engine.observer.Ended(*h)
-}

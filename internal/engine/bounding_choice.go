@@ -6,27 +6,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/price"
-	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// options are what the settings and the policy say of every statement.
-func (s *Session) options() sensitivity.Options {
-	off := sensitivity.OwnerMayOffUnit
-	if s.world.policy.Query.Joins == policy.JoinsAny {
-		off = sensitivity.AnyOffUnit
-	}
-	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, MinPeople: s.world.policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
-}
-
-// usualRequest is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
-// the same one at another price, or in a statement of more stages.
-func (s *Session) usualRequest() price.Request {
-	ask := s.request()
-	ask.Epsilon = s.world.policy.Query.Epsilon
-	return ask
-}
 
 // bound analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
 func (s *Session) bound(ctx context.Context, epsilon float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {

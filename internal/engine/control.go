@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -102,4 +103,44 @@ func (e *Engine) Tables(analyst string) ([]Table, error) {
 		out = append(out, row)
 	}
 	return out, nil
+}
+
+// unnoted counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
+type unnoted struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *unnoted) add(analyst string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[analyst]++
+}
+
+// pardon forgets an analyst's failures; "" everybody's.
+func (c *unnoted) pardon(analyst string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if analyst == "" {
+		clear(c.n)
+	} else {
+		delete(c.n, analyst)
+	}
+}
+
+func (c *unnoted) of(analyst string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[analyst]
+}
+
+func payerOf(a *policy.Analyst) ledger.Payer {
+	p := ledger.Payer{Analyst: a.Name, Quota: a.Epsilon}
+	for _, r := range a.Roles {
+		p.Roles = append(p.Roles, ledger.Role{Name: r.Name, Quota: r.Epsilon})
+	}
+	return p
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
@@ -306,43 +305,6 @@ func (e *Engine) Verifier(user string) (string, bool) {
 	return a.Verifier, true
 }
 
-// Open begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
-// on for psql alone.
-func (e *Engine) Open(user, application string) (*Session, error) {
-	s := &Session{engine: e, user: user}
-	if err := s.refresh(); err != nil {
-		return nil, err
-	}
-	p := s.world.policy
-	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: price.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
-		bounding: p.Query.Bounding, notices: "off", low: lowKeep, rounding: roundError}
-	if application == "psql" {
-		s.start.notices = "brief"
-	}
-	s.now = s.start
-	return s, nil
-}
-
-// refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
-func (s *Session) refresh() error {
-	s.filter = s.engine.ledger.Filter()
-	w := s.engine.world.Load()
-	if s.world == w {
-		return nil
-	}
-	a, ok := w.policy.Analyst(s.user)
-	if !ok {
-		return sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", s.user)
-	}
-	cat, err := w.catalogs.For(s.user)
-	if err != nil {
-		return err
-	}
-	s.world, s.analyst, s.catalog = w, a, newSessionCatalog(cat)
-	s.start.epsilon, s.now.epsilon = min(s.start.epsilon, a.MaxQueryEpsilon), min(s.now.epsilon, a.MaxQueryEpsilon)
-	return nil
-}
-
 // keyedLock makes those who ask the same wait for one another.
 type keyedLock struct {
 	mu   sync.Mutex
@@ -393,4 +355,13 @@ func logged(err error) []any {
 		return []any{"class", "training", "cause", failed.Error()}
 	}
 	return []any{"class", fmt.Sprintf("%T", err)}
+}
+
+// resourceFailure is the one error of every failure after the charge. Which limit was met may follow from private rows.
+//
+// Proof: claim: its text is a function of the policy. Message and hint are made of constants and of the policy's limits alone; err is kept as the cause, which the proxy writes to the log and to no client.
+func (w *world) resourceFailure(err error) error {
+	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
+		WithHint("%s A limit was reached, or the database failed; which, is in the owner's log alone. The limits that may end a charged statement, which the owner can raise: %s. Ask the owner before you repeat it: %d such failures stop your statements.",
+			sqlerr.StaysSpent, w.policy.AfterCharge(), ledger.MaxFailures).WithCause(err)
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 	"syscall"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -11,42 +10,9 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/mlext"
 )
-
-// unnoted counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
-type unnoted struct {
-	mu sync.Mutex
-	n  map[string]int
-}
-
-func (c *unnoted) add(analyst string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n == nil {
-		c.n = map[string]int{}
-	}
-	c.n[analyst]++
-}
-
-// pardon forgets an analyst's failures; "" everybody's.
-func (c *unnoted) pardon(analyst string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if analyst == "" {
-		clear(c.n)
-	} else {
-		delete(c.n, analyst)
-	}
-}
-
-func (c *unnoted) of(analyst string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n[analyst]
-}
 
 // notStopped refuses an analyst with too many resource failures before anything is opened or drawn. The ledger refuses the reservation of one who was stopped since.
 func (s *Session) notStopped() error {
@@ -112,15 +78,6 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	return s.world.resourceFailure(err)
 }
 
-// resourceFailure is the one error of every failure after the charge. Which limit was met may follow from private rows.
-//
-// Proof: claim: its text is a function of the policy. Message and hint are made of constants and of the policy's limits alone; err is kept as the cause, which the proxy writes to the log and to no client.
-func (w *world) resourceFailure(err error) error {
-	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("%s A limit was reached, or the database failed; which, is in the owner's log alone. The limits that may end a charged statement, which the owner can raise: %s. Ask the owner before you repeat it: %d such failures stop your statements.",
-			sqlerr.StaysSpent, w.policy.AfterCharge(), ledger.MaxFailures).WithCause(err)
-}
-
 // limitOf is the limit that a failure met, for the owner's log: what raises it, or where it is.
 func limitOf(ctx context.Context, err error) string {
 	var be *backend.Error
@@ -150,17 +107,6 @@ func clientCanceled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout)
 }
 
-// payer is whom this analyst's statements count against.
-func (s *Session) payer() ledger.Payer { return payerOf(s.analyst) }
-
-func payerOf(a *policy.Analyst) ledger.Payer {
-	p := ledger.Payer{Analyst: a.Name, Quota: a.Epsilon}
-	for _, r := range a.Roles {
-		p.Roles = append(p.Roles, ledger.Role{Name: r.Name, Quota: r.Epsilon})
-	}
-	return p
-}
-
 // ledgerFailed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen, nor under a promise that is no longer the one that this server has read.
 func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
@@ -176,19 +122,6 @@ func (s *Session) ledgerFailed(err error) error {
 	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
 		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(ledgerCause{err})
-}
-
-// ledgerCause is a failure of the ledger. It reads no rows, and keeps what was asked, charged and released: its words, with the records that they name, may stand in the owner's log as they are.
-type ledgerCause struct{ error }
-
-func (c ledgerCause) Unwrap() error   { return c.error }
-func (c ledgerCause) LogText() string { return c.Error() }
-
-// promiseChanged is what analysts see of a promise that another server, or the owner, has raised.
-func (e *Engine) promiseChanged(err error) error {
-	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
-	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
-		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err})
 }
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
@@ -221,4 +154,16 @@ func (s *Session) unfinished(ctx context.Context, err error) error {
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the answer could not be computed from what was released").
 		WithHint("What was released is stored: ask again, which costs nothing more. The database did not answer, or the time or another limit was reached; the owner's log has the cause.").WithCause(err)
+}
+
+// modelsFailed passes what the analyst can do something about, and hides the store's own failures.
+func (s *Session) modelsFailed(ctx context.Context, err error) error {
+	if sqlerr.ID(err) != "" {
+		return err
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return s.uncharged(ctx, err)
+	}
+	s.engine.log.Error("the models' store failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
+	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
 }

@@ -53,10 +53,6 @@ func (c *sessionCatalog) Table(schema, name string) (*plan.Table, bool) {
 // own reports one of dpsql's own tables.
 func (c *sessionCatalog) own(t *plan.Table) bool { return c.tables[t.Name] == t }
 
-func ownTableJoined(pos int) error {
-	return sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(pos)
-}
-
 // budgetTable is design section 9's dpsql.budget.
 var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
 	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at", sqltype.Float8, "granted", "odometer_epsilon", "odometer_delta", sqltype.Int8, "windows")

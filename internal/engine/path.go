@@ -57,9 +57,6 @@ func (s *Session) found(meta *pgmeta.Database, schema, name string) (t *plan.Tab
 	return nil, schema == "pg_catalog" || schema == "information_schema"
 }
 
-// own is the schema of dpsql's own tables.
-const own = "dpsql"
-
 // database is what an analyst's sessions read of the catalogs, one for all of them.
 func (s *Session) database() *pgmeta.Database {
 	if d, ok := s.world.published.Load(s.user); ok {

@@ -162,24 +162,6 @@ func either(list []string) string {
 	return strings.Join(slices.Compact(list), " or ")
 }
 
-// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
-func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
-	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
-	for _, g := range gaps {
-		s.noteWarned(g.Words)
-	}
-	return out
-}
-
-func (s *Session) noteWarned(words ...string) {
-	if s.warned == nil {
-		s.warned = map[string]bool{}
-	}
-	for _, w := range words {
-		s.warned[w] = true
-	}
-}
-
 const totalsHide = "a total leaves out groups that are not shown. The total as a query of its own has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
 
 // totalsLines say, before a charge, which columns are totals over groups that may not be shown.

@@ -141,15 +141,3 @@ func modelName(x *pgsyntax.FuncCall) (string, bool) {
 	}
 	return l.Text, true
 }
-
-// modelsFailed passes what the analyst can do something about, and hides the store's own failures.
-func (s *Session) modelsFailed(ctx context.Context, err error) error {
-	if sqlerr.ID(err) != "" {
-		return err
-	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return s.uncharged(ctx, err)
-	}
-	s.engine.log.Error("the models' store failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
-	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
-}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -51,3 +52,17 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*wor
 	e.ledger.SetTextKeys(keys)
 	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
 }
+
+// promiseChanged is what analysts see of a promise that another server, or the owner, has raised.
+func (e *Engine) promiseChanged(err error) error {
+	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
+	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
+		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err})
+}
+
+// ledgerCause is a failure of the ledger. It reads no rows, and keeps what was asked, charged and released: its words, with the records that they name, may stand in the owner's log as they are.
+type ledgerCause struct{ error }
+
+func (c ledgerCause) Unwrap() error { return c.error }
+
+func (c ledgerCause) LogText() string { return c.Error() }

@@ -249,3 +249,20 @@ func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []s
 	defer rows.Close()
 	return use(rows)
 }
+
+// bindArgs gives the print its parameters and says which types come back.
+func bindArgs(st *sqlgen.Statement, args []sqltype.Value) ([]backend.Arg, []sqltype.Type) {
+	bargs := make([]backend.Arg, len(st.Args))
+	for i, a := range st.Args {
+		v := a.Value
+		if a.Param > 0 {
+			v = args[a.Param-1]
+		}
+		bargs[i] = backend.Arg{Type: a.Type, Value: v}
+	}
+	want := make([]sqltype.Type, len(st.Columns))
+	for i, c := range st.Columns {
+		want[i] = c.Type
+	}
+	return bargs, want
+}

@@ -1,15 +1,21 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // Session is one connection's view: who asks, with which settings. It is for one goroutine.
@@ -64,3 +70,127 @@ func (noRows) Err() error { return nil }
 
 // Close does nothing.
 func (noRows) Close() {}
+
+// Open begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
+// on for psql alone.
+func (e *Engine) Open(user, application string) (*Session, error) {
+	s := &Session{engine: e, user: user}
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	p := s.world.policy
+	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: price.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
+		bounding: p.Query.Bounding, notices: "off", low: lowKeep, rounding: roundError}
+	if application == "psql" {
+		s.start.notices = "brief"
+	}
+	s.now = s.start
+	return s, nil
+}
+
+// refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
+func (s *Session) refresh() error {
+	s.filter = s.engine.ledger.Filter()
+	w := s.engine.world.Load()
+	if s.world == w {
+		return nil
+	}
+	a, ok := w.policy.Analyst(s.user)
+	if !ok {
+		return sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", s.user)
+	}
+	cat, err := w.catalogs.For(s.user)
+	if err != nil {
+		return err
+	}
+	s.world, s.analyst, s.catalog = w, a, newSessionCatalog(cat)
+	s.start.epsilon, s.now.epsilon = min(s.start.epsilon, a.MaxQueryEpsilon), min(s.now.epsilon, a.MaxQueryEpsilon)
+	return nil
+}
+
+// turn is this session's: it is taken before a statement asks for a connection, and may be given back more than once.
+func (s *Session) turn(ctx context.Context) (done func(), err error) {
+	return s.engine.turns.take(ctx, s.analyst.Name, int(s.world.policy.Limits.StatementsAtOnce))
+}
+
+// observeCharge tells of a charge whose statement is not run yet.
+func (s *Session) observeCharge(h AuditEvent) {
+	h.Outcome = Charged
+	s.engine.observer.Charged(h)
+}
+
+func (s *Session) observeEnd(h *AuditEvent, err error) {
+	if err != nil {
+		h.Outcome, h.Error = Failed, sqlerr.ID(err)
+		switch h.Error {
+		case sqlerr.BudgetExhausted.ID, sqlerr.LifetimeEnded.ID, sqlerr.Frozen.ID, sqlerr.AnalystStopped.ID:
+			h.Outcome = Denied
+		case sqlerr.QueryCanceled.ID:
+			h.Outcome = Canceled
+		}
+	}
+	s.engine.observer.Ended(*h)
+}
+
+// options are what the settings and the policy say of every statement.
+func (s *Session) options() sensitivity.Options {
+	off := sensitivity.OwnerMayOffUnit
+	if s.world.policy.Query.Joins == policy.JoinsAny {
+		off = sensitivity.AnyOffUnit
+	}
+	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, MinPeople: s.world.policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
+}
+
+// usualRequest is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
+// the same one at another price, or in a statement of more stages.
+func (s *Session) usualRequest() price.Request {
+	ask := s.request()
+	ask.Epsilon = s.world.policy.Query.Epsilon
+	return ask
+}
+
+func (s *Session) noteWarned(words ...string) {
+	if s.warned == nil {
+		s.warned = map[string]bool{}
+	}
+	for _, w := range words {
+		s.warned[w] = true
+	}
+}
+
+// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
+func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
+	for _, g := range gaps {
+		s.noteWarned(g.Words)
+	}
+	return out
+}
+
+// withOrderRetries makes an attempt at the order of the window that pays, and again where a public table has grown since the analysis (errGrown). Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
+// price anew by the session's filter. Windows are longer than statements: at the third time something is wrong with the ledger, or with the clock that it is given.
+func (s *Session) withOrderRetries(attempt func(again bool) error) error {
+	for tries := 1; ; tries++ {
+		err := attempt(tries > 1)
+		switch {
+		case errors.Is(err, errGrown) && tries < mostOrders:
+			if c, ok := s.world.public.(*publicCache); ok {
+				c.forget()
+			}
+			continue
+		case errors.Is(err, errGrown):
+			return s.uncharged(context.Background(), err)
+		case !errors.Is(err, ledger.ErrOrder):
+			return err
+		case tries == mostOrders:
+			return s.ledgerFailed(err)
+		}
+		s.filter = s.engine.ledger.Filter()
+	}
+}
+
+const mostOrders = 3
+
+// payer is whom this analyst's statements count against.
+func (s *Session) payer() ledger.Payer { return payerOf(s.analyst) }

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -383,3 +384,17 @@ const (
 
 	byFlow = "flow" // of rows of two units, which nothing else answers: all other words do it too
 )
+
+// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it
+// says nothing. Of rows of two people it is that of the kind with more, as if each had one. It only tells how exact an average would be.
+func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
+	declared := s.world.policy.Population.MostOf(a.Units())
+	rows := float64(declared)
+	if declared == 0 {
+		rows = policy.AssumedPopulation
+	}
+	if declared > 0 && a.Groups.Public && a.Groups.Count > 1 {
+		rows /= float64(a.Groups.Count)
+	}
+	return max(1, rows)
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -337,18 +336,4 @@ func (t target) holds(width, value float64) bool {
 		return width <= t.most*math.Abs(value)
 	}
 	return width <= t.most
-}
-
-// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it
-// says nothing. Of rows of two people it is that of the kind with more, as if each had one. It only tells how exact an average would be.
-func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
-	declared := s.world.policy.Population.MostOf(a.Units())
-	rows := float64(declared)
-	if declared == 0 {
-		rows = policy.AssumedPopulation
-	}
-	if declared > 0 && a.Groups.Public && a.Groups.Count > 1 {
-		rows /= float64(a.Groups.Count)
-	}
-	return max(1, rows)
 }

@@ -1,11 +1,7 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -37,31 +33,4 @@ func (e *Engine) textKeys(p *policy.Policy) (keys []*ledger.Key, made bool, err 
 	}
 	k, made, err := ledger.MakeTextKey(e.beside)
 	return []*ledger.Key{k}, made, err
-}
-
-// statementText is the statement's text for the ledger, with the values of its parameters behind it.
-func (p *statement) statementText(args []sqltype.Value) string {
-	b := &strings.Builder{}
-	b.WriteString(p.text)
-	if p.query == nil || b.Len() > ledger.MaxText {
-		return b.String()
-	}
-	before := "\n-- "
-	for i, v := range args[:min(len(args), len(p.query.Params))] {
-		if b.Len() > ledger.MaxText {
-			break
-		}
-		b.WriteString(before)
-		before = ", "
-		if v == nil {
-			fmt.Fprintf(b, "$%d = NULL", i+1)
-			continue
-		}
-		text, err := sqltype.Encode(v, p.query.Params[i], sqltype.TextFormat, nil)
-		if err != nil {
-			text = []byte("?")
-		}
-		fmt.Fprintf(b, "$%d = '%s'", i+1, strings.ReplaceAll(string(text), "'", "''"))
-	}
-	return b.String()
 }

@@ -64,8 +64,3 @@ func (t *turns) give(analyst string) {
 		delete(t.waiting, analyst)
 	}
 }
-
-// turn is this session's: it is taken before a statement asks for a connection, and may be given back more than once.
-func (s *Session) turn(ctx context.Context) (done func(), err error) {
-	return s.engine.turns.take(ctx, s.analyst.Name, int(s.world.policy.Limits.StatementsAtOnce))
-}
