@@ -246,7 +246,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 		return nil, err
 	}
 	opened = append(opened, e.Close)
-	s, err := e.Open(q.analyst, "psql")
+	s, err := engine.NewSession(e, q.analyst, "psql")
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func askHere(ctx context.Context, s *engine.Session, notice func(string), sql st
 	if len(list) != 1 {
 		return nil, errors.New("one statement at a time")
 	}
-	st, err := s.Prepare(ctx, list[0], nil)
+	st, err := engine.Prepare(ctx, s, list[0], nil)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ type wire struct{ *engine.Engine }
 
 // Open begins a session.
 func (w wire) Open(user, application string) (proxy.Session, error) {
-	s, err := w.Engine.Open(user, application)
+	s, err := engine.NewSession(w.Engine, user, application)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ type wireSession struct{ *engine.Session }
 
 // Prepare binds a statement.
 func (w wireSession) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (proxy.Prepared, error) {
-	p, err := w.Session.Prepare(ctx, st, params)
+	p, err := engine.Prepare(ctx, w.Session, st, params)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value,
 		return nil, err
 	}
 	defer p.releaseTurn()
-	r, err := p.newRun(ctx, args)
+	r, err := newRun(ctx, p.stagedStatement, args)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value,
 }
 
 // newRun prices the stages, and knows the keys of those that read no other.
-func (p *stagedStatement) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
+func newRun(ctx context.Context, p *stagedStatement, args []sqltype.Value) (*run, error) {
 	r := &run{stagedStatement: p, args: args, public: map[plan.Rel]*eval.Relation{}}
 	stages, err := p.settled(ctx, args)
 	if err != nil {

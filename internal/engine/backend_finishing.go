@@ -15,7 +15,7 @@ type backendFinishing struct {
 }
 
 // finishedBy has the answer computed by the database, or says why that cannot be printed for it either.
-func (s *Session) finishedBy(program *sensitivity.Program, shown *displayed) (*backendFinishing, error) {
+func finishedBy(s *Session, program *sensitivity.Program, shown *displayed) (*backendFinishing, error) {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
 		return nil, err

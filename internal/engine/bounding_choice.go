@@ -9,10 +9,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// bound analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
-func (s *Session) bound(ctx context.Context, epsilon float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
+// boundStage analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
+func boundStage(ctx context.Context, s *Session, epsilon float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
 	opts, usual := s.options(), s.usualRequest()
-	a, ways, err := s.joined(ctx, usual, opts, analyze)
+	a, ways, err := boundJoins(ctx, s, usual, opts, analyze)
 	st := &stage{an: a, ways: ways}
 	if err != nil || s.now.bounding != "auto" {
 		return st, err

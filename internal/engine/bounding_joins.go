@@ -9,9 +9,9 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
+// boundJoins analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
 // earlier releases may change it to when the statement is asked (stagedStatement.settled).
-func (s *Session) joined(ctx context.Context, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
+func boundJoins(ctx context.Context, s *Session, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
 	opts.Truncate, opts.Weighted = s.now.bounding == byTruncate, s.now.bounding == byWeights
 	if opts.Truncate || opts.Weighted {
 		a, err := analyzeSharing(usual, opts, analyze)
@@ -39,7 +39,7 @@ func (s *Session) joined(ctx context.Context, usual price.Request, opts sensitiv
 	}
 	d, err := w.decide(ctx, nil)
 	if err != nil {
-		return nil, nil, s.comparisonError(ctx, err)
+		return nil, nil, comparisonError(ctx, s, err)
 	}
 	taken, _ := w.bounded(d)
 	return taken, w, nil

@@ -168,7 +168,7 @@ func (w *boundingMethods) decide(ctx context.Context, by *earlier) (decided, err
 }
 
 // comparisonError is a failure to compare, which the statement's end is the only reason for.
-func (s *Session) comparisonError(ctx context.Context, err error) error {
+func comparisonError(ctx context.Context, s *Session, err error) error {
 	if ctx.Err() != nil {
 		return s.uncharged(ctx, err)
 	}
@@ -232,7 +232,7 @@ func (p *stagedStatement) settled(ctx context.Context, args []sqltype.Value) ([]
 				return nil, err
 			}
 			if known[i], err = st.ways.decide(ctx, by); err != nil {
-				return nil, p.session.comparisonError(ctx, err)
+				return nil, comparisonError(ctx, p.session, err)
 			}
 		}
 		own := *st

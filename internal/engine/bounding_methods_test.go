@@ -147,7 +147,7 @@ func TestJoinsByTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.staged().newRun(context.Background(), nil)
+		r, err := newRun(context.Background(), p.staged(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

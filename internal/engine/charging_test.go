@@ -241,7 +241,7 @@ func TestRights(t *testing.T) {
 	if n := charged(t, e, func() { ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if _, err := e.Open("mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
+	if _, err := NewSession(e, "mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
 		t.Errorf("an unknown analyst: %v", err)
 	}
 }

@@ -264,7 +264,7 @@ func fixedCap(p *policy.Policy) {
 // session is a session of an analyst of the clinic.
 func (e *Engine) session(t testing.TB, user string) *Session {
 	t.Helper()
-	s, err := e.Open(user, "test")
+	s, err := NewSession(e, user, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close() })
-		s, err := e.Open("ann", "test")
+		s, err := NewSession(e, "ann", "test")
 		if err != nil {
 			t.Fatal(err)
 		}

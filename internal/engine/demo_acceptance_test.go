@@ -120,7 +120,7 @@ func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := e.Open(user, "psql")
+	s, err := NewSession(e, user, "psql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func prepare(s *Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Prepare(context.Background(), st[0], params)
+	return Prepare(context.Background(), s, st[0], params)
 }
 
 func ask(t testing.TB, s *Session, sql string) (*Prepared, *Answer) {

@@ -19,11 +19,11 @@ func (r *run) denied(err error, sum *price.Quote) error {
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
 	}
-	return s.refused(d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(d.Balance))
+	return refusedByBudget(s, d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(d.Balance))
 }
 
-// refused says whose budget does not hold something, what is left of it, and when it comes back.
-func (s *Session) refused(d *ledger.Denied, what, hint string) error {
+// refusedByBudget says whose budget does not hold something, what is left of it, and when it comes back.
+func refusedByBudget(s *Session, d *ledger.Denied, what, hint string) error {
 	if d.Scope == ledger.ScopeLifetime {
 		l := d.Balance.Lifetime
 		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").

@@ -56,7 +56,7 @@ func TestParameterDigits(t *testing.T) {
 		}
 		count := func(text string) (string, error) {
 			v := sqltype.Value(decimal.RequireFromString(text))
-			r, err := p.staged().newRun(ctx, []sqltype.Value{v})
+			r, err := newRun(ctx, p.staged(), []sqltype.Value{v})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ type displayColumn struct {
 // Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
-func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *displayed) {
+func showing(ctx context.Context, s *Session, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *displayed) {
 	if program.Class != sensitivity.Private {
 		return program, nil
 	}

@@ -1,5 +1,5 @@
 // Package engine runs one statement from its text to its answer: bind, analyse, price, reserve, read, release,
-// commit, finish. It is the only caller of the ledger. Start reading at statement.go: Session.Prepare does what
+// commit, finish. It is the only caller of the ledger. Start reading at statement.go: Prepare does what
 // follows from the statement, the policy and the settings. Prepared.Run does the rest.
 //
 // # Stages
@@ -51,7 +51,7 @@
 //
 // # Joins off the unit
 //
-// Session.joined finds which bounds a statement may have: by measured frequencies, by declared ones, or both. Where
+// boundJoins finds which bounds a statement may have: by measured frequencies, by declared ones, or both. Where
 // both are possible the statement takes the one with the smaller expected error when it is asked. Earlier releases
 // over the same joins count too (bounding_methods.go).
 //

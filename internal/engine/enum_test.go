@@ -27,7 +27,7 @@ func TestEnums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err = s.Prepare(context.Background(), st[0], []sqltype.OID{enum.OID}); err != nil {
+		if p, err = Prepare(context.Background(), s, st[0], []sqltype.OID{enum.OID}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Run(context.Background(), []sqltype.Value{"a"}); err != nil {
@@ -38,7 +38,7 @@ func TestEnums(t *testing.T) {
 				t.Errorf("a text that is no label: %v", err)
 			}
 		}
-		if _, err := s.Prepare(context.Background(), st[0], []sqltype.OID{99999}); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID && sqlerr.ID(err) != sqlerr.Unsupported.ID {
+		if _, err := Prepare(context.Background(), s, st[0], []sqltype.OID{99999}); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID && sqlerr.ID(err) != sqlerr.Unsupported.ID {
 			t.Errorf("an unknown type's parameter: %v", err)
 		}
 	}

@@ -39,7 +39,7 @@ func (e *evaluation) Columns() []Column {
 }
 
 // prepareEvaluate checks it.
-func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*evaluation, error) {
+func prepareEvaluate(ctx context.Context, s *Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*evaluation, error) {
 	e := &evaluation{session: s, node: n, explain: explain, ask: ask}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
@@ -126,7 +126,7 @@ func (e *evaluation) split(of kind, m *mlext.Model, sc *mlext.Scoring) (out sens
 // prepare binds the statement that asks for what the metrics are computed from.
 func (e *evaluation) prepare(ctx context.Context) (whole kind, split sensitivity.Split, scoring *mlext.Scoring, err error) {
 	s := e.session
-	stored, err := s.usable(ctx, mlext.Name{Owner: e.node.Owner.Text, Text: e.node.Name.Text})
+	stored, err := usableModel(ctx, s, mlext.Name{Owner: e.node.Owner.Text, Text: e.node.Name.Text})
 	if err != nil {
 		return nil, split, nil, err
 	}

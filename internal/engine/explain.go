@@ -119,7 +119,7 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 		out.Rows = [][]sqltype.Value{{sqltype.JSON(text)}}
 		return out, nil
 	}
-	lines := rep.brief()
+	lines := briefReport(rep)
 	if isOn(x.explain, "verbose") {
 		lines = rep.text()
 	}
@@ -132,7 +132,7 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 // explainPrivate tells of each release and of what is computed from them.
 func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Value) (*report, error) {
 	defer p.releaseTurn()
-	r, err := p.newRun(ctx, args)
+	r, err := newRun(ctx, p.stagedStatement, args)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 		rep.All = append(rep.All, freeLine(p.filter, "Charge in all", ""))
 	} else {
 		sum := total(charged)
-		accountants, err := p.session.accountantsLine(charged...)
+		accountants, err := accountantsLine(p.session, charged...)
 		if err != nil {
 			return nil, err
 		}
@@ -396,7 +396,7 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 	}
 	lines = append(lines, endsPure(b, top)...)
 	if x.alone {
-		accountants, err := s.accountantsLine(top)
+		accountants, err := accountantsLine(s, top)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -415,7 +415,7 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 
 // largestLine is the 95% errors of a release.
 func (x explainer) largestLine(ctx context.Context, r *release.Release) []explainLine {
-	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.simultaneousRows(r)); len(errs) > 0 {
+	if errs := largestErrors(ctx, x.session, x.program, x.st.an, r, x.simultaneousRows(r)); len(errs) > 0 {
 		return []explainLine{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + outlierNote(r.LastQuote()), Key: "Errors", Value: errs}}
 	}
 	return nil
@@ -444,10 +444,10 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 		}
 	}
 	for i, ev := range mp.Choices {
-		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
+		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", choiceLine(s, a, i, ev, mp.Shares[i])))
 	}
 	if a.IsSmoothed() {
-		scale, err := s.scaleLine(a.Choices[0], mp)
+		scale, err := scaleLine(s, a.Choices[0], mp)
 		if err != nil {
 			return nil, err
 		}
@@ -472,7 +472,7 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	}
 	lines = append(lines, endsPure(b, mp)...)
 	if x.alone {
-		accountants, err := s.accountantsLine(mp)
+		accountants, err := accountantsLine(s, mp)
 		if err != nil {
 			return nil, err
 		}
@@ -517,7 +517,7 @@ type noiseJSON struct {
 }
 
 // choiceLine says what a choice is among and what it costs.
-func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share float64) string {
+func choiceLine(s *Session, a *sensitivity.Analysis, i int, ev dp.Event, share float64) string {
 	what := "the cap of groups"
 	if m := a.Choices[i].Measure; m >= 0 {
 		what = fmt.Sprintf("the bound of measure %d", m+1)

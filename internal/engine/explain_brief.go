@@ -34,8 +34,8 @@ const (
 // details begin lines that VERBOSE says better.
 var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
 
-// brief are the lines of EXPLAIN without VERBOSE.
-func (r *report) brief() []string {
+// briefReport are the lines of EXPLAIN without VERBOSE.
+func briefReport(r *report) []string {
 	if r.Brief == nil { // it is short
 		return r.text()
 	}
@@ -57,7 +57,7 @@ func briefly(ctx context.Context, p *stagedStatement, rep *report, list []*stage
 			lines = append(lines, line)
 		}
 	}
-	priced, err := p.session.briefPrice(list, charged)
+	priced, err := briefPrice(p.session, list, charged)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func briefly(ctx context.Context, p *stagedStatement, rep *report, list []*stage
 }
 
 // briefPrice says what is charged, or why nothing is, and what noise without a pure epsilon guarantees alone.
-func (s *Session) briefPrice(list []*stageRun, charged []*price.Quote) (string, error) {
+func briefPrice(s *Session, list []*stageRun, charged []*price.Quote) (string, error) {
 	if len(charged) == 0 {
 		var stored []*release.Release
 		for _, st := range list {
@@ -186,7 +186,7 @@ func (s *Session) briefPrice(list []*stageRun, charged []*price.Quote) (string, 
 	if !math.IsInf(sum.Loss.Pure, 1) {
 		return text, nil
 	}
-	line, err := s.accountantsLine(charged...)
+	line, err := accountantsLine(s, charged...)
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func tableName(t *plan.Table) string {
 }
 
 // accountantsLine is what each accountant says of all that a statement is charged, by itself.
-func (s *Session) accountantsLine(charged ...*price.Quote) (explainLine, error) {
+func accountantsLine(s *Session, charged ...*price.Quote) (explainLine, error) {
 	f := s.filter
 	var events []dp.Event
 	for _, mp := range charged {

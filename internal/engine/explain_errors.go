@@ -176,7 +176,7 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 }
 
 // largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
-func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []expected) {
+func largestErrors(ctx context.Context, s *Session, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []expected) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
 		return nil
@@ -202,11 +202,11 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 		width := e.For(r, nil).Expected(n.formula, math.NaN())
 		switch {
 		case !math.IsNaN(width) && e.CanBeClipped(n.formula): // the more a group has, the more may be lost
-			if s.eachShown(a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.formula, g.Values)) }) != nil {
+			if eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.formula, g.Values)) }) != nil {
 				return nil
 			}
 		case math.IsNaN(width):
-			if g, err := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && err == nil {
+			if g, err := largestShown(s, a, r, a.Formulas[n.formula]); g != nil && err == nil {
 				width = e.For(r, g).Group(n.formula, g.Values)
 			}
 		}
@@ -218,11 +218,11 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 }
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.
-func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) (most *release.Group, err error) {
+func largestShown(s *Session, a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) (most *release.Group, err error) {
 	if f.Count < 0 {
 		return nil, nil
 	}
-	err = s.eachShown(a, r, func(g *release.Group) {
+	err = eachShown(s, a, r, func(g *release.Group) {
 		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
 			most = g
 		}
@@ -231,7 +231,7 @@ func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f se
 }
 
 // eachShown are the groups that are not too small to be shown.
-func (s *Session) eachShown(a *sensitivity.Analysis, r *release.Release, f func(g *release.Group)) error {
+func eachShown(s *Session, a *sensitivity.Analysis, r *release.Release, f func(g *release.Group)) error {
 	least := big.NewInt(s.world.policy.Query.MinPeople)
 	return r.Each(func(g *release.Group) error {
 		if a.People < 0 || g.Values[a.People].Cmp(least) >= 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // scaleLine says how the bound of joined rows is chosen and what that costs.
-func (s *Session) scaleLine(c *sensitivity.Choice, mp *price.Quote) (string, error) {
+func scaleLine(s *Session, c *sensitivity.Choice, mp *price.Quote) (string, error) {
 	g, err := mp.Grid(c)
 	if err != nil {
 		return "", err

@@ -46,7 +46,7 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 			}
 			place = i
 		}
-		f, ask, err := s.feature(ctx, inner, o, fmt.Sprintf("c%d", i+1))
+		f, ask, err := featureOf(ctx, s, inner, o, fmt.Sprintf("c%d", i+1))
 		if err != nil {
 			return nil, target, 0, err
 		}
@@ -159,8 +159,8 @@ func graft(outer, q *pgsyntax.Select) bool {
 	return ok
 }
 
-// feature says what a column of the query is, and how it is asked for as a number.
-func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
+// featureOf says what a column of the query is, and how it is asked for as a number.
+func featureOf(ctx context.Context, s *Session, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
 	f.Name, f.Type = o.Name, o.Type.String()
 	switch {
 	case o.Type.IsArray(), o.Type.OID == sqltype.OIDBytea:
@@ -168,10 +168,10 @@ func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, nam
 	case o.Type.OID == sqltype.OIDBool:
 		f.Boolean, f.Levels = true, []string{"false", "true"}
 		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil
-	case o.Type.OID == sqltype.OIDDate, o.Type.OID == sqltype.OIDTimestamp, o.Type.IsNumber() && (!o.Type.IsInteger() || s.levels(ctx, q, o) == nil):
+	case o.Type.OID == sqltype.OIDDate, o.Type.OID == sqltype.OIDTimestamp, o.Type.IsNumber() && (!o.Type.IsInteger() || levelsOf(ctx, s, q, o) == nil):
 		return f, name, nil
 	}
-	levels := s.levels(ctx, q, o)
+	levels := levelsOf(ctx, s, q, o)
 	if levels == nil {
 		return f, "", sqlerr.New(sqlerr.NoRange, "feature %s of type %s has no domain of values in the policy", o.Name, o.Type).
 			WithHint("Ask the owner for its domain, or make a number or a boolean of it: CASE WHEN ... THEN 1 ELSE 0 END.")
@@ -185,8 +185,8 @@ func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, nam
 	return f, b.String() + " END", nil
 }
 
-// levels are the texts of a column's domain, nil where it has none, or a range too.
-func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []string {
+// levelsOf are the texts of a column's domain, nil where it has none, or a range too.
+func levelsOf(ctx context.Context, s *Session, q *plan.Query, o plan.Output) []string {
 	info := q.Columns[o.Col]
 	if info.Table == nil {
 		return nil

@@ -67,11 +67,11 @@ func TestAnalysisIsCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Prepare(ctx, st[0], nil); err != nil {
+		if _, err := Prepare(ctx, s, st[0], nil); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
-		if _, err := s.Prepare(ctx, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+		if _, err := Prepare(ctx, s, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 			t.Errorf("%s: %v", sql, err)
 		}
 		ctx, cancel = context.WithCancel(context.Background())
@@ -147,7 +147,7 @@ func TestDocumentedSettings(t *testing.T) {
 		t.Error("docs/configuration.md says that five resource failures stop an analyst")
 	}
 	for application, want := range map[string]string{"psql": "brief", "other": "off"} {
-		o, err := s.engine.Open("ann", application)
+		o, err := NewSession(s.engine, "ann", application)
 		if err != nil {
 			t.Fatal(err)
 		}

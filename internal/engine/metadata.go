@@ -30,8 +30,8 @@ func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
 	return nil, false
 }
 
-// reads says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
-func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
+// relationsRead says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
+func relationsRead(s *Session, q *pgsyntax.Select) (data, catalogs bool) {
 	ctes := map[string]bool{}
 	pgsyntax.Walk(q, &pgsyntax.Visitor{Query: func(q *pgsyntax.Select) bool {
 		for _, w := range q.With {
@@ -65,18 +65,18 @@ type boundStatement struct {
 }
 
 // bindStatement resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
-func (s *Session) bindStatement(ctx context.Context, stmt *pgsyntax.Select, params []sqltype.OID) (b boundStatement, err error) {
+func bindStatement(ctx context.Context, s *Session, stmt *pgsyntax.Select, params []sqltype.OID) (b boundStatement, err error) {
 	made := new(int)
 	opts := plan.BindOptions{ParamTypes: params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s, made}}
 	defer func() { b.predicts = *made > 0 }()
 	var catalogs bool
-	b.readsData, catalogs = s.reads(stmt)
+	b.readsData, catalogs = relationsRead(s, stmt)
 	if b.readsData || !catalogs {
 		if b.query, err = plan.Bind(stmt, s.along(s.catalog), opts); err == nil || b.readsData {
 			return b, err
 		}
 	}
-	q, meta, metaErr := s.bindMeta(stmt, opts) // perhaps a function of the catalogs, or a cast to one of their types
+	q, meta, metaErr := bindMeta(s, stmt, opts) // perhaps a function of the catalogs, or a cast to one of their types
 	switch {
 	case catalogs || metaErr == nil:
 		b.query, b.meta, err = q, meta, metaErr
@@ -86,7 +86,7 @@ func (s *Session) bindStatement(ctx context.Context, stmt *pgsyntax.Select, para
 	return b, err
 }
 
-func (s *Session) bindMeta(stmt *pgsyntax.Select, opts plan.BindOptions) (*plan.Query, *pgmeta.Session, error) {
+func bindMeta(s *Session, stmt *pgsyntax.Select, opts plan.BindOptions) (*plan.Query, *pgmeta.Session, error) {
 	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
 	opts.Meta = session
 	q, err := plan.Bind(stmt, s.along(metaCatalog{s.catalog, session.Database}), opts)

@@ -15,10 +15,10 @@ import (
 type innerQuery func(ctx context.Context, st *statement, q *pgsyntax.Select) (whole, of kind, err error)
 
 // prepareModel checks a statement about DP models.
-func (s *Session) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pgsyntax.Explain, ask innerQuery) (kind, error) {
+func prepareModel(ctx context.Context, s *Session, n pgsyntax.Node, explain *pgsyntax.Explain, ask innerQuery) (kind, error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
-		t, err := s.prepareTrain(ctx, n, explain != nil)
+		t, err := prepareTrain(ctx, s, n, explain != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func (s *Session) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pg
 		}
 		return t, nil
 	case *pgsyntax.Evaluate:
-		return s.prepareEvaluate(ctx, n, explain, ask)
+		return prepareEvaluate(ctx, s, n, explain, ask)
 	case *pgsyntax.Models:
 		if _, ok := exports[strings.ToLower(n.To.Text)]; n.Verb == "EXPORT" && !ok {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
@@ -76,7 +76,7 @@ func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
 		}
 	case "DESCRIBE":
 		var x *mlext.Stored
-		if x, err = s.usable(ctx, name); err == nil {
+		if x, err = usableModel(ctx, s, name); err == nil {
 			for i, f := range x.Model.Describe() {
 				if ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value}); i == 0 && x.Owner != s.analyst.Name {
 					ans.Rows = append(ans.Rows, []sqltype.Value{"owner", x.Owner})
@@ -85,7 +85,7 @@ func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
 		}
 	case "EXPORT":
 		var x *mlext.Stored
-		if x, err = s.usable(ctx, name); err == nil {
+		if x, err = usableModel(ctx, s, name); err == nil {
 			var v sqltype.Value
 			v, err = exports[strings.ToLower(n.To.Text)].value(x.Model)
 			ans.Rows = [][]sqltype.Value{{v}}

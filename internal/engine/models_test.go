@@ -148,7 +148,7 @@ func TestModelRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if prepared[s], err = s.Prepare(t.Context(), sts[0], nil); err != nil {
+		if prepared[s], err = Prepare(t.Context(), s, sts[0], nil); err != nil {
 			t.Fatal(err)
 		}
 	}

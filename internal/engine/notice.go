@@ -135,7 +135,7 @@ func (r *run) errorLine(ctx context.Context, list []*stageRun) string {
 	}
 	var parts []string
 	for i, a := range list {
-		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release, r.simultaneousRows())); errs != nil {
+		if errs := texts(largestErrors(ctx, r.session, r.program, a.an, a.release, r.simultaneousRows())); errs != nil {
 			parts = append(parts, stagePrefix(i, list)+strings.Join(errs, ", "))
 		}
 	}

@@ -35,7 +35,7 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	r, err := p.staged().newRun(ctx, nil)
+	r, err := newRun(ctx, p.staged(), nil)
 	if err == nil {
 		r, err = r.askOnce(ctx, r.auditEvent())
 	}

@@ -40,7 +40,7 @@ func (r *run) askOnce(ctx context.Context, heard *AuditEvent) (answered *run, er
 		case err != nil:
 			return nil, s.ledgerFailed(err)
 		}
-		next, err := r.newRun(ctx, r.args)
+		next, err := newRun(ctx, r.stagedStatement, r.args)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (p *stagedStatement) innerWarnings() (lines []string) {
 }
 
 // outerConditions say which conditions stand outside of a GROUP BY whose groups they would make public.
-func (s *Session) outerConditions(ctx context.Context, program *sensitivity.Program, stages []*stage) (lines []string) {
+func outerConditions(ctx context.Context, s *Session, program *sensitivity.Program, stages []*stage) (lines []string) {
 	for i, st := range stages {
 		if st.an.Groups.Public || len(st.an.Keys) == 0 {
 			continue
@@ -86,7 +86,7 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 func omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
 
 // newOmitted are those that the session is warned of now: that a column may have other values than listed ones once a session.
-func (s *Session) newOmitted(list ...*sensitivity.Analysis) []string {
+func newOmitted(s *Session, list ...*sensitivity.Analysis) []string {
 	lines := omittedBut(s.warned, list...)
 	for _, a := range list {
 		if a != nil {

@@ -32,11 +32,11 @@ func (unpredicted) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 // mostPredicted is how much text the predictions of one statement may stand for.
 const mostPredicted = 1 << 20
 
-// usable finds a model that the session's analyst may use now.
+// usableModel finds a model that the session's analyst may use now.
 //
 // Proof: claim: who gets a model's coefficients, or anything that is computed of them, is its owner or was granted it, and may read, by the policy in force, every column that its query read, the target and those of its conditions included. (1) The store knows who was granted it. (2) Its sources are all that the query read
 // (plan.TablesRead), by the names that the policy of that time gave them. (3) Each is looked up in the analyst's own catalog, whatever search_path says. (4) One that was stored without sources is nobody's.
-func (s *Session) usable(ctx context.Context, name mlext.Name) (*mlext.Stored, error) {
+func usableModel(ctx context.Context, s *Session, name mlext.Name) (*mlext.Stored, error) {
 	m, err := s.engine.models.Get(ctx, name, s.user) // (1)
 	if err != nil {
 		return nil, s.modelsFailed(ctx, err)
@@ -65,7 +65,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if !ok {
 		return nil, sqlerr.New(sqlerr.UndefinedFunction, "%s takes the name of a model first", x.Name).At(int(x.Pos)).WithHint("Write it as a text: %s('model', feature, ...).", x.Name)
 	}
-	m, err := p.session.usable(p.ctx, mlext.Name{Text: name})
+	m, err := usableModel(p.ctx, p.session, mlext.Name{Text: name})
 	if err != nil {
 		var e *sqlerr.Error
 		if errors.As(err, &e) {

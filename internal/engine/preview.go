@@ -28,21 +28,21 @@ const (
 	mockProduct = 10_000 // rows of all tables together, as a cross join has them
 )
 
-// previews says how a statement is previewed that err refuses; "": it is not.
+// previewOf says how a statement is previewed that err refuses; "": it is not.
 //
 // Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: previewStatement.Run computes from the catalog, which is the
 // policy's and the schema's, and never has a backend in its hands; nothing is charged or stored, since nothing is released. No answer mixes what is made up with what was released or is stored:
 // each relation of the plan is a table whose rows would all be made up (isRowsOnly), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
-func (s *Session) previews(q *plan.Query, err error) string {
+func previewOf(s *Session, q *plan.Query, err error) string {
 	how := s.world.policy.Preview
-	if how == "" || how == policy.PreviewNone || sqlerr.ID(err) != sqlerr.RawRows.ID || !s.isRowsOnly(q.Root) {
+	if how == "" || how == policy.PreviewNone || sqlerr.ID(err) != sqlerr.RawRows.ID || !isRowsOnly(s, q.Root) {
 		return ""
 	}
 	return how
 }
 
 // isRowsOnly: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
-func (s *Session) isRowsOnly(r plan.Rel) bool {
+func isRowsOnly(s *Session, r plan.Rel) bool {
 	for _, x := range plan.Scalars(r) {
 		if plan.FirstQuery(x) != nil {
 			return false
@@ -52,9 +52,9 @@ func (s *Session) isRowsOnly(r plan.Rel) bool {
 	case *plan.Scan:
 		return n.Rows == nil && !s.catalog.own(n.Table)
 	case *plan.Join:
-		return !n.Lateral && s.isRowsOnly(n.Left) && s.isRowsOnly(n.Right)
+		return !n.Lateral && isRowsOnly(s, n.Left) && isRowsOnly(s, n.Right)
 	case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
-		return s.isRowsOnly(plan.Inputs(r)[0])
+		return isRowsOnly(s, plan.Inputs(r)[0])
 	}
 	return false
 }

@@ -39,7 +39,7 @@ func fewNodes(a *sensitivity.Analysis) error {
 }
 
 // printable refuses what could not be printed, and says what the total forms leave out.
-func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
+func printable(s *Session, a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
 	if err := fewNodes(a); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 		return nil, sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
 			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
 	}
-	if err := s.storable(a); err != nil {
+	if err := storable(s, a); err != nil {
 		return nil, err
 	}
 	if !isCharged(a) { // nothing of it is read
@@ -97,7 +97,7 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 }
 
 // storable refuses a release of public groups that would be too large to be stored. Of groups that are chosen nobody knows before they are.
-func (s *Session) storable(a *sensitivity.Analysis) error {
+func storable(s *Session, a *sensitivity.Analysis) error {
 	if !a.Groups.Public || len(a.Measures) == 0 {
 		return nil
 	}
@@ -116,12 +116,12 @@ func (s *Session) storable(a *sensitivity.Analysis) error {
 }
 
 // printableWays leaves out what could not be printed, and gives the text of what is left: what has the same is one release, whichever is taken.
-func (s *Session) printableWays(st *stage) (text string, err error) {
+func printableWays(s *Session, st *stage) (text string, err error) {
 	for _, one := range []*boundingMethod{&st.ways.truncate, &st.ways.elastic} {
 		if one.an == nil {
 			continue
 		}
-		gaps, err := s.printable(one.an)
+		gaps, err := printable(s, one.an)
 		if err != nil {
 			*one = boundingMethod{no: message(err)}
 			continue

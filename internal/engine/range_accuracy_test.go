@@ -150,7 +150,7 @@ func TestRangesCostNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = e.Close() })
-			s, err := e.Open("ann", "test")
+			s, err := NewSession(e, "ann", "test")
 			if err != nil {
 				t.Fatal(err)
 			}

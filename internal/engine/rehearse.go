@@ -71,7 +71,7 @@ func (r *Rehearsal) Close() error { return errors.Join(r.engine.Close(), os.Remo
 // Play forecasts a script's statements in their order, as one session of an analyst. The error is the script's: a quote that
 // is not closed, an analyst whom nobody knows.
 func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecast, error) {
-	s, err := r.engine.Open(analyst, "")
+	s, err := NewSession(r.engine, analyst, "")
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +101,13 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 		return s.Apply(n)
 	case *pgsyntax.Explain:
 		f.Class = "public"
-		_, err := s.Prepare(ctx, parsed[0], nil)
+		_, err := Prepare(ctx, s, parsed[0], nil)
 		return err
 	default:
 		f.Class = "session"
 		return nil
 	}
-	p, err := s.Prepare(ctx, parsed[0], nil)
+	p, err := Prepare(ctx, s, parsed[0], nil)
 	if err != nil {
 		return err
 	}

@@ -71,9 +71,9 @@ func (noRows) Err() error { return nil }
 // Close does nothing.
 func (noRows) Close() {}
 
-// Open begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
+// NewSession begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
 // on for psql alone.
-func (e *Engine) Open(user, application string) (*Session, error) {
+func NewSession(e *Engine, user, application string) (*Session, error) {
 	s := &Session{engine: e, user: user}
 	if err := s.refresh(); err != nil {
 		return nil, err

@@ -215,7 +215,7 @@ func TestNotices(t *testing.T) {
 	if _, a := ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
 	}
-	psql, err := e.Open("ann", "psql")
+	psql, err := NewSession(e, "ann", "psql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.staged().newRun(context.Background(), nil)
+	r, err := newRun(context.Background(), p.staged(), nil)
 	if err == nil {
 		if err = r.inOwnSnapshot(context.Background()); err == nil {
 			err = r.lookUp(context.Background())

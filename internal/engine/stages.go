@@ -53,21 +53,21 @@ func isCharged(a *sensitivity.Analysis) bool {
 }
 
 // analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
-func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
+func analyzeStages(ctx context.Context, s *Session, program *sensitivity.Program) ([]*stage, error) {
 	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
 	for i := range out {
 		ask := s.request().PerStage(len(program.Stages))
-		st, err := s.bound(ctx, ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) })
+		st, err := boundStage(ctx, s, ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) })
 		if err != nil {
 			return nil, err
 		}
 		st.as, st.inputs, st.request = i, program.Stages[i].Inputs, ask
-		if st.gaps, err = s.printable(st.an); err != nil {
+		if st.gaps, err = printable(s, st.an); err != nil {
 			return nil, err
 		}
 		text := sensitivity.Canonical(st.an)
 		if st.ways != nil { // the other, too, is to be one release
-			if text, err = s.printableWays(st); err != nil {
+			if text, err = printableWays(s, st); err != nil {
 				return nil, err
 			}
 		}
@@ -88,7 +88,7 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
 // computed by the database.
-func (s *Session) finishable(program *sensitivity.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
+func finishable(s *Session, program *sensitivity.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
 			return nil, nil, ownTableJoined(sc.Pos)
@@ -111,7 +111,7 @@ func (s *Session) finishable(program *sensitivity.Program, shown *displayed) (ma
 				return nil, nil, err
 			}
 			var failed error
-			switch by, failed = s.finishedBy(program, shown); {
+			switch by, failed = finishedBy(s, program, shown); {
 			case sqlerr.ID(failed) == sqlerr.TooComplex.ID:
 				return nil, nil, failed
 			case failed != nil:

@@ -30,7 +30,7 @@ type Prepared struct {
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one, or checks a statement about DP models. It touches no private data and spends nothing.
-func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (*Prepared, error) {
+func Prepare(ctx context.Context, s *Session, st pgsyntax.Statement, params []sqltype.OID) (*Prepared, error) {
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 		p.stmt = n
 	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
 		var err error
-		p.kind, err = s.prepareModel(ctx, n, p.explain, prepareInner)
+		p.kind, err = prepareModel(ctx, s, n, p.explain, prepareInner)
 		return p, err
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
@@ -85,7 +85,7 @@ func prepareInner(ctx context.Context, st *statement, q *pgsyntax.Select) (whole
 // analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
 func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	s := p.session
-	b, err := s.bindStatement(ctx, p.stmt, p.params)
+	b, err := bindStatement(ctx, s, p.stmt, p.params)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *statement, k 
 	s, empties := p.session, mayBeEmpty(q)
 	program, err := sensitivity.Divide(ctx, q, s.options())
 	st = p.with(q)
-	if how := s.previews(q, err); how != "" {
+	if how := previewOf(s, q, err); how != "" {
 		k = &previewStatement{st, how}
 	} else {
 		if err == nil {
@@ -137,24 +137,24 @@ func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *statement, k 
 // arrange keeps what is released and computed of a statement that was divided.
 func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*statement, kind, error) {
 	s := p.session
-	program, shown := s.showing(ctx, q, program)
+	program, shown := showing(ctx, s, q, program)
 	st := p.with(program.Query)
 	if program.Class != sensitivity.Private {
 		return st, &publicStatement{st, program.Warnings}, nil
 	}
-	stages, err := s.analyzeStages(ctx, program)
+	stages, err := analyzeStages(ctx, s, program)
 	if err != nil {
 		return nil, nil, err
 	}
 	if none, words := withoutStages(program, stages); none != nil {
 		return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
 	}
-	public, by, err := s.finishable(program, shown)
+	public, by, err := finishable(s, program, shown)
 	if err != nil {
 		return nil, nil, err
 	}
 	staged := &stagedStatement{statement: st, program: program, stages: stages, public: public, inBackend: by, shown: shown}
-	staged.outer = append(slices.Clone(program.Warnings), s.outerConditions(ctx, program, stages)...)
+	staged.outer = append(slices.Clone(program.Warnings), outerConditions(ctx, s, program, stages)...)
 	return st, &privateStatement{staged, p.analyzeAgain}, nil
 }
 

@@ -61,7 +61,7 @@ func TestWideSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := e.Open("ann", "")
+		s, err := NewSession(e, "ann", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,7 +222,7 @@ func (p *stagedStatement) widths(ctx context.Context, st *stage, t target, size 
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
 	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
-	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.isSizeDependent(st.an, st.an.Formulas[n.formula]) })
+	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return isSizeDependent(t, st.an, st.an.Formulas[n.formula]) })
 	if len(st.an.Choices) > 0 { // first of all: no size makes bounds known
 		hint := once
 		if isRowCountOnly(st.an) && p.under.clip == 0 && !slices.ContainsFunc(named, func(n namedAggregate) bool {
@@ -322,7 +322,7 @@ func (p *stagedStatement) widthsAt(st *stage, t target, rows float64, named []na
 			return false, err
 		}
 		for _, n := range named {
-			if !t.holds(e.Expected(n.formula, rows), valueAt(st.an, st.an.Formulas[n.formula], rows)) {
+			if !isWithinTarget(t, e.Expected(n.formula, rows), valueAt(st.an, st.an.Formulas[n.formula], rows)) {
 				return false, nil
 			}
 		}
@@ -330,8 +330,8 @@ func (p *stagedStatement) widthsAt(st *stage, t target, rows float64, named []na
 	}
 }
 
-// holds compares an error with the target; NaN does not hold.
-func (t target) holds(width, value float64) bool {
+// isWithinTarget compares an error with the target; NaN does not hold.
+func isWithinTarget(t target, width, value float64) bool {
 	if t.relative {
 		return width <= t.most*math.Abs(value)
 	}

@@ -131,7 +131,7 @@ func (p *stagedStatement) ownRelease(ctx context.Context, st *stage, args []sqlt
 }
 
 // isSizeDependent: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.
-func (t target) isSizeDependent(a *sensitivity.Analysis, f sensitivity.Formula) bool {
+func isSizeDependent(t target, a *sensitivity.Analysis, f sensitivity.Formula) bool {
 	return t.relative || slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && a.CanBeClipped(at) }) || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
 }
 
@@ -144,13 +144,13 @@ func (p *stagedStatement) sizes(ctx context.Context, st *stage, t target, r *rel
 	groups := make([]*release.Group, len(named))
 	for i, n := range named {
 		f := st.an.Formulas[n.formula]
-		if !t.isSizeDependent(st.an, f) {
+		if !isSizeDependent(t, st.an, f) {
 			continue
 		}
 		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
-			groups[i], err = p.session.largestSum(st.an, r, e, n.formula)
+			groups[i], err = largestSum(p.session, st.an, r, e, n.formula)
 		} else {
-			groups[i], err = p.session.largestShown(st.an, r, f)
+			groups[i], err = largestShown(p.session, st.an, r, f)
 		}
 		if err != nil {
 			return nil, p.session.ledgerFailed(err)
@@ -170,8 +170,8 @@ func (p *stagedStatement) sizes(ctx context.Context, st *stage, t target, r *rel
 	return groups, nil
 }
 
-// within says whether each aggregate's error is, in the group that it is largest in.
-func (t target) within(of func(*release.Group) *finish.Errors, named []namedAggregate, size []*release.Group) bool {
+// areWithinTarget says whether each aggregate's error is, in the group that it is largest in.
+func areWithinTarget(t target, of func(*release.Group) *finish.Errors, named []namedAggregate, size []*release.Group) bool {
 	for i, n := range named {
 		var value, width float64
 		if size[i] == nil {
@@ -179,7 +179,7 @@ func (t target) within(of func(*release.Group) *finish.Errors, named []namedAggr
 		} else {
 			value, width = of(size[i]).Value(n.formula, size[i].Values)
 		}
-		if !t.holds(width, value) {
+		if !isWithinTarget(t, width, value) {
 			return false
 		}
 	}
@@ -192,7 +192,7 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 	if err != nil {
 		return false, err
 	}
-	ok := t.within(func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
+	ok := areWithinTarget(t, func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
 	return ok, ctx.Err()
 }
 
@@ -236,7 +236,7 @@ func (p *stagedStatement) widthsBy(ctx context.Context, st *stage, t target, own
 		if err != nil {
 			return false, err
 		}
-		ok := t.within(func(*release.Group) *finish.Errors { return e }, named, size)
+		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
 		return ok, ctx.Err()
 	}
 	if w.within = w.freshWithin; own == nil {
@@ -266,7 +266,7 @@ func (p *stagedStatement) widthsBy(ctx context.Context, st *stage, t target, own
 		if err != nil {
 			return false, err
 		}
-		ok := t.within(func(*release.Group) *finish.Errors { return e }, named, size)
+		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
 		return ok, ctx.Err()
 	}
 	return w
@@ -292,7 +292,7 @@ func boundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release)
 }
 
 // largestSum is the shown group where a sum is largest.
-func (s *Session) largestSum(a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
+func largestSum(s *Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
 	largest := -1.0
 	err = r.Each(func(g *release.Group) error {
 		if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {

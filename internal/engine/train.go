@@ -50,7 +50,7 @@ type training struct {
 func (t *training) Columns() []Column { return facts }
 
 // prepareTrain checks everything that can be checked before anything is spent.
-func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain bool) (*training, error) {
+func prepareTrain(ctx context.Context, s *Session, n *pgsyntax.Train, explain bool) (*training, error) {
 	spec, err := mlext.Read(n)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if spec.Epsilon == 0 && spec.Noise() == 0 && spec.Price == 0 {
 		spec.Epsilon = s.now.epsilon
 	}
-	if err := s.maySpend(spec); err != nil {
+	if err := maySpend(s, spec); err != nil {
 		return nil, err
 	}
 	if spec.Delta == 0 && !spec.Pure {
@@ -77,16 +77,16 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 		}
 	}
 	t.replan = func(spec *mlext.Spec) (*mlext.Training, error) {
-		return mlext.Plan(spec, features, target, rows, s.population(spec, t.analysis.Unit))
+		return mlext.Plan(spec, features, target, rows, populationOf(s, spec, t.analysis.Unit))
 	}
 	plan := func(ctx context.Context, spec *mlext.Spec) (*mlext.Training, error) {
-		return s.planned(ctx, spec, features, target, rows, t.analysis.Unit)
+		return calibrated(ctx, s, spec, features, target, rows, t.analysis.Unit)
 	}
 	t.filter = s.filter
 	if spec.Price > 0 {
 		err = t.planForPrice(ctx, spec, plan)
 	} else if t.plan, err = plan(ctx, spec); err == nil {
-		if err = s.mayTrainWith("epsilon", t.plan.Epsilon); err == nil { // of a noise multiplier it is known now
+		if err = mayTrainWith(s, "epsilon", t.plan.Epsilon); err == nil { // of a noise multiplier it is known now
 			err = t.price()
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 
 // prepareAgain makes it what its statement means now.
 func (t *training) prepareAgain(ctx context.Context) error {
-	again, err := t.session.prepareTrain(ctx, t.node, t.explain)
+	again, err := prepareTrain(ctx, t.session, t.node, t.explain)
 	if err != nil {
 		return err
 	}
@@ -111,17 +111,17 @@ func (t *training) prepareAgain(ctx context.Context) error {
 }
 
 // maySpend refuses an epsilon or a price that is out of the analyst's limits.
-func (s *Session) maySpend(spec *mlext.Spec) error {
+func maySpend(s *Session, spec *mlext.Spec) error {
 	switch {
 	case spec.Price > 0:
-		return s.mayTrainWith("price", spec.Price)
+		return mayTrainWith(s, "price", spec.Price)
 	case spec.Noise() > 0:
 		return nil
 	}
-	return s.mayTrainWith("epsilon", spec.Epsilon)
+	return mayTrainWith(s, "epsilon", spec.Epsilon)
 }
 
-func (s *Session) mayTrainWith(what string, x float64) error {
+func mayTrainWith(s *Session, what string, x float64) error {
 	if least := s.leastEpsilon(); x < least {
 		return sqlerr.New(sqlerr.InvalidParam, "%s %g is too small to train with", what, x).WithHint("The least is %g.", least)
 	}
@@ -131,8 +131,8 @@ func (s *Session) mayTrainWith(what string, x float64) error {
 	return nil
 }
 
-// population is how many units a training is calibrated for.
-func (s *Session) population(spec *mlext.Spec, of dp.Unit) float64 {
+// populationOf is how many units a training is calibrated for.
+func populationOf(s *Session, spec *mlext.Spec, of dp.Unit) float64 {
 	n := float64(s.world.policy.Population.Of(of))
 	if spec.Split > 0 {
 		n *= spec.Split
@@ -140,8 +140,8 @@ func (s *Session) population(spec *mlext.Spec, of dp.Unit) float64 {
 	return n
 }
 
-// planned calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.
-func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int, of dp.Unit) (*mlext.Training, error) {
+// calibrated calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.
+func calibrated(ctx context.Context, s *Session, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int, of dp.Unit) (*mlext.Training, error) {
 	done, err := s.turn(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
@@ -152,7 +152,7 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}
 	made := make(chan result, 1)
 	spec.Until = ctx.Err // else a calibration that nobody waits for goes on
-	population := s.population(spec, of)
+	population := populationOf(s, spec, of)
 	go func() {
 		defer done()
 		defer func() {
@@ -267,7 +267,7 @@ func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*Answer, err
 		return nil, err
 	}
 	ans := &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
-	ans.Warnings = append(s.newOmitted(t.analysis), warningsOf(s.newGaps(t.gaps))...)
+	ans.Warnings = append(newOmitted(s, t.analysis), warningsOf(s.newGaps(t.gaps))...)
 	return ans, nil
 }
 

@@ -38,7 +38,7 @@ func TestTrainPlanCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Prepare(ctx, sts[0], nil)
+		_, err = Prepare(ctx, s, sts[0], nil)
 		cancel()
 		if sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 			t.Errorf("%s: %v", with, err)

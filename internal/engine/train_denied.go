@@ -19,7 +19,7 @@ func (t *training) denied(ctx context.Context, err error) error {
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
 	}
-	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.plan.Epsilon), number(t.plan.Delta)), t.deniedHint(ctx, d))
+	return refusedByBudget(s, d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.plan.Epsilon), number(t.plan.Delta)), t.deniedHint(ctx, d))
 }
 
 // deniedHint names options with which the training would be admitted by the balance that refused it. Each was priced as the training itself is.

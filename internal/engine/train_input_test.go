@@ -121,7 +121,7 @@ func TestTrainWeights(t *testing.T) {
 // TestTrainPlanPanics: a panic while a training is planned, which is beside the session, is an answer as any.
 func TestTrainPlanPanics(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 1)
-	if _, err := s.planned(context.Background(), &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
+	if _, err := calibrated(context.Background(), s, &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
 		t.Error(err)
 	}
 }

@@ -209,7 +209,7 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 		return nil, err
 	}
 	defer tx.Close()
-	run, err := p.staged().newRun(ctx, nil)
+	run, err := newRun(ctx, p.staged(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func scalesSession(t *testing.T, edits ...string) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := e.Open("ann", "test")
+	s, err := NewSession(e, "ann", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func (s *served) heard(err error) error {
 }
 
 func (w listening) Open(user, application string) (proxy.Session, error) {
-	s, err := w.Engine.Open(user, application)
+	s, err := engine.NewSession(w.Engine, user, application)
 	if err != nil {
 		return nil, w.to.heard(err)
 	}
@@ -172,7 +172,7 @@ func (w listening) Open(user, application string) (proxy.Session, error) {
 }
 
 func (w listeningSession) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (proxy.Prepared, error) {
-	p, err := w.Session.Prepare(ctx, st, params)
+	p, err := engine.Prepare(ctx, w.Session, st, params)
 	if err != nil {
 		return nil, w.to.heard(err)
 	}

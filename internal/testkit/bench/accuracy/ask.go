@@ -122,7 +122,7 @@ func (b *bench) session(ctx context.Context, p *policy.Policy, over backend.Back
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if s, err = e.Open("bench", ""); err != nil {
+	if s, err = engine.NewSession(e, "bench", ""); err != nil {
 		return nil, nil, errors.Join(err, e.Close(), os.RemoveAll(dir))
 	}
 	return s, func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }, nil
@@ -211,7 +211,7 @@ func (w *world) unread(ctx context.Context, sql string) (*scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := w.session.Prepare(ctx, list[0], nil)
+	prepared, err := engine.Prepare(ctx, w.session, list[0], nil)
 	if err != nil {
 		return nil, err
 	}

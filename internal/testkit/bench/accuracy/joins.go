@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/baseline"
@@ -194,7 +195,7 @@ func (w *world) run(ctx context.Context, text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := w.session.Prepare(ctx, list[0], nil)
+	st, err := engine.Prepare(ctx, w.session, list[0], nil)
 	if err != nil {
 		return nil, err
 	}

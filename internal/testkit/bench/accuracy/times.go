@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -234,7 +235,7 @@ func (b *bench) asker(ctx context.Context, d *dataset, kind, where string, over 
 		if err != nil {
 			return err
 		}
-		st, err := s.Prepare(ctx, list[0], nil)
+		st, err := engine.Prepare(ctx, s, list[0], nil)
 		if err != nil {
 			return err
 		}

@@ -177,7 +177,7 @@ func (w *world) prepare(ctx context.Context, sql string) (*engine.Prepared, erro
 	if err != nil {
 		return nil, err
 	}
-	return w.session.Prepare(ctx, list[0], nil)
+	return engine.Prepare(ctx, w.session, list[0], nil)
 }
 
 // prepare finds the form in which every interval is asked for that the product has.

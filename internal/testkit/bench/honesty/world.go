@@ -168,7 +168,7 @@ func (b *bench) open(ctx context.Context, s *schema) (*world, error) {
 		return nil, errors.Join(err, over.Close(), os.RemoveAll(dir))
 	}
 	w.stop = func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }
-	if w.session, err = e.Open("analyst", ""); err == nil {
+	if w.session, err = engine.NewSession(e, "analyst", ""); err == nil {
 		err = w.session.Set("dpsql.fresh", []string{"on"})
 	}
 	if err != nil {

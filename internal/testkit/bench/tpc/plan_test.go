@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/testkit/bench/tpc"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -25,7 +26,7 @@ func BenchmarkPlan(b *testing.B) {
 		if err != nil {
 			return err
 		}
-		_, err = w.Session.Prepare(ctx, st[0], nil)
+		_, err = engine.Prepare(ctx, w.Session, st[0], nil)
 		return err
 	}
 	queries = slices.DeleteFunc(queries, func(q tpc.Query) bool { return plan(q.Text) != nil })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -68,7 +69,7 @@ func (w *World) hint(ctx context.Context, t *testing.T, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := w.Session.Prepare(ctx, st[0], nil)
+	p, err := engine.Prepare(ctx, w.Session, st[0], nil)
 	if err == nil {
 		_, err = p.Run(ctx, nil)
 	}

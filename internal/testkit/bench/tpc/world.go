@@ -48,7 +48,7 @@ func Open(ctx context.Context, text []byte, user string, over backend.Backend) (
 	if err != nil {
 		return w, err
 	}
-	w.Session, err = w.engine.Open(user, "")
+	w.Session, err = engine.NewSession(w.engine, user, "")
 	return w, err
 }
 
@@ -120,7 +120,7 @@ func (w *World) Ask(ctx context.Context, text string) Fate {
 	if err != nil {
 		return refused(err)
 	}
-	p, err := w.Session.Prepare(ctx, st[0], nil)
+	p, err := engine.Prepare(ctx, w.Session, st[0], nil)
 	if err != nil {
 		return refused(err)
 	}
