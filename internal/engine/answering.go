@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/secret"
@@ -29,15 +28,6 @@ func (r *run) spool(a *stageRun) (*ledger.Spool, error) {
 		return nil, errors.Join(err, to.Close())
 	}
 	return to, nil
-}
-
-// closeReleases gives the disk of all releases free.
-func (r *run) closeReleases() {
-	for _, a := range r.stageRuns {
-		if err := a.release.Close(); err != nil {
-			r.session.engine.log.Error("a spool was not closed", logged(err)...)
-		}
-	}
 }
 
 // answer computes the rows of the answer, or as many of them as are asked for, with the first at once: what fails in it fails before any is shown.
@@ -108,11 +98,6 @@ func (r *run) encoded(a *stageRun) (out ledger.Release, err error) {
 	}
 	out.Spool, err = r.spool(a)
 	return out, err
-}
-
-// hasReleaseOnDisk says whether some release is on disk.
-func (r *run) hasReleaseOnDisk() bool {
-	return slices.ContainsFunc(r.stageRuns, func(a *stageRun) bool { return a.release != nil && a.release.IsOnDisk() })
 }
 
 // finishInBackend computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.

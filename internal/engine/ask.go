@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,170 +13,11 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/internal/eval"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// run is one execution of a private statement.
-type run struct {
-	*stagedStatement
-	args      []sqltype.Value
-	stageRuns []*stageRun // one a stage
-	public    map[plan.Rel]*eval.Relation
-	waits     int      // how often it waited for others who asked the same
-	nulls     []string // of what values are NULL that PostgreSQL would have, or would raise for
-}
-
-// stageRun is a stage that is run.
-type stageRun struct {
-	*stage
-	targetNote   string              // of dpsql.target_error: what it comes to
-	args         []sqltype.Value     // the statement's, then its inputs'
-	given        [][][]sqltype.Value // its inputs' rows
-	known        bool                // its inputs are, and with them its key
-	key          ledger.Hash         // of an unknown one: without its inputs
-	plan         *price.Quote        // the whole
-	release      *release.Release    // what there is, or was made
-	staleRelease *release.Release    // what it would have topped up, were it not asked anew
-	stalePrice   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
-	stored       int64               // its reservation, where it was stored
-	free         bool                // it answers as it was stored
-
-	charge   *price.Quote // what is charged: the whole, or a top-up
-	releaser *release.Releaser
-	openCharge
-}
-
-// seed varies which groups of a unit a cap keeps.
-func (a *stageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
-
-// privateStatement is a statement that reads rows of people: it is charged, unless stored releases answer it.
-type privateStatement struct {
-	*stagedStatement
-	again func(ctx context.Context, args []sqltype.Value) (kind, error) // analyses the statement anew, which may be of another kind then
-}
-
-// Columns implements kind: a count by weights says so in its name.
-func (p *privateStatement) Columns() []Column {
-	out := p.statement.Columns()
-	for i, o := range p.query.Outputs {
-		out[i].Name = p.label(o)
-	}
-	return out
-}
-
-// Run implements kind: it answers at the order of the window that pays, and tells the owner once.
-func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
-	var heard *AuditEvent
-	defer func() {
-		if heard != nil {
-			p.session.observeEnd(heard, err)
-		}
-	}()
-	of := p
-	err = p.session.withOrderRetries(func(again bool) error {
-		if again {
-			now, err := p.again(ctx, args)
-			if err != nil {
-				return err
-			}
-			var private bool
-			if of, private = now.(*privateStatement); !private {
-				ans, err = now.Run(ctx, args)
-				return err
-			}
-		}
-		ans, err = of.runPrivate(ctx, args, &heard)
-		return err
-	})
-	return ans, err
-}
-
-// runPrivate is the way of design section 3 from the charge on. auditEvent is what the owner will be told of it.
-func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
-	s := p.session
-	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
-		return nil, err
-	}
-	defer p.releaseTurn()
-	r, err := newRun(ctx, p.stagedStatement, args)
-	if err != nil {
-		return nil, err
-	}
-	p.releaseTurn()
-	*heard = r.auditEvent()
-	s.progress.At("waiting for a turn")
-	unlock, err := r.lock(ctx)
-	if err != nil {
-		return nil, s.uncharged(ctx, err) // nothing was charged yet
-	}
-	defer unlock()
-	defer func() {
-		if r != nil && (ans == nil || ans.More == nil) {
-			r.closeReleases()
-		}
-	}()
-	if r.hasPublicFirst() {
-		if err := r.inOwnSnapshot(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if r, err = r.askOnce(ctx, *heard); err != nil {
-		return nil, err
-	}
-	s.progress.At("computing the answer")
-	s.last = r.lastAnswer()
-	notice, mark := r.notice(ctx), r.mark()
-	ans, err = r.answer(ctx)
-	switch {
-	case err != nil && (errors.Is(err, ctx.Err()) || r.hasReleaseOnDisk() && sqlerr.ID(err) == ""):
-		return nil, s.unfinished(ctx, err)
-	case err != nil:
-		return nil, err
-	}
-	ans.Notice, ans.Mark = notice, mark
-	ans.Warnings = r.warnings(ctx)
-	return ans, nil
-}
-
-// newRun prices the stages, and knows the keys of those that read no other.
-func newRun(ctx context.Context, p *stagedStatement, args []sqltype.Value) (*run, error) {
-	r := &run{stagedStatement: p, args: args, public: map[plan.Rel]*eval.Relation{}}
-	stages, err := p.settled(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	stages, words, err := p.solveForTargetError(ctx, stages, args)
-	if err != nil {
-		return nil, err
-	}
-	for i, st := range stages {
-		mp, err := st.price()
-		if err != nil {
-			return nil, err
-		}
-		r.stageRuns = append(r.stageRuns, &stageRun{stage: st, targetNote: words[i], args: args, known: len(st.inputs) == 0 || !st.isCharged(), key: p.key(st, args, nil), plan: mp})
-	}
-	return r, nil
-}
-
-// auditEvent is what the owner will hear, of the statement before it is run.
-func (r *run) auditEvent() *AuditEvent {
-	h := &AuditEvent{Analyst: r.session.analyst.Name, Statement: r.stageRuns[0].key, Order: r.filter.Order, Outcome: Answered}
-	for i, a := range r.stageRuns {
-		if i > 0 {
-			h.Plan += "\n"
-		}
-		h.Plan += sensitivity.Canonical(a.an)
-	}
-	return h
-}
 
 // lock makes the sessions of one analyst that ask for the same releases at the same price wait for one another, in one order for all. Others who ask the same wait for a reservation alone (askOnce): who has
 // none, since other statements have this analyst's turns, or whose price is too small for them, keeps nobody waiting.
@@ -238,17 +78,6 @@ func (r *run) prepare(a *stageRun) (err error) {
 	}
 	a.charge, a.free = top, a.releaser == nil
 	return nil
-}
-
-// open are the stages that have to be asked.
-func (r *run) open() []*stageRun {
-	var out []*stageRun
-	for i, a := range r.stageRuns {
-		if a.as == i && !a.free {
-			out = append(out, a)
-		}
-	}
-	return out
 }
 
 // ask opens a snapshot, reads the public relations, reserves, reads, releases and commits.
@@ -416,27 +245,6 @@ func (r *run) reserve(ctx context.Context, open []*stageRun, heard *AuditEvent) 
 	return nil
 }
 
-// readPublic reads the public relations that the answer is computed from, and checks that public tables multiply a person's rows by no more than the analysis says.
-func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
-	if err := r.checkMultiplicities(ctx, tx); err != nil {
-		return err
-	}
-	for _, l := range r.program.PublicLeaves() {
-		if r.public[l.At] != nil {
-			continue
-		}
-		st, rel := r.stagedStatement.public[l.At], &eval.Relation{Cols: l.Cols}
-		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
-			rel.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
-			return err
-		}); err != nil {
-			return err
-		}
-		r.public[l.At] = rel
-	}
-	return r.refuseSeveralRows(ctx)
-}
-
 // read runs a stage's scans in the statement's snapshot: one, or two where something is chosen first: norms, or a bound of the rows that one unit changes.
 func (r *run) read(ctx context.Context, tx backend.Tx, a *stageRun) error {
 	d, an := r.session.engine.dialect, a.an
@@ -519,3 +327,6 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *stageRun) error {
 	}
 	return r.readApart(ctx, tx, an, a)
 }
+
+// mostWaits is how often a statement waits for another one to answer it.
+const mostWaits = 10

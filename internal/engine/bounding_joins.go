@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/price"
@@ -43,13 +42,4 @@ func boundJoins(ctx context.Context, s *Session, usual price.Request, opts sensi
 	}
 	taken, _ := w.bounded(d)
 	return taken, w, nil
-}
-
-// message is a user error's.
-func message(err error) string {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return "it cannot be used"
 }

@@ -167,3 +167,17 @@ func (s *Session) modelsFailed(ctx context.Context, err error) error {
 	s.engine.log.Error("the models' store failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
 	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
 }
+
+// uncharged is the end of a statement that failed before anything was charged.
+func (s *Session) uncharged(ctx context.Context, err error) error {
+	s.engine.log.Error("a statement failed before any charge", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	if clientCanceled(ctx) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	if errors.Is(err, backend.ErrSchema) {
+		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
+			WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
+	}
+	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
+		WithHint("Nothing was spent. The database did not answer, the time or another limit was reached, or it could not compute with a public table's values; the owner's log has the cause.").WithCause(err)
+}

@@ -272,3 +272,24 @@ func (r *run) checkMultiplicities(ctx context.Context, tx backend.Tx) error {
 	}
 	return nil
 }
+
+// readPublic reads the public relations that the answer is computed from, and checks that public tables multiply a person's rows by no more than the analysis says.
+func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
+	if err := r.checkMultiplicities(ctx, tx); err != nil {
+		return err
+	}
+	for _, l := range r.program.PublicLeaves() {
+		if r.public[l.At] != nil {
+			continue
+		}
+		st, rel := r.stagedStatement.public[l.At], &eval.Relation{Cols: l.Cols}
+		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
+			rel.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
+			return err
+		}); err != nil {
+			return err
+		}
+		r.public[l.At] = rel
+	}
+	return r.refuseSeveralRows(ctx)
+}

@@ -10,17 +10,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// releases are the run's, each once.
-func (r *run) releases() []*stageRun {
-	var out []*stageRun
-	for i, a := range r.stageRuns {
-		if a.as == i && a.isCharged() {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // notice says what was spent and what is left, if the session wants to know.
 func (r *run) notice(ctx context.Context) string {
 	s := r.session

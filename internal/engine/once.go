@@ -47,6 +47,3 @@ func (r *run) askOnce(ctx context.Context, heard *AuditEvent) (answered *run, er
 		next.public, next.waits, r = r.public, r.waits+1, next
 	}
 }
-
-// mostWaits is how often a statement waits for another one to answer it.
-const mostWaits = 10

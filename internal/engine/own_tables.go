@@ -16,12 +16,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// sessionCatalog is an analyst's catalog with dpsql's own tables beside it.
-type sessionCatalog struct {
-	plan.Catalog
-	tables map[string]*plan.Table
-}
-
 func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
 	c := &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{}}
 	for _, t := range ownTables {
@@ -40,18 +34,6 @@ var ownTables = []struct {
 	{releasesTable, (*Session).releasesRows},
 	{ledgerTable, (*Session).ledgerRows},
 }
-
-// Table resolves dpsql.* and everything that the policy shows.
-func (c *sessionCatalog) Table(schema, name string) (*plan.Table, bool) {
-	if schema == own {
-		t, ok := c.tables[name]
-		return t, ok
-	}
-	return c.Catalog.Table(schema, name)
-}
-
-// own reports one of dpsql's own tables.
-func (c *sessionCatalog) own(t *plan.Table) bool { return c.tables[t.Name] == t }
 
 // budgetTable is design section 9's dpsql.budget.
 var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
@@ -150,11 +132,6 @@ func renews(b ledger.Balance) sqltype.Value {
 		return nil
 	}
 	return sqltype.InstantOf(b.Window.Renews)
-}
-
-// lastFacts are the rows of dpsql.last: the facts about an answer.
-type lastFacts interface {
-	rows(ctx context.Context) ([][]sqltype.Value, error)
 }
 
 func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {

@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 
-	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -80,17 +77,3 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 }
 
 func hasNoLeaf(plan.Rel) bool { return false }
-
-// uncharged is the end of a statement that failed before anything was charged.
-func (s *Session) uncharged(ctx context.Context, err error) error {
-	s.engine.log.Error("a statement failed before any charge", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
-	if clientCanceled(ctx) {
-		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
-	}
-	if errors.Is(err, backend.ErrSchema) {
-		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
-			WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
-	}
-	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("Nothing was spent. The database did not answer, the time or another limit was reached, or it could not compute with a public table's values; the owner's log has the cause.").WithCause(err)
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -219,4 +220,25 @@ func (p *stagedStatement) isSameData(r *release.Release) bool {
 // needsFreshRelease says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
 func (p *stagedStatement) needsFreshRelease(a *sensitivity.Analysis, r *release.Release) bool {
 	return a.NeedsFreshRelease() || r != nil && !p.isSameData(r)
+}
+
+// ownRelease is the dearest stored release of a stage; nil: there is none.
+func (p *stagedStatement) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
+	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, p.session.uncharged(ctx, err)
+	case err != nil:
+		return nil, p.session.ledgerFailed(err)
+	case !ok:
+		return nil, nil
+	}
+	if err := p.reading(ctx, len(old.Payload)); err != nil {
+		return nil, errors.Join(err, old.Spool.Close())
+	}
+	r, err := decoded(st, old)
+	if err != nil {
+		return nil, p.session.ledgerFailed(err)
+	}
+	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/spool"
@@ -111,4 +112,53 @@ func (p *stagedStatement) analyses() []*sensitivity.Analysis {
 		list[i] = st.an
 	}
 	return list
+}
+
+// hasNoisyRowChoice reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
+func (p *stagedStatement) hasNoisyRowChoice() bool {
+	return p.canHideLow() || p.program.HasNoisyRowChoice()
+}
+
+// canHideLow: dpsql.on_low_count hides some of the answer's values.
+func (p *stagedStatement) canHideLow() bool {
+	return p.shown != nil && p.shown.low != lowKeep && slices.ContainsFunc(p.shown.marks, func(m displayColumn) bool { return m.of != 0 })
+}
+
+// averaged is the measure whose range an average has; nil where it has none, and of other aggregates.
+func (p *stagedStatement) averaged(agg plan.ColID) *sensitivity.Measure {
+	for _, st := range p.stages {
+		for _, f := range st.an.Formulas {
+			if f.Agg == agg && f.Kind == sensitivity.IsAvg {
+				return &st.an.Measures[f.Sum]
+			}
+		}
+	}
+	return nil
+}
+
+func (p *stagedStatement) simultaneousRows(list ...*release.Release) int {
+	if !p.session.now.simultaneous && !p.hasNoisyRowChoice() {
+		return 1
+	}
+	n := 0
+	for _, r := range list {
+		n += r.Len()
+	}
+	if k, ok := p.candidates(list); ok {
+		n = min(n, k)
+	}
+	return max(1, n)
+}
+
+// candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
+func (p *stagedStatement) candidates(list []*release.Release) (int, bool) {
+	if p.session.now.simultaneous || p.canHideLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
+		return 0, false
+	}
+	first, ok := p.program.NoisyRowChoice()
+	if !ok {
+		return 0, false
+	}
+	k, err := finish.Candidates(context.Background(), p.stages[0].an, list[0], first)
+	return k, err == nil
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -107,27 +106,6 @@ func (p *stagedStatement) widthsOfEither(ctx context.Context, st *stage, t targe
 		return other, v, nil
 	}
 	return st, w, err
-}
-
-// ownRelease is the dearest stored release of a stage; nil: there is none.
-func (p *stagedStatement) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
-	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, p.session.uncharged(ctx, err)
-	case err != nil:
-		return nil, p.session.ledgerFailed(err)
-	case !ok:
-		return nil, nil
-	}
-	if err := p.reading(ctx, len(old.Payload)); err != nil {
-		return nil, errors.Join(err, old.Spool.Close())
-	}
-	r, err := decoded(st, old)
-	if err != nil {
-		return nil, p.session.ledgerFailed(err)
-	}
-	return r, nil
 }
 
 // isSizeDependent: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -10,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -32,54 +29,6 @@ func (r *run) warnings(ctx context.Context) []string {
 		}
 	}
 	return append(out, r.nulls...) // (4)
-}
-
-// mostNulls are the sorts of NULL that one answer warns of.
-const mostNulls = 16
-
-// isNull notes once that a value is NULL.
-func (r *run) isNull(words string) {
-	if len(r.nulls) < mostNulls && !slices.Contains(r.nulls, words) {
-		r.nulls = append(r.nulls, words)
-	}
-}
-
-// raised notes an error of released numbers in whose place NULL is.
-func (r *run) raised(err error) {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		r.isNull("NULL stands in place of an error that noise may have caused: " + e.Message)
-	}
-}
-
-// noValue notes an average or a statistic that a group's noisy number of rows does not allow.
-func (r *run) noValue(fn plan.AggFunc) {
-	words := "rows after noise, or values that do not differ"
-	noValues := slices.ContainsFunc(r.stages, func(st *stage) bool { return len(st.an.NoValues) > 0 })
-	switch fn {
-	case plan.Avg:
-		words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"
-	case plan.Min, plan.Max:
-		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
-			words += ". A larger dpsql.price needs fewer"
-		}
-	}
-	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
-}
-
-// noInterval notes a computed value of which nothing can be said.
-func (r *run) noInterval(name string, m displayColumn) {
-	why := "a part of it is NULL, or may be outside of what a function takes. A larger dpsql.price helps, or a condition that leaves small groups out"
-	if m.divides {
-		why = "noise does not tell a divisor from 0. A larger dpsql.price helps, or a condition that leaves small groups out"
-	}
-	switch {
-	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
-		why = totalsHide
-	case m.isExact:
-		why = "one of its aggregates has no dp_low or dp_high. For min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
-	}
-	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.

@@ -8,9 +8,6 @@ import (
 
 // A count by weights (sensitivity.Pairing) is another number than the count that the statement says, so its column is named so, and a mark says it whatever the client wants to hear.
 
-// isWeighted: what the stage counts are weights.
-func (st *stage) isWeighted() bool { return st.an.Joined != nil && st.an.Joined.Weighted != nil }
-
 // label is an output column's name: a count that is one by weights says so, unless the statement gives it a name of its own.
 func (p *stagedStatement) label(o plan.Output) string {
 	if o.Name == string(plan.Count) && slices.ContainsFunc(p.stages, (*stage).isWeighted) && p.weightedColumns().isWeighted(o.Col) {
