@@ -16,7 +16,7 @@ import (
 )
 
 // passes are the files of packages by pass, lowest first. A pass uses what lies in its own files and in those of the passes
-// before it. What is a package already is not in it (sensitivity/relation).
+// before it. What is a package already is not in it (sensitivity/relation, internal/engine/price).
 var passes = map[string]string{"sensitivity": `
 results: analysis candidate_bounds formula joined_rows lost measure options product scaletext spread tree
 scope: block columns pull scope
@@ -28,6 +28,17 @@ claims: aggregates boolean choice distinct follow joinmeasure measurer measures 
 reuse: canonical measure_order reuse reuse_measures
 explain: explain joinexplain
 divide: above analyze analyzer correlated distinct_rows divide divider empty inner inputs lookup noisy probe program semijoin_count stages
+`, "internal/engine": `
+answer: api explain_report stream
+server: audit_event control datamarks engine numbers public_cache raise schema texts turns
+session: arrays failures kind opening own_tables ownledger path progress public publicerr session session_catalog setting_table settings target_setting
+stage: backend_finishing bounding_choice bounding_joins bounding_methods displayed explain_bounds explain_errors plan_warnings price_words printable related settled stage stage_key staged stages target target_releases weighted
+private: answering ask computed denied display inputs last_answer lookup notice once private run trees warnings
+catalog: emptied metadata mock predictions preview
+explain: explain explain_analyze explain_brief explain_compare explain_joined finishing
+model: evaluate exports features models train train_denied train_explain train_for_price train_price train_range trainrows
+top: analysed plan_size statement
+rehearse: rehearse rehearse_reuse
 `}
 
 // The limits on a pass, which is to become a package: its files, and how many of them may need one another.
