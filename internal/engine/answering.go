@@ -38,7 +38,7 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 		a.Rows, err = r.finishInBackend(ctx)
 		return a, err
 	}
-	at := &relay{ctx}
+	at := &relay{Context: ctx}
 	out, err := r.compute(at, r.program.Answer)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 	a.More = streamOf(at, rowsOut(out, pick), r.closeReleases)
 	row, ok, err := a.More.Next(ctx)
 	told := len(r.nulls) // the answer's warnings have these
-	a.More.late = func() []string { return r.nulls[told:] }
+	a.More.UseLate(func() []string { return r.nulls[told:] })
 	if ok {
 		a.Rows = [][]sqltype.Value{row}
 	}

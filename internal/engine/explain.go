@@ -543,3 +543,6 @@ func choiceLine(s *Session, a *sensitivity.Analysis, i int, ev dp.Event, share f
 	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps (exponential mechanism, scale %s). That is about the units of which it cuts something. One e times as large must save %s units%s", what, flow.Edges,
 		number(flow.Scale.Float()), number(flow.Slope.Float()), cost)
 }
+
+// formatJSON reports EXPLAIN (FORMAT JSON).
+func formatJSON(n *pgsyntax.Explain) bool { return strings.EqualFold(n.Options["format"], "json") }

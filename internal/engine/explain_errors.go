@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
@@ -254,4 +255,15 @@ func texts(list []expected) []string {
 		out = append(out, e.Column+" "+e.Words)
 	}
 	return out
+}
+
+// finite is x for JSON to nine digits, where infinity is null.
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64); err == nil {
+		x = y
+	}
+	return &x
 }

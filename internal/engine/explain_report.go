@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // explainLine is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
@@ -161,18 +158,4 @@ func (o *object) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// formatJSON reports EXPLAIN (FORMAT JSON).
-func formatJSON(n *pgsyntax.Explain) bool { return strings.EqualFold(n.Options["format"], "json") }
-
-// finite is x for JSON to nine digits, where infinity is null.
-func finite(x float64) *float64 {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return nil
-	}
-	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64); err == nil {
-		x = y
-	}
-	return &x
 }

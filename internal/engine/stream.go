@@ -48,6 +48,9 @@ func (s *Stream) Close() error {
 	return nil
 }
 
+// UseLate says which warnings the rows after the first have had.
+func (s *Stream) UseLate(late func() []string) { s.late = late }
+
 // Late are the warnings of rows after the first, once they were read.
 func (s *Stream) Late() []string {
 	if s.late == nil {
