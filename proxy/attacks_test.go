@@ -13,7 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -44,11 +44,11 @@ func (s drawingSession) Prepare(context.Context, pgsyntax.Statement, []sqltype.O
 
 func (drawingPrepared) Params() []sqltype.Type   { return nil }
 func (drawingPrepared) Size() int                { return 0 }
-func (drawingPrepared) Columns() []engine.Column { return []engine.Column{column("n", sqltype.Int8)} }
+func (drawingPrepared) Columns() []answer.Column { return []answer.Column{column("n", sqltype.Int8)} }
 
-func (p drawingPrepared) Run(context.Context, []sqltype.Value) (*engine.Answer, error) {
+func (p drawingPrepared) Run(context.Context, []sqltype.Value) (*answer.Answer, error) {
 	n := p.engine.draws.Add(1)
-	return &engine.Answer{Tag: "SELECT", Rows: [][]sqltype.Value{{n}, {n}, {n}, {n}}}, nil
+	return &answer.Answer{Tag: "SELECT", Rows: [][]sqltype.Value{{n}, {n}, {n}, {n}}}, nil
 }
 
 // TestAttack22Portals: a portal is described, read in pieces, read on when it is empty, and read again after an error: its noise must be drawn

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 )
 
 // The client's character sets of one byte a character. Everything behind the wire is UTF-8: texts are brought to it where messages come in, and from
@@ -181,7 +181,7 @@ func textual(t sqltype.Type, format int16) bool {
 }
 
 // values brings a row's texts to the client's set.
-func (c *charset) values(row [][]byte, columns []engine.Column, formats []int16) error {
+func (c *charset) values(row [][]byte, columns []answer.Column, formats []int16) error {
 	for i, v := range row {
 		if v == nil || ascii(v) {
 			continue

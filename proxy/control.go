@@ -7,12 +7,12 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // runSession executes a session statement.
-func (s *session) runSession(st *statement, args []sqltype.Value) (*engine.Answer, error) {
+func (s *session) runSession(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	switch st.node.(type) { // all others take a snapshot in PostgreSQL, which fixes the isolation level
 	case *pgsyntax.Begin, *pgsyntax.Commit, *pgsyntax.Rollback, *pgsyntax.Savepoint, *pgsyntax.Release, *pgsyntax.SetTransaction, *pgsyntax.Set, *pgsyntax.Reset, *pgsyntax.Show,
 		*pgsyntax.SetConstraints, *pgsyntax.Fetch, *pgsyntax.Listen, *pgsyntax.Unlisten:
@@ -67,7 +67,7 @@ func (s *session) runSession(st *statement, args []sqltype.Value) (*engine.Answe
 	return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 }
 
-func (s *session) runSet(n *pgsyntax.Set) (*engine.Answer, error) {
+func (s *session) runSet(n *pgsyntax.Set) (*answer.Answer, error) {
 	if n.Local && !s.inBlock() {
 		s.warn(sqlerr.NoActiveTx, "SET LOCAL can only be used in transaction blocks")
 	}
@@ -104,7 +104,7 @@ func (s *session) setModeByName(n *pgsyntax.Set) error {
 	return err
 }
 
-func (s *session) runReset(n *pgsyntax.Reset) (*engine.Answer, error) {
+func (s *session) runReset(n *pgsyntax.Reset) (*answer.Answer, error) {
 	var err error
 	switch {
 	case n.All:
@@ -121,9 +121,9 @@ func (s *session) runReset(n *pgsyntax.Reset) (*engine.Answer, error) {
 }
 
 // describe gives SHOW's columns, which carry the setting's name as PostgreSQL spells it.
-func (s *settings) describe(n *pgsyntax.Show) ([]engine.Column, error) {
+func (s *settings) describe(n *pgsyntax.Show) ([]answer.Column, error) {
 	if n.All {
-		return []engine.Column{{Name: "name", Type: sqltype.Text}, {Name: "setting", Type: sqltype.Text}, {Name: "description", Type: sqltype.Text}}, nil
+		return []answer.Column{{Name: "name", Type: sqltype.Text}, {Name: "setting", Type: sqltype.Text}, {Name: "description", Type: sqltype.Text}}, nil
 	}
 	name := n.Name
 	if strings.HasPrefix(name, enginePrefix) {
@@ -137,10 +137,10 @@ func (s *settings) describe(n *pgsyntax.Show) ([]engine.Column, error) {
 		}
 		name = p.name
 	}
-	return []engine.Column{{Name: name, Type: sqltype.Text}}, nil
+	return []answer.Column{{Name: name, Type: sqltype.Text}}, nil
 }
 
-func (s *session) runShow(n *pgsyntax.Show) (*engine.Answer, error) {
+func (s *session) runShow(n *pgsyntax.Show) (*answer.Answer, error) {
 	if n.All {
 		return s.showAll(), nil
 	}
@@ -148,15 +148,15 @@ func (s *session) runShow(n *pgsyntax.Show) (*engine.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Answer{Tag: "SHOW", Rows: [][]sqltype.Value{textRow(v)}}, nil
+	return &answer.Answer{Tag: "SHOW", Rows: [][]sqltype.Value{textRow(v)}}, nil
 }
 
 // hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
 var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}
 
 // showAll lists dpsql's settings among PostgreSQL's, by name.
-func (s *session) showAll() *engine.Answer {
-	a := &engine.Answer{Tag: "SHOW"}
+func (s *session) showAll() *answer.Answer {
+	a := &answer.Answer{Tag: "SHOW"}
 	own := s.engine.Settings()
 	for _, name := range allNames {
 		for len(own) > 0 && own[0].Name < name {
@@ -169,7 +169,7 @@ func (s *session) showAll() *engine.Answer {
 	return a
 }
 
-func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*engine.Answer, error) {
+func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, error) {
 	if n.All {
 		s.dropStatements()
 		return tag("DEALLOCATE ALL")
@@ -186,7 +186,7 @@ func (s *session) dropStatements() {
 	s.statements.dropIf(func(name string, _ *statement) bool { return name != "" })
 }
 
-func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
+func (s *session) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 	if n.What == "ALL" {
 		if s.inBlock() {
 			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
@@ -201,7 +201,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 }
 
 // runClose closes cursors, which are portals by another name.
-func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
+func (s *session) runClose(n *pgsyntax.CloseCursor) (*answer.Answer, error) {
 	if n.All {
 		s.closePortals()
 		return tag("CLOSE CURSOR ALL")

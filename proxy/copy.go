@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -79,7 +79,7 @@ type copyOptions struct {
 }
 
 // runCopy is COPY (query) TO STDOUT.
-func (s *session) runCopy(c *pgsyntax.Copy, text string) (*engine.Answer, error) {
+func (s *session) runCopy(c *pgsyntax.Copy, text string) (*answer.Answer, error) {
 	opts, err := s.readCopyOptions(c.Options)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *session) runCopy(c *pgsyntax.Copy, text string) (*engine.Answer, error)
 	}
 	force := make([]bool, len(inner.columns))
 	for _, name := range opts.force {
-		i := slices.IndexFunc(inner.columns, func(c engine.Column) bool { return c.Name == name })
+		i := slices.IndexFunc(inner.columns, func(c answer.Column) bool { return c.Name == name })
 		switch {
 		case name == "*":
 			for j := range force {

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 )
 
 // copySignature begins binary copies: PostgreSQL's, no flags, no extension.
 const copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // copyOut sends rows as COPY does: a message a row. The binary head leaves with the first row, as PostgreSQL sends it.
-func (s *session) copyOut(columns []engine.Column, answer *engine.Answer, o *copyOptions, force []bool) (n int, err error) {
+func (s *session) copyOut(columns []answer.Column, answer *answer.Answer, o *copyOptions, force []bool) (n int, err error) {
 	format := o.columnFormat()
 	codes := make([]uint16, len(columns))
 	for i := range codes {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -36,7 +36,7 @@ func (s *session) prepareInner(q *pgsyntax.Select, at pgsyntax.Span, text string
 	return s.prepare(pgsyntax.Statement{Node: q, Text: text[at.First:at.End], Offset: int(at.First)}, text, oids)
 }
 
-func (s *session) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sqltype.Value) (*engine.Answer, error) {
+func (s *session) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if !n.Hold && !s.inBlock() {
 		return nil, onlyInBlock("DECLARE CURSOR")
 	}
@@ -71,7 +71,7 @@ func (s *session) roomForPortal() error {
 }
 
 // runFetch is FETCH and MOVE, also of a portal that the client bound by the protocol.
-func (s *session) runFetch(n *pgsyntax.Fetch) (*engine.Answer, error) {
+func (s *session) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
 	p, ok := s.portals.get(n.Name)
 	if !ok {
 		return nil, noCursor(n.Name)
@@ -105,7 +105,7 @@ func (s *session) runFetch(n *pgsyntax.Fetch) (*engine.Answer, error) {
 	if n.Move {
 		return tag(fmt.Sprintf("MOVE %d", moved))
 	}
-	return &engine.Answer{Rows: rows, Tag: "FETCH"}, nil
+	return &answer.Answer{Rows: rows, Tag: "FETCH"}, nil
 }
 
 func noCursor(name string) error {
@@ -113,7 +113,7 @@ func noCursor(name string) error {
 }
 
 // shape gives the columns of a statement whose answer is another's. They may change from one run to the next.
-func (s *session) shape(node pgsyntax.Node) (columns []engine.Column, rows bool) {
+func (s *session) shape(node pgsyntax.Node) (columns []answer.Column, rows bool) {
 	switch n := node.(type) {
 	case *pgsyntax.Fetch:
 		if p, ok := s.portals.get(n.Name); ok && !n.Move {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -45,9 +46,9 @@ type Session interface {
 // Prepared is a statement whose types are known and of which nothing was run.
 type Prepared interface {
 	Params() []sqltype.Type
-	Columns() []engine.Column
+	Columns() []answer.Column
 	// Size is about the bytes of memory that it holds.
 	Size() int
 	// Run charges and answers. It is called once for each portal.
-	Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error)
+	Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -124,7 +125,7 @@ func (s *scriptedSession) Close() {
 
 // known is one statement of the script.
 type known struct {
-	columns []engine.Column
+	columns []answer.Column
 	params  []sqltype.Type
 	notice  string
 	mark    string
@@ -136,7 +137,7 @@ type known struct {
 	run     func(ctx context.Context, e *scripted, args []sqltype.Value) ([][]sqltype.Value, error)
 }
 
-func column(name string, t sqltype.Type) engine.Column { return engine.Column{Name: name, Type: t} }
+func column(name string, t sqltype.Type) answer.Column { return answer.Column{Name: name, Type: t} }
 
 func constant(rows ...[]sqltype.Value) func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) {
 	return func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { return rows, nil }
@@ -182,46 +183,46 @@ func mustValue(t sqltype.Type, text string) sqltype.Value {
 const wide = "select 1 as wide where false"
 
 var script = map[string]known{
-	wide:                          {columns: []engine.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
-	"select 1":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
-	"select bound":                {columns: []engine.Column{column("?column?", sqltype.Int4)}, size: 1 << 20, run: constant()},
-	"select 1 as x":               {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
-	"select 2":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
-	"select 1 where false":        {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
-	"select 'é' as t, null as n":  {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
-	"select 'ã©' as t, null as n": {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"Ã©", nil})}, // é, misread
-	"select u&'\\65e5' as x":      {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
+	wide:                          {columns: []answer.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
+	"select 1":                    {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select bound":                {columns: []answer.Column{column("?column?", sqltype.Int4)}, size: 1 << 20, run: constant()},
+	"select 1 as x":               {columns: []answer.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select 2":                    {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
+	"select 1 where false":        {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: constant()},
+	"select 'é' as t, null as n":  {columns: []answer.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
+	"select 'ã©' as t, null as n": {columns: []answer.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"Ã©", nil})}, // é, misread
+	"select u&'\\65e5' as x":      {columns: []answer.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
 	`select 'a,b"c' as "x y", e'1\t2\\' as b, null as n union all select '', 'é', '\n'`: {
-		columns: []engine.Column{column("x y", sqltype.Text), column("b", sqltype.Text), column("n", sqltype.Text)},
+		columns: []answer.Column{column("x y", sqltype.Text), column("b", sqltype.Text), column("n", sqltype.Text)},
 		run:     constant([]sqltype.Value{`a,b"c`, "1\t2\\", nil}, []sqltype.Value{"", "é", "\\n"})},
-	`select e'a\x08\fb\n\r\x0b|' as x`:  {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"a\b\fb\n\r\v|"})},
-	`select '\.' as x`:                  {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{`\.`})},
-	"select 1.50 as x":                  {columns: []engine.Column{column("x", sqltype.Numeric)}, run: constant([]sqltype.Value{mustValue(sqltype.Numeric, "1.50")})},
-	"select generate_series(1, 3)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(3)},
-	"select generate_series(1, 5)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(5)},
-	"select generate_series(1, 100000)": {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(100000)},
-	"select $1::int4 as a":              {columns: []engine.Column{column("a", sqltype.Int4)}, params: []sqltype.Type{sqltype.Int4}, run: echo},
-	"select $1::text as a, $2::numeric as b": {columns: []engine.Column{column("a", sqltype.Text), column("b", sqltype.Numeric)},
+	`select e'a\x08\fb\n\r\x0b|' as x`:  {columns: []answer.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"a\b\fb\n\r\v|"})},
+	`select '\.' as x`:                  {columns: []answer.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{`\.`})},
+	"select 1.50 as x":                  {columns: []answer.Column{column("x", sqltype.Numeric)}, run: constant([]sqltype.Value{mustValue(sqltype.Numeric, "1.50")})},
+	"select generate_series(1, 3)":      {columns: []answer.Column{column("generate_series", sqltype.Int4)}, run: many(3)},
+	"select generate_series(1, 5)":      {columns: []answer.Column{column("generate_series", sqltype.Int4)}, run: many(5)},
+	"select generate_series(1, 100000)": {columns: []answer.Column{column("generate_series", sqltype.Int4)}, run: many(100000)},
+	"select $1::int4 as a":              {columns: []answer.Column{column("a", sqltype.Int4)}, params: []sqltype.Type{sqltype.Int4}, run: echo},
+	"select $1::text as a, $2::numeric as b": {columns: []answer.Column{column("a", sqltype.Text), column("b", sqltype.Numeric)},
 		params: []sqltype.Type{sqltype.Text, sqltype.Numeric}, run: echo},
-	"select $1::text[] as a": {columns: []engine.Column{column("a", sqltype.Type{OID: 1009, Typmod: -1})}, params: []sqltype.Type{{OID: 1009, Typmod: -1}}, run: echo},
-	"select $1::date, $2::timestamptz, $3::interval, $4::bytea, $5::float8, $6::timetz[]": {columns: []engine.Column{column("date", sqltype.Date),
+	"select $1::text[] as a": {columns: []answer.Column{column("a", sqltype.Type{OID: 1009, Typmod: -1})}, params: []sqltype.Type{{OID: 1009, Typmod: -1}}, run: echo},
+	"select $1::date, $2::timestamptz, $3::interval, $4::bytea, $5::float8, $6::timetz[]": {columns: []answer.Column{column("date", sqltype.Date),
 		column("timestamptz", sqltype.Timestamptz), column("interval", sqltype.IntervalType), column("bytea", sqltype.Bytea), column("float8", sqltype.Float8),
 		column("timetz", sqltype.Type{OID: 1270, Typmod: -1})},
 		params: []sqltype.Type{sqltype.Date, sqltype.Timestamptz, sqltype.IntervalType, sqltype.Bytea, sqltype.Float8, {OID: 1270, Typmod: -1}}, run: echo},
-	"select 1/(random()*0)::int":  {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: failing(sqlerr.New(sqlerr.DivisionByZero, "division by zero"))},
+	"select 1/(random()*0)::int":  {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: failing(sqlerr.New(sqlerr.DivisionByZero, "division by zero"))},
 	"select 'é', nope":            {prepare: sqlerr.New(sqlerr.UndefinedColumn, "column \"nope\" does not exist")},
-	"select * from nobody":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "none was read", madeUp: true, run: constant()},
-	"select * from people":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
-	"select dates":                {columns: []engine.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", warned: []string{"other dates are NULL"}, run: constant([]sqltype.Value{int64(21)})},
-	"select weights":              {columns: []engine.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", mark: "weighted", run: constant([]sqltype.Value{int64(21)})},
-	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
-	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},
+	"select * from nobody":        {columns: []answer.Column{column("name", sqltype.Text)}, mark: "none was read", madeUp: true, run: constant()},
+	"select * from people":        {columns: []answer.Column{column("name", sqltype.Text)}, mark: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
+	"select dates":                {columns: []answer.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", warned: []string{"other dates are NULL"}, run: constant([]sqltype.Value{int64(21)})},
+	"select weights":              {columns: []answer.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", mark: "weighted", run: constant([]sqltype.Value{int64(21)})},
+	"select count(*) from people": {columns: []answer.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
+	"select 'cause'": {columns: []answer.Column{column("?column?", sqltype.Text)},
 		run: failing(fmt.Errorf("backend said: row (%q) of 'Bob' is 4711", "Alice"))},
-	"select 'mistake'":    {columns: []engine.Column{column("?column?", sqltype.Text)}, run: failing(sqlerr.New(sqlerr.Internal, "nothing is measured of 'Carol'"))},
-	"select 'panic'":      {columns: []engine.Column{column("?column?", sqltype.Text)}, run: func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { panic("secret rows") }},
-	"select pg_sleep(20)": {columns: []engine.Column{column("pg_sleep", sqltype.Text)}, run: slow},
-	"select 'endless'":    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: many(1), endless: true},
-	"select 'wrong'":      {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{"not a number"})},
+	"select 'mistake'":    {columns: []answer.Column{column("?column?", sqltype.Text)}, run: failing(sqlerr.New(sqlerr.Internal, "nothing is measured of 'Carol'"))},
+	"select 'panic'":      {columns: []answer.Column{column("?column?", sqltype.Text)}, run: func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { panic("secret rows") }},
+	"select pg_sleep(20)": {columns: []answer.Column{column("pg_sleep", sqltype.Text)}, run: slow},
+	"select 'endless'":    {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: many(1), endless: true},
+	"select 'wrong'":      {columns: []answer.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{"not a number"})},
 }
 
 // constants answers a list of literals and casts of literals.
@@ -302,21 +303,21 @@ func (s *scriptedSession) Prepare(_ context.Context, st pgsyntax.Statement, oids
 }
 
 func (p *scriptedPrepared) Params() []sqltype.Type   { return p.params }
-func (p *scriptedPrepared) Columns() []engine.Column { return p.columns }
+func (p *scriptedPrepared) Columns() []answer.Column { return p.columns }
 func (p *scriptedPrepared) Size() int                { return p.size }
 
-func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error) {
+func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	p.engine.runs.Add(1)
 	rows, err := p.run(ctx, p.engine, args)
 	if err != nil {
 		return nil, err
 	}
-	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, Mark: p.mark, MadeUp: p.madeUp, Warnings: p.warned}
+	a := &answer.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, Mark: p.mark, MadeUp: p.madeUp, Warnings: p.warned}
 	if p.engine.streams && len(rows) > 0 {
 		a.Rows = rows[:1]
 		p.engine.streamed.Add(1)
 		closed := sync.OnceFunc(func() { p.engine.streamed.Add(-1) })
-		a.More = engine.NewStream(func(yield func([]sqltype.Value, error) bool) {
+		a.More = answer.NewStream(func(yield func([]sqltype.Value, error) bool) {
 			for p.endless && yield(rows[0], nil) {
 			}
 			for i, row := range rows[1:] {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 )
 
 // A portal whose rows memory does not hold reads them from disk, a part at a time, forward only.
@@ -17,7 +17,7 @@ const partRows = 256
 type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error)
 
 // partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
-func (s *session) partsOf(a *engine.Answer) partReader {
+func (s *session) partsOf(a *answer.Answer) partReader {
 	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
 		before := s.unread()
 		for held, counted := 0, 0; count == allRows || len(rows) < count; {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 )
 
 // portal is a statement with its arguments, ready to run or running. It lives until its transaction ends. The answer is made
@@ -21,7 +21,7 @@ type portal struct {
 	depth     int // how many savepoints were open when it was made
 	made      time.Time
 
-	answer       *engine.Answer
+	answer       *answer.Answer
 	next         int // rows that were passed
 	begun, atEnd bool
 	unread       int  // about the answer's memory while there are rows to read
@@ -125,7 +125,7 @@ func (s *session) executePortal(p *portal, limit int) error {
 	s.srv.opts.Metrics.Statement("ok")
 	if !p.scroll {
 		_ = p.answer.Close()
-		p.answer, p.more, p.unread = &engine.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
+		p.answer, p.more, p.unread = &answer.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
 	}
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // PREPARE of SQL makes the same prepared statements as Parse of the protocol; EXECUTE is Bind and Execute. Preparing spends nothing.
 
-func (s *session) runPrepare(n *pgsyntax.Prepare, text string) (*engine.Answer, error) {
+func (s *session) runPrepare(n *pgsyntax.Prepare, text string) (*answer.Answer, error) {
 	oids, err := s.typesOf(n.Types)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *session) keepStatement(name string, st *statement) error {
 // maxExecutes bounds an EXECUTE of an EXECUTE, which a client may have prepared by the protocol.
 const maxExecutes = 20
 
-func (s *session) runExecute(n *pgsyntax.Execute) (*engine.Answer, error) {
+func (s *session) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
 	if s.executes++; s.executes > maxExecutes {
 		s.executes = 0
 		return nil, sqlerr.New(sqlerr.TooComplex, "stack depth limit exceeded")

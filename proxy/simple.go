@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -102,7 +102,7 @@ func noParam(n pgsyntax.Node) error {
 }
 
 // commandTag is the answer's tag for n rows sent.
-func commandTag(a *engine.Answer, n int) string {
+func commandTag(a *answer.Answer, n int) string {
 	if a.Tag == "SELECT" || a.Tag == "FETCH" {
 		return a.Tag + " " + strconv.Itoa(n)
 	}

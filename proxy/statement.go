@@ -5,7 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -17,7 +17,7 @@ type statement struct {
 	inner    *statement      // the query of DECLARE
 	args     []sqltype.Value // of EXPLAIN EXECUTE
 	params   []sqltype.Type  // of $1 ...
-	columns  []engine.Column // of the answer
+	columns  []answer.Column // of the answer
 	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
 	bytes    int             // about its memory
 	made     time.Time       // when it was given its name
@@ -157,7 +157,7 @@ func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
 }
 
 // run executes a statement, tells of it and gives its answer; one without rows has only a tag.
-func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, error) {
+func (s *session) run(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if st.prepared == nil {
 		return s.runSession(st, args)
 	}
@@ -174,7 +174,7 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 }
 
 // tell sends an answer's warnings and NOTICEs.
-func (s *session) tell(answer *engine.Answer) {
+func (s *session) tell(answer *answer.Answer) {
 	s.warnings(answer.Warnings)
 	if answer.Mark != "" {
 		s.mark(answer.Mark)
@@ -192,7 +192,7 @@ func (s *session) warnings(list []string) {
 }
 
 // answer executes what the engine prepared.
-func (s *session) answer(st *statement, args []sqltype.Value) (*engine.Answer, error) {
+func (s *session) answer(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if st.args != nil { // its client has none to give
 		args = st.args
 	}

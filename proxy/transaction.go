@@ -5,7 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -85,7 +85,7 @@ func (s *session) finish(commit bool) {
 	s.tx = transaction{}
 }
 
-func (s *session) runBegin(n *pgsyntax.Begin) (*engine.Answer, error) {
+func (s *session) runBegin(n *pgsyntax.Begin) (*answer.Answer, error) {
 	if s.tx.block {
 		s.warn(sqlerr.ActiveTx, "there is already a transaction in progress")
 	}
@@ -100,7 +100,7 @@ func (s *session) runBegin(n *pgsyntax.Begin) (*engine.Answer, error) {
 	return tag("BEGIN")
 }
 
-func (s *session) runCommit(n *pgsyntax.Commit) (*engine.Answer, error) {
+func (s *session) runCommit(n *pgsyntax.Commit) (*answer.Answer, error) {
 	failed, modes := s.tx.broken, s.allModes()
 	if !s.tx.block {
 		if n.Chain {
@@ -116,7 +116,7 @@ func (s *session) runCommit(n *pgsyntax.Commit) (*engine.Answer, error) {
 	return tag("COMMIT")
 }
 
-func (s *session) runRollback(n *pgsyntax.Rollback) (*engine.Answer, error) {
+func (s *session) runRollback(n *pgsyntax.Rollback) (*answer.Answer, error) {
 	if n.To != "" {
 		return s.rollbackTo(n.To)
 	}
@@ -139,7 +139,7 @@ func (s *session) chain(on bool, modes map[string]string) {
 	}
 }
 
-func (s *session) runSavepoint(n *pgsyntax.Savepoint) (*engine.Answer, error) {
+func (s *session) runSavepoint(n *pgsyntax.Savepoint) (*answer.Answer, error) {
 	if !s.tx.block {
 		return nil, onlyInBlock("SAVEPOINT")
 	}
@@ -164,7 +164,7 @@ func (s *session) findSavepoint(name, command string) (int, error) {
 	return 0, sqlerr.New(sqlerr.InvalidSavepoint, "savepoint \"%s\" does not exist", name)
 }
 
-func (s *session) runRelease(n *pgsyntax.Release) (*engine.Answer, error) {
+func (s *session) runRelease(n *pgsyntax.Release) (*answer.Answer, error) {
 	i, err := s.findSavepoint(n.Name, "RELEASE SAVEPOINT")
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *session) runRelease(n *pgsyntax.Release) (*engine.Answer, error) {
 	return tag("RELEASE")
 }
 
-func (s *session) rollbackTo(name string) (*engine.Answer, error) {
+func (s *session) rollbackTo(name string) (*answer.Answer, error) {
 	i, err := s.findSavepoint(name, "ROLLBACK TO SAVEPOINT")
 	if err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func (t *transaction) setMode(name, value string) {
 	t.modes = next
 }
 
-func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*engine.Answer, error) {
+func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*answer.Answer, error) {
 	if !n.Session && !s.inBlock() { // it holds up to the Sync
 		s.warn(sqlerr.NoActiveTx, "SET TRANSACTION can only be used in transaction blocks")
 	}
@@ -297,7 +297,7 @@ func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*engine.Answer,
 	return tag("SET")
 }
 
-func tag(t string) (*engine.Answer, error) { return &engine.Answer{Tag: t}, nil }
+func tag(t string) (*answer.Answer, error) { return &answer.Answer{Tag: t}, nil }
 
 // text is a row of text values.
 func textRow(values ...string) []sqltype.Value {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -31,14 +33,14 @@ func (r *run) spool(a *stageRun) (*ledger.Spool, error) {
 }
 
 // answer computes the rows of the answer, or as many of them as are asked for, with the first at once: what fails in it fails before any is shown.
-func (r *run) answer(ctx context.Context) (*Answer, error) {
-	a := &Answer{Tag: "SELECT"}
+func (r *run) answer(ctx context.Context) (*answer.Answer, error) {
+	a := &answer.Answer{Tag: "SELECT"}
 	if r.inBackend != nil {
 		var err error
 		a.Rows, err = r.finishInBackend(ctx)
 		return a, err
 	}
-	at := &relay{Context: ctx}
+	at := &answer.Relay{Context: ctx}
 	out, err := r.compute(at, r.program.Answer)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.More = streamOf(at, rowsOut(out, pick), r.closeReleases)
+	a.More = answer.NewStreamAt(at, rowsOut(out, pick), r.closeReleases)
 	row, ok, err := a.More.Next(ctx)
 	told := len(r.nulls) // the answer's warnings have these
 	a.More.UseLate(func() []string { return r.nulls[told:] })

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -456,11 +458,11 @@ func TestNeighboursLookAlike(t *testing.T) {
 			p, err := prepare(s, sql)
 			if err == nil {
 				line += fmt.Sprint(p.Columns())
-				var a *Answer
+				var a *answer.Answer
 				if a, err = p.Run(context.Background(), nil); err == nil {
 					line += a.Tag
 					if p.analysis().Groups.Public && !strings.Contains(sql, "having") {
-						line += keysOf(p, &Answer{Rows: a.Rows})
+						line += keysOf(p, &answer.Answer{Rows: a.Rows})
 					}
 				}
 			}

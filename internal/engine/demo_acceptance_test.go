@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -135,7 +137,7 @@ func prepare(s *Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	return Prepare(context.Background(), s, st[0], params)
 }
 
-func ask(t testing.TB, s *Session, sql string) (*Prepared, *Answer) {
+func ask(t testing.TB, s *Session, sql string) (*Prepared, *answer.Answer) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -444,11 +446,11 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 	return numbers, outside
 }
 
-func sameColumns(a, b []Column) bool {
-	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Name == y.Name && x.Type == y.Type && x.Attr == y.Attr })
+func sameColumns(a, b []answer.Column) bool {
+	return slices.EqualFunc(a, b, func(x, y answer.Column) bool { return x.Name == y.Name && x.Type == y.Type && x.Attr == y.Attr })
 }
 
-func keysOf(p *Prepared, a *Answer) string {
+func keysOf(p *Prepared, a *answer.Answer) string {
 	var keys []string
 	for _, r := range a.Rows {
 		if len(p.analysis().Keys) > 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -130,7 +132,7 @@ func (n *displayed) columnNote(m displayColumn) string {
 }
 
 // lines are EXPLAIN's.
-func (n *displayed) lines(q *plan.Query) (lines []explainLine) {
+func (n *displayed) lines(q *plan.Query) (lines []answer.Line) {
 	if n == nil {
 		return nil
 	}
@@ -150,10 +152,10 @@ func (n *displayed) lines(q *plan.Query) (lines []explainLine) {
 		}
 	}
 	if len(said) > 0 {
-		lines = append(lines, keyed("Shown", "%s", strings.Join(said, "; ")))
+		lines = append(lines, answer.Keyed("Shown", "%s", strings.Join(said, "; ")))
 	}
 	if len(n.asIs) > 0 && n.low != lowKeep {
-		lines = append(lines, keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))
+		lines = append(lines, answer.Keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))
 	}
 	return lines
 }

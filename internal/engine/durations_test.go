@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -140,7 +142,7 @@ func TestHintsOfExtremes(t *testing.T) {
 		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL. With constants lo and hi, min" + number, "greatest(interval '0', least(took, interval '300 days'))", ""},
 		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(0, least(cost * 2, 1000))", ""},
 	} {
-		ends := func(x, where string) *Answer {
+		ends := func(x, where string) *answer.Answer {
 			_, a := ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))
 			return a
 		}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -36,10 +38,10 @@ type emptiedStatement struct {
 }
 
 // Columns implements kind.
-func (e *emptiedStatement) Columns() []Column { return e.then.Columns() }
+func (e *emptiedStatement) Columns() []answer.Column { return e.then.Columns() }
 
 // Run implements kind.
-func (e *emptiedStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (e *emptiedStatement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	return e.of(args).Run(ctx, args)
 }
 
@@ -70,4 +72,6 @@ type refusedStatement struct {
 }
 
 // Run implements kind.
-func (r *refusedStatement) Run(context.Context, []sqltype.Value) (*Answer, error) { return nil, r.why }
+func (r *refusedStatement) Run(context.Context, []sqltype.Value) (*answer.Answer, error) {
+	return nil, r.why
+}

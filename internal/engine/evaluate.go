@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -24,18 +26,18 @@ type evaluation struct {
 	session *Session
 	node    *pgsyntax.Evaluate
 	explain *pgsyntax.Explain // set for EXPLAIN
-	asks    []Column          // of EXPLAIN
+	asks    []answer.Column   // of EXPLAIN
 	price   float64           // 0: the session's
 	ask     innerQuery
 	part    pgsyntax.Word // of the units, as SPLIT says; its text is empty for none
 }
 
 // Columns implements kind.
-func (e *evaluation) Columns() []Column {
+func (e *evaluation) Columns() []answer.Column {
 	if e.explain != nil {
 		return e.asks
 	}
-	return []Column{{Name: "metric", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
+	return []answer.Column{{Name: "metric", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
 }
 
 // prepareEvaluate checks it.
@@ -226,7 +228,7 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 }
 
 // Run implements kind.
-func (e *evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *Answer, err error) {
+func (e *evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *answer.Answer, err error) {
 	s := e.session
 	if err := s.refresh(); err != nil {
 		return nil, err
@@ -249,7 +251,7 @@ func (e *evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *Answer, e
 			return err
 		}
 		list := metrics(scoring, rows)
-		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list), Warnings: got.Warnings}
+		ans = &answer.Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list), Warnings: got.Warnings}
 		if split.Salt != "" {
 			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -67,30 +69,30 @@ type explainStatement struct {
 }
 
 // Columns implements kind.
-func (x *explainStatement) Columns() []Column {
+func (x *explainStatement) Columns() []answer.Column {
 	if formatJSON(x.explain) {
-		return []Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
+		return []answer.Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
 	}
-	return []Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
+	return []answer.Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
 }
 
 // Run implements kind. It prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
-func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	of := x.of
 	if e, ok := of.(*emptiedStatement); ok {
 		of = e.of(args)
 	}
-	rep := &report{}
+	rep := &answer.Report{}
 	switch p := of.(type) {
 	case *catalogStatement:
-		rep.Head = head("Statement about names", ": answered from the policy, free. The database is not asked")
+		rep.Head = answer.Head("Statement about names", ": answered from the policy, free. The database is not asked")
 	case *previewStatement:
 		rep = p.report()
 	case *publicStatement:
-		rep.Head, rep.Brief = head("Public statement", ": exact and free"), []string{}
+		rep.Head, rep.Brief = answer.Head("Public statement", ": exact and free"), []string{}
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
-			rep.All = append(rep.All, explainLine{l, "Plan Lines", l, true})
+			rep.All = append(rep.All, answer.Line{Text: l, Key: "Plan Lines", Value: l, Each: true})
 		}
 		warnings := linesOfWarnings(p.warnings)
 		rep.All = append(rep.All, warnings...)
@@ -110,9 +112,9 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 			return nil, err
 		}
 	}
-	out := &Answer{Tag: "EXPLAIN"}
+	out := &answer.Answer{Tag: "EXPLAIN"}
 	if formatJSON(x.explain) {
-		text, err := rep.json()
+		text, err := rep.JSON()
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 	}
 	lines := briefReport(rep)
 	if isOn(x.explain, "verbose") {
-		lines = rep.text()
+		lines = rep.Text()
 	}
 	for _, l := range lines {
 		out.Rows = append(out.Rows, []sqltype.Value{l})
@@ -130,7 +132,7 @@ func (x *explainStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 }
 
 // explainPrivate tells of each release and of what is computed from them.
-func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Value) (*report, error) {
+func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Value) (*answer.Report, error) {
 	defer p.releaseTurn()
 	r, err := newRun(ctx, p.stagedStatement, args)
 	if err != nil {
@@ -152,9 +154,9 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 		}
 	}
 	alone := len(list) == 1
-	rep := &report{Head: head("Private statement", "")}
+	rep := &answer.Report{Head: answer.Head("Private statement", "")}
 	if !alone {
-		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together. Each has its part of the price", len(list)))
+		rep.Head = answer.Head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together. Each has its part of the price", len(list)))
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
@@ -174,14 +176,14 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 			of = append(of, finishingLines(p.stagedStatement)...)
 		}
 		if st.targetNote != "" {
-			of = append(of, keyed("Target", "%s", st.targetNote))
+			of = append(of, answer.Keyed("Target", "%s", st.targetNote))
 		}
-		rel := releaseLines{Lines: append(of, more...)}
+		rel := answer.ReleaseLines{Lines: append(of, more...)}
 		if !alone {
 			of := reads(st.inputs, number)
-			rel.Head = explainLine{Text: fmt.Sprintf("Release %d:%s", i+1, of), Key: "Release", Value: i + 1}
+			rel.Head = answer.Line{Text: fmt.Sprintf("Release %d:%s", i+1, of), Key: "Release", Value: i + 1}
 			if of != "" {
-				rel.Lines = append([]explainLine{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
+				rel.Lines = append([]answer.Line{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
 			}
 		}
 		rep.Releases = append(rep.Releases, rel)
@@ -204,7 +206,7 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 		if err != nil {
 			return nil, err
 		}
-		rep.All = append(rep.All, explainLine{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
+		rep.All = append(rep.All, answer.Line{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
 	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
 	rep.Brief, err = briefly(ctx, p.stagedStatement, rep, list, charged, whole, b)
@@ -212,26 +214,26 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 }
 
 // warningLines say what the statement's functions leave out.
-func warningLines(p *stagedStatement) []explainLine {
+func warningLines(p *stagedStatement) []answer.Line {
 	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(p.gaps())))
 }
 
-func linesOfWarnings(list []string) (lines []explainLine) {
+func linesOfWarnings(list []string) (lines []answer.Line) {
 	for _, w := range list {
-		lines = append(lines, explainLine{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
+		lines = append(lines, answer.Line{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
 	}
 	return lines
 }
 
 // leftLine says how many such charges the budget holds.
-func leftLine(b ledger.Balance, mp *price.Quote, what string) explainLine {
+func leftLine(b ledger.Balance, mp *price.Quote, what string) answer.Line {
 	n := b.StatementsLeft(mp.Loss)
 	return remainingLine(n, fmt.Sprintf("%s %s", statements(n), what))
 }
 
 // remainingLine is how many more there are; null where their number has no end.
-func remainingLine(n int64, words string) explainLine {
-	out := explainLine{Text: "Left: " + words, Key: "Left"}
+func remainingLine(n int64, words string) answer.Line {
+	out := answer.Line{Text: "Left: " + words, Key: "Left"}
 	if n < math.MaxInt64 {
 		out.Value = n
 	}
@@ -239,15 +241,15 @@ func remainingLine(n int64, words string) explainLine {
 }
 
 // boundLines say how the statement is bounded, and by which way its rows reach their person.
-func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []explainLine {
-	var lines []explainLine
+func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []answer.Line {
+	var lines []answer.Line
 	for i, l := range sensitivity.Explain(a, bounds) {
-		lines = append(lines, keyed(l.Key, "%s", l.Words))
+		lines = append(lines, answer.Keyed(l.Key, "%s", l.Words))
 		if i > 0 {
 			continue
 		}
 		if path := unitPath(a); path != "" {
-			lines = append(lines, keyed("Unit path", "%s", path))
+			lines = append(lines, answer.Keyed("Unit path", "%s", path))
 		}
 	}
 	return lines
@@ -278,20 +280,20 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
-func finishingLines(p *stagedStatement) (lines []explainLine) {
+func finishingLines(p *stagedStatement) (lines []answer.Line) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
-			lines = append(lines, explainLine{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})
+			lines = append(lines, answer.Line{Text: "Public rows beside what is released: " + publicName(l.At), Key: "Public Rows", Value: publicName(l.At), Each: true})
 		}
 	}
 	if l := finishingLine(p.program.Answer); l != "" {
-		lines = append(lines, explainLine{Text: "Finishing, from the released rows: " + l, Key: "Finishing", Value: l})
+		lines = append(lines, answer.Line{Text: "Finishing, from the released rows: " + l, Key: "Finishing", Value: l})
 	}
 	if p.inBackend != nil {
-		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
+		lines = append(lines, answer.Note("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
 	}
 	if p.hasNoisyRowChoice() && slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.an.Keys) > 0 }) {
-		lines = append(lines, keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
+		lines = append(lines, answer.Keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
 	}
 	return append(lines, p.shown.lines(p.query)...)
 }
@@ -315,14 +317,14 @@ type explainer struct {
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
-func (x explainer) charge(ctx context.Context) (lines []explainLine, bounds sensitivity.Bounds, charged *price.Quote, err error) {
+func (x explainer) charge(ctx context.Context) (lines []answer.Line, bounds sensitivity.Bounds, charged *price.Quote, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
 	if !x.st.isCharged() {
 		why := "public groups, nothing measured"
 		if x.st.an.HasNoGroups() {
 			why, bounds = "no group is left", candidates(mp)
 		}
-		return []explainLine{freeLine(x.filter, "Charge", why)}, bounds, nil, nil
+		return []answer.Line{freeLine(x.filter, "Charge", why)}, bounds, nil, nil
 	}
 	switch bounds = candidates(mp); {
 	case free:
@@ -339,7 +341,7 @@ func (x explainer) charge(ctx context.Context) (lines []explainLine, bounds sens
 }
 
 // free is of a statement that a release answers, which this analyst may have as often as they like.
-func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Release) ([]explainLine, error) {
+func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Release) ([]answer.Line, error) {
 	s := x.session
 	answered := freeLine(x.filter, "Charge", "answered from the release made at price "+number(old.LastQuote().Price))
 	if old.Of != nil {
@@ -347,7 +349,7 @@ func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Relea
 	} else {
 		answered.Text += smallTopUpNote(old, x.st.request)
 	}
-	lines := []explainLine{answered}
+	lines := []answer.Line{answered}
 	if x.alone {
 		b, err := s.balance()
 		if err != nil {
@@ -359,15 +361,15 @@ func (x explainer) free(ctx context.Context, mp *price.Quote, old *release.Relea
 }
 
 // selectedLine is by which number of people the groups of a release were chosen.
-func selectedLine(r *release.Release) []explainLine {
+func selectedLine(r *release.Release) []answer.Line {
 	if r.Run == nil || r.Run.Selection == nil {
 		return nil
 	}
-	return []explainLine{keyed("Groups chosen", "noisy number of units > %d", r.Run.Selection.Threshold)}
+	return []answer.Line{answer.Keyed("Groups chosen", "noisy number of units > %d", r.Run.Selection.Threshold)}
 }
 
 // topUp is of a statement that was released at a smaller price.
-func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Release) ([]explainLine, *price.Quote, error) {
+func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Release) ([]answer.Line, *price.Quote, error) {
 	s, a, was := x.session, x.st.an, old.LastQuote().Price
 	top, err := price.TopUp(a, old.Run, was, x.st.request)
 	if err != nil {
@@ -383,13 +385,13 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 		lines, err := x.free(ctx, mp, old)
 		return lines, nil, err
 	}
-	lines := []explainLine{keyed("Top-up", "of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
+	lines := []answer.Line{answer.Keyed("Top-up", "of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i := range top.Measures {
 		lines = append(lines, noiseEntry(i, noiseLine(a, top, i), 1/float64(len(top.Measures)), ""))
 	}
 	difference := lossJSON(s.filter, top)
 	difference.From = was
-	lines = append(lines, explainLine{Text: fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), Key: "Charge", Value: difference})
+	lines = append(lines, answer.Line{Text: fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), Key: "Charge", Value: difference})
 	b, err := s.balance()
 	if err != nil {
 		return nil, nil, err
@@ -414,22 +416,22 @@ func (x explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 }
 
 // largestLine is the 95% errors of a release.
-func (x explainer) largestLine(ctx context.Context, r *release.Release) []explainLine {
+func (x explainer) largestLine(ctx context.Context, r *release.Release) []answer.Line {
 	if errs := largestErrors(ctx, x.session, x.program, x.st.an, r, x.simultaneousRows(r)); len(errs) > 0 {
-		return []explainLine{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + outlierNote(r.LastQuote()), Key: "Errors", Value: errs}}
+		return []answer.Line{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + outlierNote(r.LastQuote()), Key: "Errors", Value: errs}}
 	}
 	return nil
 }
 
 // fresh is of a statement that is asked for the first time, or anew.
-func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
+func (x explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 	s, a := x.session, x.st.an
-	var lines []explainLine
+	var lines []answer.Line
 	if x.under.fresh {
-		lines = append(lines, line("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
+		lines = append(lines, answer.Note("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
 	}
 	if x.st.stalePrice > 0 {
-		lines = append(lines, line("Asked anew, at the whole price: %s", staleReleaseNote(x.st.stalePrice)))
+		lines = append(lines, answer.Note("Asked anew, at the whole price: %s", staleReleaseNote(x.st.stalePrice)))
 	}
 	for i, ev := range mp.Measures {
 		if ev == nil {
@@ -440,32 +442,32 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	}
 	for i := range mp.Measures {
 		if mp.LostOf(i) != nil {
-			lines = append(lines, keyed(fmt.Sprintf("Lost mass %d", i+1), "what its bounds take from measure %d, in noisy sums%s", i+1, shareText(mp.LostParts[i])))
+			lines = append(lines, answer.Keyed(fmt.Sprintf("Lost mass %d", i+1), "what its bounds take from measure %d, in noisy sums%s", i+1, shareText(mp.LostParts[i])))
 		}
 	}
 	for i, ev := range mp.Choices {
-		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", choiceLine(s, a, i, ev, mp.Shares[i])))
+		lines = append(lines, answer.Keyed(fmt.Sprintf("Choice %d", i+1), "%s", choiceLine(s, a, i, ev, mp.Shares[i])))
 	}
 	if a.IsSmoothed() {
 		scale, err := scaleLine(s, a.Choices[0], mp)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, keyed("Choice 1", "%s", scale))
+		lines = append(lines, answer.Keyed("Choice 1", "%s", scale))
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
 		n = min(n, int(mp.CandidateCount(c)))
 	}
 	if n > 1 {
-		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (%s, delta %s)%s", mp.Selections[0].Threshold,
+		lines = append(lines, answer.Keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (%s, delta %s)%s", mp.Selections[0].Threshold,
 			mp.Selections[n-1].Threshold, selectionNoise(mp.Selections[0]), number(mp.Selections[0].Delta), shareText(mp.Selected)))
 	} else if n == 1 {
 		sel := mp.Selections[0]
-		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d (%s, scale %s, delta %s)%s", sel.Threshold,
+		lines = append(lines, answer.Keyed("Groups chosen", "noisy number of units > %d (%s, scale %s, delta %s)%s", sel.Threshold,
 			selectionNoise(sel), number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
-	lines = append(lines, explainLine{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
+	lines = append(lines, answer.Line{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
 	b, err := s.balance()
 	if err != nil {
 		return nil, err
@@ -485,29 +487,29 @@ func (x explainer) fresh(mp *price.Quote) ([]explainLine, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, explainLine{Text: "Expected 95% error: " + strings.Join(texts(errs), ", ") + outlierNote(mp), Key: "Expected Errors", Value: errs})
+	lines = append(lines, answer.Line{Text: "Expected 95% error: " + strings.Join(texts(errs), ", ") + outlierNote(mp), Key: "Expected Errors", Value: errs})
 	if gain := price.GaussianGain(a, x.st.request, mp, nil); gain >= worthNaming {
-		lines = append(lines, line("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower. Fewer statements may be left then", number(math.Round(gain*10)/10)))
+		lines = append(lines, answer.Note("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower. Fewer statements may be left then", number(math.Round(gain*10)/10)))
 	}
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
 }
 
 // endsPure warns of a charge that ends a plain sum of epsilons which has not ended yet.
-func endsPure(b ledger.Balance, charge *price.Quote) []explainLine {
+func endsPure(b ledger.Balance, charge *price.Quote) []answer.Line {
 	some, all := b.PureEnded()
 	switch {
 	case !math.IsInf(charge.Loss.Pure, 1) || all:
 		return nil
 	case some:
-		return []explainLine{line("  the data set's plain sum of epsilons has ended. The first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
+		return []answer.Line{answer.Note("  the data set's plain sum of epsilons has ended. The first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
 	}
-	return []explainLine{line("  the first Gaussian statement ends the plain sum of epsilons. The Renyi side then holds the budget alone")}
+	return []answer.Line{answer.Note("  the first Gaussian statement ends the plain sum of epsilons. The Renyi side then holds the budget alone")}
 }
 
 // noiseEntry is a measure's noise.
-func noiseEntry(i int, noise string, share float64, shared string) explainLine {
-	return explainLine{Text: fmt.Sprintf("Noise %d: %s%s", i+1, noise, shared), Key: fmt.Sprintf("Noise %d", i+1), Value: noiseJSON{noise, share}}
+func noiseEntry(i int, noise string, share float64, shared string) answer.Line {
+	return answer.Line{Text: fmt.Sprintf("Noise %d: %s%s", i+1, noise, shared), Key: fmt.Sprintf("Noise %d", i+1), Value: noiseJSON{noise, share}}
 }
 
 // noiseJSON is a measure's noise and its part of the price.

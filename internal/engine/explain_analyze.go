@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
@@ -20,7 +22,7 @@ func (x *explainStatement) analyzable(of kind) error {
 }
 
 // ran is what ANALYZE adds: the statement's rows, which nobody owns, and how long they took.
-func (x *explainStatement) ran(ctx context.Context, of kind, args []sqltype.Value, rep *report) error {
+func (x *explainStatement) ran(ctx context.Context, of kind, args []sqltype.Value, rep *answer.Report) error {
 	if err := x.analyzable(of); err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func (x *explainStatement) ran(ctx context.Context, of kind, args []sqltype.Valu
 	if rep.Brief != nil {
 		rep.Brief = append(rep.Brief, fmt.Sprintf("Actual rows: %d", len(rows)), fmt.Sprintf("Execution time: %.3f ms", took))
 	}
-	rep.All = append(rep.All, explainLine{fmt.Sprintf("Actual rows: %d", len(rows)), "Actual Rows", len(rows), false},
-		explainLine{fmt.Sprintf("Execution time: %.3f ms", took), "Execution Time", took, false})
+	rep.All = append(rep.All, answer.Line{Text: fmt.Sprintf("Actual rows: %d", len(rows)), Key: "Actual Rows", Value: len(rows)},
+		answer.Line{Text: fmt.Sprintf("Execution time: %.3f ms", took), Key: "Execution Time", Value: took})
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -35,9 +37,9 @@ const (
 var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
 
 // briefReport are the lines of EXPLAIN without VERBOSE.
-func briefReport(r *report) []string {
+func briefReport(r *answer.Report) []string {
 	if r.Brief == nil { // it is short
-		return r.text()
+		return r.Text()
 	}
 	lines := append([]string{r.Head.Text}, r.Brief...)
 	if len(lines) < briefLines {
@@ -51,7 +53,7 @@ func briefReport(r *report) []string {
 }
 
 // briefly sums up a private statement's report.
-func briefly(ctx context.Context, p *stagedStatement, rep *report, list []*stageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list []*stageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
 	say := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
 			lines = append(lines, line)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -52,7 +54,7 @@ func tableName(t *plan.Table) string {
 }
 
 // accountantsLine is what each accountant says of all that a statement is charged, by itself.
-func accountantsLine(s *Session, charged ...*price.Quote) (explainLine, error) {
+func accountantsLine(s *Session, charged ...*price.Quote) (answer.Line, error) {
 	f := s.filter
 	var events []dp.Event
 	for _, mp := range charged {
@@ -60,7 +62,7 @@ func accountantsLine(s *Session, charged ...*price.Quote) (explainLine, error) {
 	}
 	charges, err := budget.Charges(events, f.Delta)
 	if err != nil {
-		return explainLine{}, err
+		return answer.Line{}, err
 	}
 	var words []string
 	var values []accountantJSON
@@ -72,7 +74,7 @@ func accountantsLine(s *Session, charged ...*price.Quote) (explainLine, error) {
 		}
 		values = append(values, v)
 	}
-	return explainLine{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, ". ")), "Accountants", values, false}, nil
+	return answer.Line{Text: fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, ". ")), Key: "Accountants", Value: values}, nil
 }
 
 type accountantJSON struct {
@@ -91,12 +93,12 @@ var noiseNames = []struct {
 
 // comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them. Where the data set's plain sum of epsilons has ended, only Renyi losses count there,
 // which differ at one price: then also the other noise at the Renyi loss of the statement's own.
-func (x explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]explainLine, error) {
+func (x explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]answer.Line, error) {
 	f := x.filter
 	if mp.Mechanism != price.Laplace && mp.Mechanism != price.Gaussian {
 		return nil, nil
 	}
-	var out []explainLine
+	var out []answer.Line
 	for _, noise := range noiseNames {
 		of, err := mp, error(nil)
 		if noise.mechanism != mp.Mechanism {
@@ -107,7 +109,7 @@ func (x explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]explainLi
 				if f.Order != 0 {
 					why = "the bounding or the size of the noise does not allow it"
 				}
-				out = append(out, explainLine{fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), "Noises", comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, true})
+				out = append(out, answer.Line{Text: fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), Key: "Noises", Value: comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, Each: true})
 				continue
 			}
 		}
@@ -146,7 +148,7 @@ func (x explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]explainLi
 }
 
 // comparedLine is the expected errors of a plan, after what it is; none where no output column is an aggregate.
-func (x explainer) comparedLine(of *price.Quote, what, at, taken string) ([]explainLine, error) {
+func (x explainer) comparedLine(of *price.Quote, what, at, taken string) ([]answer.Line, error) {
 	f := x.filter
 	errs, err := expectedErrors(x.program, x.st.an, of, usualCounts...)
 	if err != nil {
@@ -166,7 +168,7 @@ func (x explainer) comparedLine(of *price.Quote, what, at, taken string) ([]expl
 	if at == atRenyi {
 		separator = ", "
 	}
-	return []explainLine{{fmt.Sprintf("%s%s%s, %s%s", what, separator, loss, strings.Join(list, ", "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
+	return []answer.Line{{Text: fmt.Sprintf("%s%s%s, %s%s", what, separator, loss, strings.Join(list, ", "), taken), Key: "Noises", Value: comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, Each: true}}, nil
 }
 
 // planAtRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
@@ -229,12 +231,12 @@ func lossJSON(f *budget.Filter, mp *price.Quote) chargeJSON {
 }
 
 // freeLine tells of nothing that is charged: numbers as those of a charge.
-func freeLine(f *budget.Filter, key, why string) explainLine {
+func freeLine(f *budget.Filter, key, why string) answer.Line {
 	none := lossJSON(f, &price.Quote{})
 	none.Why = why
 	text := key + ": nothing"
 	if why != "" {
 		text += " (" + why + ")"
 	}
-	return explainLine{Text: text, Key: key, Value: none}
+	return answer.Line{Text: text, Key: key, Value: none}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -144,12 +146,12 @@ func TestExplainJSON(t *testing.T) {
 
 // TestExplainedTwice: two lines of one key are an error, and not one line less.
 func TestExplainedTwice(t *testing.T) {
-	rep := &report{Head: head("A", ""), Releases: []releaseLines{{Lines: []explainLine{keyed("B", "1"), line("n"), line("n")}}}}
-	if text, err := rep.json(); err != nil || strings.Count(text, `"n"`) != 2 {
+	rep := &answer.Report{Head: answer.Head("A", ""), Releases: []answer.ReleaseLines{{Lines: []answer.Line{answer.Keyed("B", "1"), answer.Note("n"), answer.Note("n")}}}}
+	if text, err := rep.JSON(); err != nil || strings.Count(text, `"n"`) != 2 {
 		t.Errorf("%s, %v", text, err)
 	}
-	rep.Releases[0].Lines = append(rep.Releases[0].Lines, keyed("B", "2"))
-	if text, err := rep.json(); err == nil {
+	rep.Releases[0].Lines = append(rep.Releases[0].Lines, answer.Keyed("B", "2"))
+	if text, err := rep.JSON(); err == nil {
 		t.Errorf("a line is lost in %s", text)
 	}
 }

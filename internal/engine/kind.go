@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -15,9 +17,9 @@ import (
 // kind is what a prepared statement does, by the sort of statement that it is.
 type kind interface {
 	// Columns describe the answer.
-	Columns() []Column
+	Columns() []answer.Column
 	// Run answers the statement as it was analysed last.
-	Run(ctx context.Context, args []sqltype.Value) (*Answer, error)
+	Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error)
 }
 
 // statement is what a prepared statement is bound to, and what it was analysed under. Each analysis makes another one.
@@ -47,10 +49,10 @@ func (st *statement) isOutdated() bool {
 }
 
 // Columns describe the answer by the statement's own names.
-func (st *statement) Columns() []Column {
-	out := make([]Column, len(st.query.Outputs))
+func (st *statement) Columns() []answer.Column {
+	out := make([]answer.Column, len(st.query.Outputs))
 	for i, o := range st.query.Outputs {
-		out[i] = Column{Name: o.Name, Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
+		out[i] = answer.Column{Name: o.Name, Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
 	}
 	return out
 }

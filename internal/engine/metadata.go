@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/pgmeta"
@@ -125,7 +127,7 @@ type catalogStatement struct {
 }
 
 // Run implements kind: it answers from the catalog alone.
-func (c *catalogStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (c *catalogStatement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	rows, err := c.meta.Run(ctx, c.query, args, func(t *plan.Table) ([][]sqltype.Value, error) { return c.session.ownRows(ctx, t) })
 	if err != nil {
 		if ctx.Err() != nil {
@@ -133,5 +135,5 @@ func (c *catalogStatement) Run(ctx context.Context, args []sqltype.Value) (*Answ
 		}
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT"}, nil
+	return &answer.Answer{Rows: rows, Tag: "SELECT"}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/mlext"
@@ -44,27 +46,27 @@ type models struct {
 }
 
 // Columns implements kind.
-func (m *models) Columns() []Column {
+func (m *models) Columns() []answer.Column {
 	switch m.node.Verb {
 	case "SHOW":
-		return []Column{{Name: "model", Type: sqltype.Text}, {Name: "kind", Type: sqltype.Text}, {Name: "method", Type: sqltype.Text}, {Name: "target", Type: sqltype.Text}, {Name: "owner", Type: sqltype.Text}}
+		return []answer.Column{{Name: "model", Type: sqltype.Text}, {Name: "kind", Type: sqltype.Text}, {Name: "method", Type: sqltype.Text}, {Name: "target", Type: sqltype.Text}, {Name: "owner", Type: sqltype.Text}}
 	case "DESCRIBE":
 		return facts
 	case "EXPORT":
 		form := exports[strings.ToLower(m.node.To.Text)]
-		return []Column{{Name: "model", Type: form.result}}
+		return []answer.Column{{Name: "model", Type: form.result}}
 	}
 	return nil
 }
 
 // Run implements kind.
-func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
+func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s, n, store := m.session, m.node, m.session.engine.models
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
 	name := mlext.Name{Owner: n.Owner.Text, Text: n.Name.Text}
-	ans, err := &Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
+	ans, err := &answer.Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
 	switch n.Verb {
 	case "SHOW":
 		ans.Tag = "SHOW"

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -438,7 +440,7 @@ func TestExplainHidesNames(t *testing.T) {
 		var text string
 		p, err := prepare(s, q)
 		if err == nil {
-			var a *Answer
+			var a *answer.Answer
 			if a, err = p.Run(context.Background(), nil); err == nil {
 				text = a.Notice
 				for _, r := range a.Rows {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
@@ -66,8 +68,8 @@ type previewStatement struct {
 }
 
 // Run implements kind: it answers from the policy.
-func (p *previewStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	a := &Answer{Tag: "SELECT", Mark: noticeSchema, MadeUp: true}
+func (p *previewStatement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
+	a := &answer.Answer{Tag: "SELECT", Mark: noticeSchema, MadeUp: true}
 	if p.how != policy.PreviewMock {
 		return a, nil
 	}
@@ -115,12 +117,12 @@ func (p *previewStatement) mockRows(ctx context.Context, args []sqltype.Value) (
 }
 
 // explainPreview tells of a statement for rows of people.
-func (p *previewStatement) report() *report {
-	rep := &report{Head: head("Rows of people, which are not shown", ": free; the database is not asked")}
+func (p *previewStatement) report() *answer.Report {
+	rep := &answer.Report{Head: answer.Head("Rows of people, which are not shown", ": free; the database is not asked")}
 	what := "the columns, without rows"
 	if p.how == policy.PreviewMock {
 		what = "rows that are made up from the policy; no person is in them"
 	}
-	rep.All = []explainLine{keyed("Preview", "%s", what)}
+	rep.All = []answer.Line{answer.Keyed("Preview", "%s", what)}
 	return rep
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -16,7 +18,7 @@ type privateStatement struct {
 }
 
 // Columns implements kind: a count by weights says so in its name.
-func (p *privateStatement) Columns() []Column {
+func (p *privateStatement) Columns() []answer.Column {
 	out := p.statement.Columns()
 	for i, o := range p.query.Outputs {
 		out[i].Name = p.label(o)
@@ -25,7 +27,7 @@ func (p *privateStatement) Columns() []Column {
 }
 
 // Run implements kind: it answers at the order of the window that pays, and tells the owner once.
-func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
+func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.Answer, err error) {
 	var heard *AuditEvent
 	defer func() {
 		if heard != nil {
@@ -52,7 +54,7 @@ func (p *privateStatement) Run(ctx context.Context, args []sqltype.Value) (ans *
 }
 
 // runPrivate is the way of design section 3 from the charge on. auditEvent is what the owner will be told of it.
-func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *Answer, err error) {
+func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value, heard **AuditEvent) (ans *answer.Answer, err error) {
 	s := p.session
 	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err

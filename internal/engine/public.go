@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -17,12 +19,12 @@ type publicStatement struct {
 }
 
 // Run implements kind.
-func (p *publicStatement) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (p *publicStatement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	rows, err := p.session.runPublic(ctx, p.query, args)
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT", Warnings: p.warnings}, nil
+	return &answer.Answer{Rows: rows, Tag: "SELECT", Warnings: p.warnings}, nil
 }
 
 // runPublic answers a statement that touches no private table: from memory (no table, or dpsql's own), or on the backend.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -177,7 +179,7 @@ func TestSpoolReadInParts(t *testing.T) {
 	s := e.session(t, "ann")
 	const sql = "select ward, gender, kind_id, count(*) from encounters join patients using (patient_id) group by 1, 2, 3 order by 4 desc"
 	all := mustTry(t, s, sql)
-	start := func() *Answer {
+	start := func() *answer.Answer {
 		p, err := prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)

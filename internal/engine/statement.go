@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -202,10 +204,10 @@ func (p *Prepared) Params() []sqltype.Type {
 }
 
 // Columns describe the answer.
-func (p *Prepared) Columns() []Column { return p.kind.Columns() }
+func (p *Prepared) Columns() []answer.Column { return p.kind.Columns() }
 
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
-func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	s := p.session
 	defer s.working("planning")()
 	if p.stmt == nil {

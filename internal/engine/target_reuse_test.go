@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -26,7 +28,7 @@ func TestTargetKin(t *testing.T) {
 			}
 			set(t, s, "dpsql.target_error", "off")
 			ask(t, s, groups)
-			var first *Answer
+			var first *answer.Answer
 			if n := charged(t, s.engine, func() { _, first = ask(t, s, part) }); n != 0 {
 				t.Fatalf("%s: %d charges: it is not computed", name, n)
 			}
@@ -48,7 +50,7 @@ func TestTargetKin(t *testing.T) {
 			}
 			set(t, s, "dpsql.target_error", less.String())
 			told := explained(t, s, part)
-			var a *Answer
+			var a *answer.Answer
 			if n := charged(t, s.engine, func() { _, a = ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as a release of another question, made at price 12, says") {
 				t.Errorf("%s, %s: %d charges; %s", name, less, n, told)
 			}

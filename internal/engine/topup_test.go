@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -107,7 +109,7 @@ func TestTopUps(t *testing.T) {
 				set(t, s, "dpsql.price", fmt.Sprint(step.epsilon))
 				told := explained(t, s, c.sql)
 				var p *Prepared
-				var a *Answer
+				var a *answer.Answer
 				n := charged(t, s.engine, func() { p, a = ask(t, s, c.sql) })
 				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {
 					t.Fatalf("at %g: %d charges, not %d", step.epsilon, n, want)

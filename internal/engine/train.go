@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -20,7 +22,7 @@ import (
 )
 
 // facts are the columns of what is told of a model.
-var facts = []Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
+var facts = []answer.Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
 
 // training is TRAIN DP MODEL, bound and calibrated: all of it follows from the statement, the policy and the settings.
 type training struct {
@@ -47,7 +49,7 @@ type training struct {
 }
 
 // Columns implements kind.
-func (t *training) Columns() []Column { return facts }
+func (t *training) Columns() []answer.Column { return facts }
 
 // prepareTrain checks everything that can be checked before anything is spent.
 func prepareTrain(ctx context.Context, s *Session, n *pgsyntax.Train, explain bool) (*training, error) {
@@ -205,7 +207,7 @@ func (t *training) card() [][]sqltype.Value {
 func s8(s string) string { return s[:min(len(s), 12)] }
 
 // Run implements kind: it trains, or for EXPLAIN says what training would take.
-func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) {
+func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s := t.session
 	if err := s.engine.settle(ctx); err != nil && !t.explain {
 		return nil, s.uncharged(ctx, err)
@@ -218,7 +220,7 @@ func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) 
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
 		defer cancel()
 	}
-	var ans *Answer
+	var ans *answer.Answer
 	var heard *AuditEvent
 	err := s.withOrderRetries(func(bool) error {
 		if s.world != t.world || s.now != t.under || s.values != t.values || *s.filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
@@ -237,7 +239,7 @@ func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) 
 			if !t.verbose {
 				rows = brief(rows)
 			}
-			ans = &Answer{Rows: rows, Tag: "EXPLAIN"}
+			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err
 		}
 		heard = &AuditEvent{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
@@ -252,7 +254,7 @@ func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*Answer, error) 
 }
 
 // runOnce trains at the order that it was priced at.
-func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*Answer, error) {
+func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*answer.Answer, error) {
 	s := t.session
 	if err := s.notStopped(); err != nil {
 		return nil, err
@@ -266,7 +268,7 @@ func (t *training) runOnce(ctx context.Context, heard *AuditEvent) (*Answer, err
 	if err := t.train(ctx, heard); err != nil {
 		return nil, err
 	}
-	ans := &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
+	ans := &answer.Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
 	ans.Warnings = append(newOmitted(s, t.analysis), warningsOf(s.newGaps(t.gaps))...)
 	return ans, nil
 }

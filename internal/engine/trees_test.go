@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -334,7 +336,7 @@ func TestTreesEndToEnd(t *testing.T) {
 			var first [][]sqltype.Value
 			for i, epsilon := range []string{"0.5", "0.5", "0.4", "2"} {
 				set(t, s, "dpsql.price", epsilon)
-				var a *Answer
+				var a *answer.Answer
 				if n := charged(t, s.engine, func() { _, a = ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
 					t.Errorf("%s: %s at %s: charged %d times", d, sql, epsilon, n)
 				}

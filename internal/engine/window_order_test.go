@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -60,7 +62,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	s := e.session(t, "ann")
 	set(t, s, "dpsql.notices", "brief")
 	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
-	paid := func(order, price, was float64, a *Answer) {
+	paid := func(order, price, was float64, a *answer.Answer) {
 		t.Helper()
 		all := charges(t, e)
 		c, f := all[len(all)-1], e.filter()

@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -179,7 +180,7 @@ func (w listeningSession) Prepare(ctx context.Context, st pgsyntax.Statement, pa
 	return listeningPrepared{p, w.to}, nil
 }
 
-func (w listeningPrepared) Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error) {
+func (w listeningPrepared) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	a, err := w.Prepared.Run(ctx, args)
 	return a, w.to.heard(err)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // passes are the files of packages by pass, lowest first. A pass uses what lies in its own files and in those of the passes
-// before it. What is a package already is not in it (sensitivity/relation, internal/engine/price).
+// before it. What is a package already is not in it (sensitivity/relation, internal/engine/answer).
 var passes = map[string]string{"sensitivity": `
 results: analysis candidate_bounds formula joined_rows lost measure options product scaletext spread tree
 scope: block columns pull scope
@@ -29,7 +29,6 @@ reuse: canonical measure_order reuse reuse_measures
 explain: explain joinexplain
 divide: above analyze analyzer correlated distinct_rows divide divider empty inner inputs lookup noisy probe program semijoin_count stages
 `, "internal/engine": `
-answer: api explain_report stream
 server: audit_event control datamarks engine numbers public_cache raise schema texts turns
 session: arrays failures kind opening own_tables ownledger path progress public publicerr session session_catalog setting_table settings target_setting
 stage: backend_finishing bounding_choice bounding_joins bounding_methods displayed explain_bounds explain_errors plan_warnings price_words printable related settled stage stage_key staged stages target target_releases weighted

@@ -18,8 +18,9 @@ const module = "github.com/dpsql/dpsql/"
 // rule of their own. Test files may import anything.
 const rules = `
 cmd/dpsql: *
-proxy: internal/engine internal/pgmeta rewrite/pgsyntax
-internal/engine: internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/dialect rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
+proxy: internal/engine internal/engine/answer internal/pgmeta rewrite/pgsyntax
+internal/engine/answer:
+internal/engine: internal/engine/answer internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/dialect rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:

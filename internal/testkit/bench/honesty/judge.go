@@ -15,6 +15,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -169,7 +170,7 @@ func (c *column) halves(n noises) map[string]float64 {
 type asking struct {
 	prepared *engine.Prepared
 	low      map[int]int // an item's place: that of its lower end; the upper follows
-	columns  []engine.Column
+	columns  []answer.Column
 }
 
 func (w *world) prepare(ctx context.Context, sql string) (*engine.Prepared, error) {

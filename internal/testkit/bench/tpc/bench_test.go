@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/testkit/bench/tpc"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
@@ -199,7 +199,7 @@ func (t *timing) asking(ctx context.Context, w *tpc.World, q tpc.Query, truth ma
 	}
 }
 
-func texts(columns []engine.Column, row []sqltype.Value) []string {
+func texts(columns []answer.Column, row []sqltype.Value) []string {
 	out := make([]string, len(row))
 	for i, v := range row {
 		if v != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -103,8 +104,8 @@ type Fate struct {
 	How    string // answered, refused, failed
 	Detail string // id and message; of a failure, what the owner's log says
 	// Of an answered statement. Answer is nil where arithmetic on released numbers failed.
-	Answer  *engine.Answer
-	Columns []engine.Column
+	Answer  *answer.Answer
+	Columns []answer.Column
 }
 
 func (f Fate) String() string {

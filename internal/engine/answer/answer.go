@@ -1,4 +1,4 @@
-package engine
+package answer
 
 import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"

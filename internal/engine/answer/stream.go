@@ -1,4 +1,4 @@
-package engine
+package answer
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // Stream gives the rows of an answer that memory does not hold, as they are asked for. It is for one goroutine.
 type Stream struct {
-	at    *relay
+	at    *Relay
 	next  func() ([]sqltype.Value, error, bool)
 	stop  func()
 	close func()
@@ -18,18 +18,18 @@ type Stream struct {
 
 // NewStream is of rows, an error the last; close is told when no more are asked for, at least once.
 func NewStream(rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
-	return streamOf(&relay{context.Background()}, rows, close)
+	return NewStreamAt(&Relay{context.Background()}, rows, close)
 }
 
-// streamOf is NewStream whose rows look at a context.
-func streamOf(at *relay, rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
+// NewStreamAt is NewStream whose rows look at a context.
+func NewStreamAt(at *Relay, rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
 	s := &Stream{at: at, close: close}
 	s.next, s.stop = iter.Pull2(rows)
 	return s
 }
 
-// relay is a context that stands for another, which changes: the one in which the next row is asked for.
-type relay struct{ context.Context }
+// Relay is a context that stands for another, which changes: the one in which the next row is asked for.
+type Relay struct{ context.Context }
 
 // Next gives a row; false after the last. An error is of finishing, and ends the answer.
 func (s *Stream) Next(ctx context.Context) (row []sqltype.Value, ok bool, err error) {

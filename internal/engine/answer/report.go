@@ -1,4 +1,4 @@
-package engine
+package answer
 
 import (
 	"bytes"
@@ -9,47 +9,48 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// explainLine is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
-type explainLine struct {
+// Line is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
+type Line struct {
 	Text  string
 	Key   string
 	Value any
 	Each  bool
 }
 
-// line is a note.
-func line(format string, args ...any) explainLine {
-	return explainLine{Text: fmt.Sprintf(format, args...)}
+// Note is a line without a key.
+func Note(format string, args ...any) Line {
+	return Line{Text: fmt.Sprintf(format, args...)}
 }
 
-// keyed is words under a key.
-func keyed(key, format string, args ...any) explainLine {
+// Keyed is words under a key.
+func Keyed(key, format string, args ...any) Line {
 	words := fmt.Sprintf(format, args...)
-	return explainLine{Text: key + ": " + words, Key: key, Value: words}
+	return Line{Text: key + ": " + words, Key: key, Value: words}
 }
 
-// head says what kind of statement it is; what it says more is for people.
-func head(kind, more string) explainLine {
-	return explainLine{Text: kind + more, Key: "Node Type", Value: kind}
+// Head says what kind of statement it is; what it says more is for people.
+func Head(kind, more string) Line {
+	return Line{Text: kind + more, Key: "Node Type", Value: kind}
 }
 
-// report is what EXPLAIN tells: of each release, and of all together.
-type report struct {
-	Head     explainLine
-	Releases []releaseLines
-	All      []explainLine
+// Report is what EXPLAIN tells: of each release, and of all together.
+type Report struct {
+	Head     Line
+	Releases []ReleaseLines
+	All      []Line
 	Brief    []string // after the head, without VERBOSE; nil: the whole is short
 }
 
-type releaseLines struct {
-	Head  explainLine // absent where there is one release
-	Lines []explainLine
+// ReleaseLines are those of one release.
+type ReleaseLines struct {
+	Head  Line // absent where there is one release
+	Lines []Line
 }
 
-// text are the lines of FORMAT TEXT.
-func (r *report) text() []string {
+// Text are the lines of FORMAT TEXT.
+func (r *Report) Text() []string {
 	lines := []string{r.Head.Text}
-	say := func(in string, list []explainLine) {
+	say := func(in string, list []Line) {
 		for _, l := range list {
 			if l.Text != "" {
 				lines = append(lines, in+l.Text)
@@ -67,14 +68,14 @@ func (r *report) text() []string {
 	return lines
 }
 
-// json is FORMAT JSON: an array of one object with "Plan", as PostgreSQL's is.
-func (r *report) json() (string, error) {
+// JSON is FORMAT JSON: an array of one object with "Plan", as PostgreSQL's is.
+func (r *Report) JSON() (string, error) {
 	plan := object{}
-	plan.lines([]explainLine{r.Head})
+	plan.lines([]Line{r.Head})
 	var releases []any
 	for _, rel := range r.Releases {
 		o := object{}
-		o.lines(append([]explainLine{rel.Head}, rel.Lines...))
+		o.lines(append([]Line{rel.Head}, rel.Lines...))
 		releases = append(releases, &o)
 	}
 	if len(releases) > 0 {
@@ -118,13 +119,13 @@ func (o *object) put(key string, value any) {
 	o.values[key] = value
 }
 
-func (o *object) lines(list []explainLine) {
+func (o *object) lines(list []Line) {
 	for _, l := range list {
 		if l.Key == "" {
 			if l.Text == "" { // the head of the only release
 				continue
 			}
-			l = explainLine{Key: "Notes", Value: strings.TrimSpace(l.Text), Each: true}
+			l = Line{Key: "Notes", Value: strings.TrimSpace(l.Text), Each: true}
 		}
 		if l.Each {
 			before, _ := o.values[l.Key].([]any)
