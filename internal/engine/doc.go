@@ -2,6 +2,22 @@
 // commit, finish. It is the only caller of the ledger. Start reading at statement.go: Prepare does what
 // follows from the statement, the policy and the settings. Prepared.Run does the rest.
 //
+// # Groups
+//
+// Each file lies in a group, and uses what lies in its own group or in one before it. TestPasses in internal/rooms has
+// the list of files. Package answer comes before them: what a statement is answered with. From the first group to the
+// last:
+//
+//   - server: what all sessions share: Engine, its policy and schema, turns, and what the owner does to it.
+//   - session: one connection's settings, errors and dpsql's own tables. File kind.go has what each statement keeps.
+//   - stage: a private statement that is analysed, bounded and printed, and which stored releases tell of it.
+//   - private: one execution of it, from the look-up of stored releases to the answer. Start at private.go.
+//   - catalog: statements over PostgreSQL's catalogs, statements for rows of people, and dp_predict.
+//   - explain: EXPLAIN of any of them.
+//   - model: TRAIN, EVALUATE and the statements about stored models.
+//   - top: Prepare and Prepared, which choose the kind of a statement and run it.
+//   - rehearse: statements that are priced without being run.
+//
 // # Stages
 //
 // A statement may have several releases. Each of them is a stage, which sensitivity.Divide finds. A stage is
