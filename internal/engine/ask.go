@@ -116,7 +116,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	}
 	defer done()
 	s.progress.At("reading public tables")
-	tx, err := s.engine.begin(ctx, r.world) // (0)
+	tx, err := s.engine.begin(ctx, r.world) // (0) a snapshot reads no private row, so a failure costs nothing
 	if err != nil {
 		return s.uncharged(ctx, err)
 	}
@@ -128,7 +128,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 	case err != nil:
 		return s.publicFailed(ctx, err)
 	}
-	if err := r.reserve(ctx, open, heard); err != nil { // (1)
+	if err := r.reserve(ctx, open, heard); err != nil { // (1) all stages are charged durably before a private row is asked for
 		return err
 	}
 	charges := make([]*openCharge, len(open))
@@ -168,7 +168,7 @@ func (r *run) ask(ctx context.Context, heard *AuditEvent) error {
 			releases[i], err = r.encoded(a)
 		}
 	}
-	if err != nil { // (2)
+	if err != nil { // (2) whatever failed, the charge stays and the error is one fixed text
 		return s.resourceFailed(ctx, charges, err)
 	}
 	// (3) A paid, finished release is kept whatever the client does now. The last comes first: who waits for one that others read finds those too.

@@ -38,7 +38,7 @@ func (r *run) lookUp(ctx context.Context) error {
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
 func (p *run) stored(ctx context.Context, a *stageRun) (r *release.Release, of int64, free bool, err error) {
 	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
-	if !st.isCharged() { // its (2): no event is run
+	if !st.isCharged() { // (2) of isCharged: such a release has no number, so no event is run
 		r, err = release.NewPlaceholder(st.an, mp)
 		return r, 0, true, err
 	}

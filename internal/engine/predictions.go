@@ -37,15 +37,15 @@ const mostPredicted = 1 << 20
 // Proof: claim: who gets a model's coefficients, or anything that is computed of them, is its owner or was granted it, and may read, by the policy in force, every column that its query read, the target and those of its conditions included. (1) The store knows who was granted it. (2) Its sources are all that the query read
 // (plan.TablesRead), by the names that the policy of that time gave them. (3) Each is looked up in the analyst's own catalog, whatever search_path says. (4) One that was stored without sources is nobody's.
 func usableModel(ctx context.Context, s *Session, name mlext.Name) (*mlext.Stored, error) {
-	m, err := s.engine.models.Get(ctx, name, s.user) // (1)
+	m, err := s.engine.models.Get(ctx, name, s.user) // (1) the store knows who was granted it
 	if err != nil {
 		return nil, s.modelsFailed(ctx, err)
 	}
-	if len(m.Model.Sources) == 0 { // (4)
+	if len(m.Model.Sources) == 0 { // (4) a model without sources is nobody's
 		return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was stored by an older dpsql, which did not keep what it was trained on", name).WithHint("Train it anew: CREATE OR REPLACE DP MODEL. SHOW DP MODELS lists whose it is.")
 	}
-	for _, src := range m.Model.Sources { // (2)
-		t, ok := s.catalog.Table(src.Schema, src.Table) // (3)
+	for _, src := range m.Model.Sources { // (2) every column that its query read
+		t, ok := s.catalog.Table(src.Schema, src.Table) // (3) in the analyst's own catalog, whatever search_path says
 		for _, c := range src.Columns {
 			ok = ok && slices.ContainsFunc(t.Columns, func(col plan.TableColumn) bool { return col.Name == c && col.Visible })
 		}

@@ -54,10 +54,10 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 		return &snapshot{tx, e, w, false}, nil
 	}
 	for tries := 0; ; tries++ {
-		if now := e.world.Load(); now != w && now.hasSameMeaning(w) { // (2)
+		if now := e.world.Load(); now != w && now.hasSameMeaning(w) { // (2) the world in force is of the same policy and epoch
 			w = now
 		}
-		tx, err := m.BeginMarked(ctx, w.mark) // (1)
+		tx, err := m.BeginMarked(ctx, w.mark) // (1) the snapshot sees the schema of that mark
 		if err == nil {
 			e.compared()
 			return &snapshot{tx, e, w, true}, nil

@@ -37,7 +37,7 @@ func (st *stage) price() (mp *price.Quote, err error) {
 func (st *stage) isCharged() bool { return isCharged(st.an) }
 
 func isCharged(a *sensitivity.Analysis) bool {
-	return (len(a.Measures) > 0 || !a.Groups.Public) && !a.HasNoGroups() // (1)
+	return (len(a.Measures) > 0 || !a.Groups.Public) && !a.HasNoGroups() // (1) the analysis alone decides
 }
 
 // rivalStage is the stage with the bound that was not taken; nil: it has none.

@@ -308,7 +308,7 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 		return s.uncharged(ctx, err)
 	}
 	defer tx.Close()
-	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{t.reservation()}) // (1)
+	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{t.reservation()}) // (1) the whole is charged before a private row is read
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()):
 		return s.uncharged(ctx, err)
@@ -323,20 +323,20 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	s.progress.At("reading private rows")
 	s.progress.Charged(t.charged(t.loss))
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
-		err = tx.confirm(ctx) // (2)
+		err = tx.confirm(ctx) // (2) in one snapshot of the schema that the policy was bound to
 	}
 	tx.Close()
 	if err == nil {
 		var model *mlext.Model
 		if model, err = t.plan.Train(rows, s.engine.noise, t.watch(ctx)); err == nil {
-			err = t.keep(ctx, model) // (4)
+			err = t.keep(ctx, model) // (4) the model is durable before anything of it is shown
 		}
 	}
-	diverged := errors.Is(err, mlext.ErrDiverged) // (3')
+	diverged := errors.Is(err, mlext.ErrDiverged) // (3') a function of released gradients, so it is told
 	renamed := sqlerr.ID(err) == sqlerr.DuplicateObject.ID && !diverged
 	if err != nil && !diverged && !renamed {
 		defer s.abandon(ctx, open)
-		return s.resourceFailed(ctx, open, err) // (3)
+		return s.resourceFailed(ctx, open, err) // (3) any other failure keeps the charge and has one fixed error
 	}
 	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, External: true}); err != nil {
 		return s.ledgerFailed(err)

@@ -21,14 +21,14 @@ import (
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
 func (r *run) warnings(ctx context.Context) []string {
-	out := slices.Concat(r.innerWarnings(), newOmitted(r.session, r.analyses()...), warningsOf(r.session.newGaps(r.gaps()))) // (1)
+	out := slices.Concat(r.innerWarnings(), newOmitted(r.session, r.analyses()...), warningsOf(r.session.newGaps(r.gaps()))) // (1) these follow from statement, policy, schema and public values
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a), r.fewLines(a)) { // (2), (3), (5), (6), (7)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a), r.fewLines(a)) { // (2), (3), (5), (6), (7) these from charged releases and the plan
 			out = append(out, stagePrefix(i, list)+l)
 		}
 	}
-	return append(out, r.nulls...) // (4)
+	return append(out, r.nulls...) // (4) and these from released numbers
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
