@@ -127,6 +127,38 @@ func TestModelNames(t *testing.T) {
 	refused(guest, "does not exist", "SELECT dp_predict('ann.risk', 1)")
 }
 
+// TestPreparedWithoutModel: a statement that was prepared with a model is refused each time that it is run after the model was revoked, or dropped, and answers again once there is one.
+func TestPreparedWithoutModel(t *testing.T) {
+	ann := clinicSession(t, tame, funcs.DuckDB)
+	bob := ann.engine.session(t, "bob")
+	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters"
+	mustTry(t, ann, train)
+	mustTry(t, ann, "GRANT DP MODEL risk TO bob")
+	p, err := prepare(bob, "SELECT dp_predict('ann.risk', 3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []struct{ away, back []string }{
+		{[]string{"REVOKE DP MODEL risk FROM bob"}, []string{"GRANT DP MODEL risk TO bob"}},
+		{[]string{"DROP DP MODEL risk"}, []string{train, "GRANT DP MODEL risk TO bob"}},
+	} {
+		for _, sql := range way.away {
+			mustTry(t, ann, sql)
+		}
+		for turn := range 3 {
+			if a, err := p.Run(t.Context(), nil); err == nil {
+				t.Errorf("%s, run %d: %v", way.away, turn, a.Rows)
+			}
+		}
+		for _, sql := range way.back {
+			mustTry(t, ann, sql)
+		}
+		if _, err := p.Run(t.Context(), nil); err != nil {
+			t.Errorf("%s: %v", way.back, err)
+		}
+	}
+}
+
 // TestModelRights: who may use a model may read, by the policy in force, all that its query read: its target, its features, its conditions, its join. A reload that takes one of them away holds for the trainer, for whom the model was granted, and for what was prepared before.
 // A model that was stored before what it read was kept is nobody's.
 func TestModelRights(t *testing.T) {
