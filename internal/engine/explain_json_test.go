@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -141,18 +139,6 @@ func TestExplainJSON(t *testing.T) {
 		if !seen[k] {
 			t.Errorf("no statement has %q", k)
 		}
-	}
-}
-
-// TestExplainedTwice: two lines of one key are an error, and not one line less.
-func TestExplainedTwice(t *testing.T) {
-	rep := &answer.Report{Head: answer.Head("A", ""), Releases: []answer.ReleaseLines{{Lines: []answer.Line{answer.Keyed("B", "1"), answer.Note("n"), answer.Note("n")}}}}
-	if text, err := rep.JSON(); err != nil || strings.Count(text, `"n"`) != 2 {
-		t.Errorf("%s, %v", text, err)
-	}
-	rep.Releases[0].Lines = append(rep.Releases[0].Lines, answer.Keyed("B", "2"))
-	if text, err := rep.JSON(); err == nil {
-		t.Errorf("a line is lost in %s", text)
 	}
 }
 
