@@ -207,7 +207,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if c.Most > 0 && edge == c.Most {
 			continue // nobody can have more
 		}
-		what, told := "groups that one person counts in", "and the interval estimates how much"
+		what, told := "groups that one person counts in", "the interval estimates how much"
 		if c.Measure >= 0 {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}

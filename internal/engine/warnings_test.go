@@ -98,7 +98,7 @@ func TestNoPublicValueMeetsConditions(t *testing.T) {
 	} {
 		_, a := ask(t, s, sql)
 		all := strings.Join(a.Warnings, "\n")
-		if strings.Contains(all, none) != want || strings.Contains(all, "a larger dpsql.price") == want || strings.Contains(explained(t, s, sql), none) != want {
+		if strings.Contains(all, none) != want || strings.Contains(all, "A larger dpsql.price") == want || strings.Contains(explained(t, s, sql), none) != want {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}
@@ -113,10 +113,10 @@ func TestNoGroupsCostNothing(t *testing.T) {
 		for _, fresh := range []string{"off", "on"} {
 			set(t, s, "dpsql.fresh", fresh)
 			for sql, near := range map[string]string{
-				"select gender, count(*), avg(weight) from patients where gender = 'Femal' group by 1":                                       "write 'Female' for 'Femal'",
+				"select gender, count(*), avg(weight) from patients where gender = 'Femal' group by 1":                                       "Write 'Female' for 'Femal'",
 				"select kind_id, sum(free) from encounters where kind_id > 1000 group by 1":                                                  "",
-				"select k.id, count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt' group by 1":                "write 'Urgent' for 'Urgnt'",
-				"select readmitted, median(days), count(distinct patient_id) from encounters where readmitted = 'no' group by 1":             "write 'NO' for 'no'",
+				"select k.id, count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt' group by 1":                "Write 'Urgent' for 'Urgnt'",
+				"select readmitted, median(days), count(distinct patient_id) from encounters where readmitted = 'no' group by 1":             "Write 'NO' for 'no'",
 				"select * from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n": "",
 			} {
 				told := explained(t, s, sql)
@@ -140,7 +140,7 @@ func TestSuggestedValues(t *testing.T) {
 			"select count(*) filter (where k.label = 'Urgnt'), count(*) from encounters e join kinds k on k.id = e.kind_id",
 			"select sum(case when k.label = 'Urgnt' then 1 else 0 end) from encounters e join kinds k on k.id = e.kind_id",
 		} {
-			if _, a := ask(t, s, sql); !strings.Contains(strings.Join(a.Warnings, "\n"), "write 'Urgent' for 'Urgnt'") || !strings.Contains(explained(t, s, sql), "write 'Urgent' for 'Urgnt'") {
+			if _, a := ask(t, s, sql); !strings.Contains(strings.Join(a.Warnings, "\n"), "Write 'Urgent' for 'Urgnt'") || !strings.Contains(explained(t, s, sql), "Write 'Urgent' for 'Urgnt'") {
 				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
 			}
 		}
