@@ -52,9 +52,12 @@ type LostStep struct{ From, To uint64 }
 // LostClasses is how many classes there are.
 const LostClasses = len(LostSteps) + 1
 
+// LostCoarse is the least C that is counted in whole steps. A larger C may so have fewer parts in all than a smaller one.
+const LostCoarse = 1 << 20
+
 // LostParts are the parts of a value's step in which units are counted: enough that quotients of small C do not cut much. C is LostUnit.
 func LostParts(c uint64) uint64 {
-	if c < 1<<20 {
+	if c < LostCoarse {
 		return 100
 	}
 	return 1

@@ -30,19 +30,38 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 	if mech == Gaussian {
 		kind = dp.GaussianNoise
 	}
-	clip := m.PerGroup
-	if m.Bound != nil {
-		clip = m.Clip(m.Bound.Edges[0])
-	}
-	ev, err := f.Clipped(kind, lostBound(a.LostUnit(clip, caps(a)[0], mech == Gaussian)), []uint64{a.LostMoves(m)}, l)
+	ev, err := f.Clipped(kind, leastLostBound(a, m, mech), []uint64{a.LostMoves(m)}, l)
 	if err != nil {
 		return nil, err
 	}
 	return &Lost{Event: ev}, nil
 }
 
-// lostBound is what a unit adds for one sign in all classes together.
+// lostBound is what a unit adds for one sign in all classes together. It does not rise with the unit everywhere (sensitivity.LostCoarse).
 func lostBound(unit uint64) uint64 { return unit * sensitivity.LostParts(unit) }
+
+// leastLostBound is the least that it is at any candidate.
+func leastLostBound(a *sensitivity.Analysis, m *sensitivity.Measure, mech Mechanism) uint64 {
+	clips := []uint64{m.PerGroup}
+	if m.Bound != nil {
+		clips = nil
+		for _, edge := range m.Bound.Edges {
+			clips = append(clips, m.Clip(edge))
+		}
+	}
+	least := uint64(math.MaxUint64)
+	for _, clip := range clips {
+		for _, groups := range caps(a) {
+			least = min(least, lostBound(a.LostUnit(clip, groups, mech == Gaussian)))
+		}
+	}
+	return least
+}
+
+// mostLostBound is the most that it is of any unit up to this one.
+func mostLostBound(unit uint64) uint64 {
+	return max(lostBound(unit), lostBound(min(unit, sensitivity.LostCoarse-1)))
+}
 
 // LostOf is the event of measure i; nil: it loses nothing, or nothing is told of it.
 func (p *Quote) LostOf(i int) *Lost {
@@ -73,7 +92,7 @@ func (p *Quote) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
 	return out
 }
 
-// canDrawLost: the noise of what a measure loses can be drawn at a bound.
+// canDrawLost: the noise of what a measure loses can be drawn at a bound, and at all lower ones.
 func (p *Quote) canDrawLost(a *sensitivity.Analysis, i int, clip, groups uint64) bool {
 	if p.LostOf(i) == nil {
 		return true
@@ -82,7 +101,7 @@ func (p *Quote) canDrawLost(a *sensitivity.Analysis, i int, clip, groups uint64)
 	if !ok {
 		return false
 	}
-	_, err := ev.At(lostBound(a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian)), ev.Groups[0])
+	_, err := ev.At(mostLostBound(a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian)), ev.Groups[0])
 	return err == nil
 }
 
