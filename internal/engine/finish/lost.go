@@ -30,10 +30,10 @@ const (
 	lostHeavy    = 1.6  // the weight of a tail of shape xi is (1 - xi) to this power
 	lostLong     = 0.05 // and of one whose scale is beyond the bound so much of that
 	lostPeople   = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
-	lostOneGroup = 1.1  // by how much more may be lost where there is one group,
+	lostOneGroup = 1.4  // by how much more may be lost where there is one group,
 	lostFewMiss  = 3e-3 // how often noise alone may tell of a few people far beyond a bound in a class,
 	lostSureMiss = 1e-4 // and where the value would be NULL,
-	lostSpread   = 1.8  // and where a group's part of it may be larger than its part of the values,
+	lostSpread   = 2.3  // and where a group's part of it may be larger than its part of the values,
 	lostCapped   = 3.4  // most of all where people count in one of their groups: those in the group may have most of their rows elsewhere
 )
 
