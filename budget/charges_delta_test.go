@@ -70,3 +70,27 @@ func TestChargesCountAll(t *testing.T) {
 }
 
 func sq(x float64) float64 { return x * x }
+
+// TestChargesOfGaussianSelection: a selection with Gaussian noise is charged as that noise in each of its groups, beside its delta.
+func TestChargesOfGaussianSelection(t *testing.T) {
+	const delta, own = 1e-6, 1e-9
+	scale := dp.Scale{Num: 10, Den: 1}
+	of := func(ev dp.Event, delta float64) map[string]float64 {
+		list, err := Charges([]dp.Event{ev}, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, x := range list {
+			got[x.Accountant] = x.Epsilon
+		}
+		return got
+	}
+	got := of(dp.Selection{Noise: dp.GaussianNoise, Groups: 3, Scale: scale, Threshold: 90, Delta: own}, delta)
+	want := of(dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 3}, Scale: scale}, delta-own)
+	for _, accountant := range []string{"zCDP", "Renyi", "PLD"} {
+		if !(math.Abs(got[accountant]/want[accountant]-1) < 1e-6) {
+			t.Errorf("%s: epsilon %.9g, want %.9g", accountant, got[accountant], want[accountant])
+		}
+	}
+}

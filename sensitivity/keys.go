@@ -21,6 +21,7 @@ type grouper struct {
 	literals     map[*scanInfo]*literalSource   // the source of a scan of constants
 	padded       map[int]bool                   // sources whose rows padding adds NULL to
 	listedValues map[plan.ColID][]sqltype.Value // the public values of columns of which conditions leave some out
+	sought       int                            // texts for which a near public value was sought
 }
 
 func newGrouper(z *linker) *grouper {

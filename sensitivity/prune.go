@@ -137,8 +137,9 @@ func isUnlisted(c sqltype.Value, listed []sqltype.Value) bool {
 // Values are compared with texts where they are so few and so short.
 const (
 	mostCompared    = 1000
-	longestText     = 100
+	longestText     = 48
 	mostSuggestions = 3
+	mostSought      = 20 // texts of a statement: each takes some milliseconds
 )
 
 // suggestValues suggests values for the texts that any expression of the statement compares columns with: in conditions, FILTER, CASE.
@@ -202,6 +203,9 @@ func (z *grouper) publicValues(id plan.ColID) []sqltype.Value {
 
 // suggest notes the public value that is nearest to a text which is none of them. Blanks at the end mean nothing in char(n).
 func (z *grouper) suggest(text string, values []sqltype.Value, padded bool) {
+	if z.sought >= mostSought {
+		return
+	}
 	listed := textsOf(values)
 	if padded {
 		text = strings.TrimRight(text, " ")
@@ -212,6 +216,7 @@ func (z *grouper) suggest(text string, values []sqltype.Value, padded bool) {
 	if len(listed) == 0 || len(z.out.Suggestions) == mostSuggestions || len(text) > longestText || slices.Contains(listed, text) {
 		return
 	}
+	z.sought++
 	near := sqlerr.NearestValue(strings.TrimSpace(text), listed)
 	if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.out.Suggestions, note) {
 		z.out.Suggestions = append(z.out.Suggestions, note)

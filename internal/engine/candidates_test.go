@@ -27,8 +27,8 @@ func TestCandidatesCanBeRun(t *testing.T) {
 						continue // the price is too small
 					}
 					for k := range 200 {
-						chosen, some := make(price.Chosen, len(p.an.Choices)), false
-						for i, c := range p.an.Choices {
+						chosen, some := make(price.Chosen, len(p.analysis().Choices)), false
+						for i, c := range p.analysis().Choices {
 							most := int(mp.CandidateCount(c)) - 1 //nolint:gosec // few
 							chosen[i] = min(k, most)
 							some = some || k <= most
@@ -37,7 +37,7 @@ func TestCandidatesCanBeRun(t *testing.T) {
 							break
 						}
 						tried++
-						if _, err := mp.Resolve(p.an, chosen); err != nil {
+						if _, err := mp.Resolve(p.analysis(), chosen); err != nil {
 							t.Errorf("%s, %s at %s: %v: %v", mechanism, sql, at, chosen, err)
 						}
 					}

@@ -112,7 +112,7 @@ func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []
 			none = append(none, a.NoValues...)
 		}
 	}
-	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[name] })
+	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[name] && !slices.Contains(groups, name) }) // a line on NULL alone would say that nothing else is missing
 	say := func(columns []string, words string) {
 		if len(columns) > 0 {
 			lines = append(lines, fmt.Sprintf(words, either(columns)))

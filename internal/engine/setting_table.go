@@ -285,8 +285,8 @@ func (s *Session) Apply(n *pgsyntax.Set) error {
 	return s.Set(n.Name, n.Values)
 }
 
-// ResetAll gives all settings their values of the session's start.
-func (s *Session) ResetAll() { s.now = s.start }
+// ResetAll gives all settings their values of the session's start, and forgets of what the session was warned.
+func (s *Session) ResetAll() { s.now, s.warned = s.start, nil }
 
 // Show tells a setting, or dpsql.budget as one line. ok is false for a name that is not dpsql's.
 func (s *Session) Show(name string) (value string, ok bool, err error) {

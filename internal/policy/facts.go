@@ -88,8 +88,8 @@ func (k *constraint) of(x pgsyntax.Expr) map[string]Fact {
 			return k.list(n.X, n.List)
 		}
 	case *pgsyntax.Quantified:
-		if a, ok := bare(n.Array).(*pgsyntax.Array); ok && n.Op == "=" && !n.All {
-			return k.list(n.X, a.Elems)
+		if list, ok := elements(n.Array); ok && n.Op == "=" && !n.All {
+			return k.list(n.X, list)
 		}
 	case *pgsyntax.Is:
 		if c, ok := k.column(n.X); ok && n.What == "NULL" && !n.Not {
@@ -121,42 +121,76 @@ func (k *constraint) column(x pgsyntax.Expr) (sqltype.RelationColumn, bool) {
 	}
 }
 
-// plainTypes are those to which a cast of a constant changes nothing that its text says, if it is one of them.
-var plainTypes = []string{"text", "varchar", "character varying", "bpchar", "numeric", "decimal", "int2", "smallint", "int4", "integer", "int", "int8", "bigint", "float8", "double precision", "double",
-	"date", "timestamp", "timestamp without time zone", "uuid"}
-
-// bare takes brackets and such casts off.
-func bare(x pgsyntax.Expr) pgsyntax.Expr {
-	for {
-		switch n := x.(type) {
-		case *pgsyntax.Paren:
-			x = n.X
-		case *pgsyntax.Cast:
-			if len(n.Type.Mods) > 0 || !slices.Contains(plainTypes, strings.ToLower(n.Type.Name)) {
-				return x
-			}
-			x = n.X
-		default:
-			return x
-		}
-	}
+// literal is a constant: a text, a number, or a number that is rounded to a float.
+type literal struct {
+	text            string
+	isText, isFloat bool
 }
 
-// constantOf is the text of a constant that is not NULL.
-func constantOf(x pgsyntax.Expr) (string, bool) {
-	x = bare(x)
-	sign := ""
-	if n, ok := x.(*pgsyntax.Unary); ok && n.Op == "-" {
-		sign, x = "-", bare(n.X)
+// literalOf reads a constant that is not NULL. A cast of it is passed over only where it changes no value (4).
+func literalOf(x pgsyntax.Expr) (literal, bool) {
+	switch n := x.(type) {
+	case *pgsyntax.Paren:
+		return literalOf(n.X)
+	case *pgsyntax.Unary:
+		l, ok := literalOf(n.X)
+		l.text = "-" + l.text
+		return l, ok && n.Op == "-" && !l.isText && !strings.HasPrefix(l.text, "--")
+	case *pgsyntax.Literal:
+		isNumber := n.Kind == pgsyntax.IntegerLit || n.Kind == pgsyntax.NumericLit
+		return literal{text: n.Text, isText: !isNumber}, isNumber || n.Kind == pgsyntax.StringLit
+	case *pgsyntax.Cast:
+		l, ok := literalOf(n.X)
+		if !ok || len(n.Type.Mods) > 0 || n.Type.Dims > 0 {
+			return literal{}, false
+		}
+		return l.cast(strings.ToLower(n.Type.Name))
 	}
-	l, ok := x.(*pgsyntax.Literal)
-	switch {
-	case !ok:
-		return "", false
-	case l.Kind == pgsyntax.IntegerLit, l.Kind == pgsyntax.NumericLit:
-		return sign + l.Text, true
+	return literal{}, false
+}
+
+// cast is the constant as another type, if that has the same value.
+func (l literal) cast(to string) (literal, bool) {
+	number, err := decimal.NewFromString(l.text)
+	isNumber := err == nil
+	switch to {
+	case "text", "varchar", "character varying", "bpchar", "uuid", "timestamp", "timestamp without time zone":
+		return l, l.isText
+	case "date": // the time of day would go
+		return l, l.isText && len(l.text) == len("2020-02-09")
+	case "numeric", "decimal":
+		return literal{text: l.text, isFloat: l.isFloat}, isNumber
+	case "int2", "smallint", "int4", "integer", "int", "int8", "bigint":
+		return literal{text: l.text, isFloat: l.isFloat}, isNumber && number.IsInteger()
+	case "float8", "double precision", "double":
+		return literal{text: l.text, isFloat: true}, isNumber
 	}
-	return l.Text, l.Kind == pgsyntax.StringLit && sign == ""
+	return literal{}, false
+}
+
+// constantFor is the text of a constant that a column is compared with as a value of the column's own type. DuckDB compares a text with a number as numbers.
+func constantFor(c sqltype.Type, x pgsyntax.Expr) (string, bool) {
+	l, ok := literalOf(x)
+	return l.text, ok && (l.isText || !c.IsString()) && (!l.isFloat || c.IsFloat())
+}
+
+// elements are those of ARRAY[...] of texts or whole numbers, which a cast of the array leaves as they are.
+func elements(x pgsyntax.Expr) ([]pgsyntax.Expr, bool) {
+	switch n := x.(type) {
+	case *pgsyntax.Paren:
+		return elements(n.X)
+	case *pgsyntax.Array:
+		return n.Elems, true
+	case *pgsyntax.Cast:
+		list, ok := elements(n.X)
+		for _, e := range list {
+			l, is := literalOf(e)
+			_, keeps := l.cast(strings.ToLower(n.Type.Name))
+			ok = ok && is && keeps && len(n.Type.Mods) == 0
+		}
+		return list, ok
+	}
+	return nil, false
 }
 
 // list: the column is one of the constants.
@@ -164,7 +198,7 @@ func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
 	c, ok := k.column(x)
 	out := Fact{Listed: true}
 	for _, e := range of {
-		v, is := constantOf(e)
+		v, is := constantFor(c.Type, e)
 		if !is || CheckValue(v, c.Type) != nil { // (3)
 			return nil
 		}
@@ -181,7 +215,7 @@ func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
 // bound: the column is on one side of a constant. Of whole numbers and days, what is strictly on a side of one is at most its neighbour.
 func (k *constraint) bound(x pgsyntax.Expr, op string, of pgsyntax.Expr) map[string]Fact {
 	c, ok := k.column(x)
-	text, is := constantOf(of)
+	text, is := constantFor(c.Type, of)
 	if !ok || !is { // (3)
 		return nil
 	}
