@@ -50,7 +50,8 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 	if err != nil {
 		return nil, a, err
 	}
-	r.Wide = stretch(e.miss, e.hasLaplace(f))
+	r.Laplace = e.hasLaplace(f)
+	r.Wide = stretch(e.miss, r.Laplace)
 	if a, err = r.Find(q); err != nil || a.Unknown {
 		return nil, a, err
 	}
@@ -70,7 +71,7 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float64, err error) {
 	nan := math.NaN()
 	f, t := e.a.Formulas[i], e.a.Agg.Aggs[i].Type
-	if len(f.Quantiles) != 1 || f.Array != nil || !t.IsNumber() && t.OID != sqltype.OIDInterval || math.IsNaN(f.Quantiles[0].Fraction) {
+	if len(f.Quantiles) != 1 || f.Array != nil || !t.IsNumber() && t.OID != sqltype.OIDInterval || math.IsNaN(f.Quantiles[0].Fraction) || e.HasTooFewPeople(i) {
 		return nan, nan, nan, nil
 	}
 	v, a, err := e.quantile1(f, f.Quantiles[0], g, t)

@@ -18,12 +18,16 @@ type Reader struct {
 	// Error is the 95% half width of a rank in rows, from public numbers alone.
 	Error     float64
 	deviation float64
-	// Wide is how many times Error the interval's ends are away in rank; 0: once. The answer itself goes by Error.
+	// Wide is how many times as many deviations away the interval's ends are as those of a 95% interval; 0: once. The answer itself goes by Error.
 	Wide float64
+	// Laplace says that noise may have heavier tails than a Gaussian's.
+	Laplace bool
+	// Cut is how many of the group's rows may be missing, since bounds cut them.
+	Cut float64
 }
 
-// Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are the values Error
-// (or Wide times that) ranks away: the ends of a 95% interval, noise only. Unknown: there is no answer, since the tree is open and surely nobody is found.
+// Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are
+// the ends of a 95% interval, which reach to the ends of their leaves. Unknown: there is no answer, since the tree is open and surely nobody is found.
 type Answer struct {
 	Below, Above int64
 	Part         float64
@@ -106,16 +110,20 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 		below, above = n-1-below, n-1-above
 		rank = n - 1 - rank
 	}
-	out, away := Answer{Part: part}, r.Error*math.Max(1, r.Wide)
-	for _, v := range []struct {
-		to   *int64
-		rank float64
-	}{{&out.Below, below}, {&out.Above, above}, {&out.Least, math.Max(0, math.Floor(rank-away))}, {&out.Most, math.Min(n-1, math.Ceil(rank+away))}} {
-		if *v.to, err = r.row(root, v.rank+0.5); err != nil {
-			return out, err
-		}
+	out := Answer{Part: part}
+	if out.Below, err = r.row(root, below+0.5); err != nil {
+		return out, err
 	}
-	return out, nil
+	if out.Above, err = r.row(root, above+0.5); err != nil {
+		return out, err
+	}
+	p := q.Fraction
+	if q.Descending {
+		p = 1 - p
+	}
+	low, high, err := r.ends(p)
+	out.Least, out.Most = min(low, out.Below, out.Above), max(high, out.Below, out.Above)
+	return out, err
 }
 
 // presenceThreshold is how many standard deviations a noisy count must reach to say that somebody is there. It is looked for at many values, so it is larger than the quantile of one normal

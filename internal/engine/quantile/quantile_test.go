@@ -156,7 +156,7 @@ func TestIntervals(t *testing.T) {
 					wide++
 				}
 				half := *r
-				half.Error = r.Error / 8
+				half.deviation = r.deviation / 8
 				if b, err := half.Find(sensitivity.Quantile{Fraction: p}); err != nil || b.Least <= v && v <= b.Most {
 					narrow++
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/quantile"
@@ -227,6 +228,15 @@ func (m *Releaser) descend(ctx context.Context, i int, g *Group, leaves []int64)
 	if err != nil {
 		return err
 	}
+	ev, err := m.r.Run.Event(i)
+	if err != nil {
+		return err
+	}
+	law, err := dp.LawOf(ev)
+	if err != nil {
+		return err
+	}
+	r.Laplace = law.Noise == dp.LaplaceNoise
 	for _, q := range t.Asked {
 		if _, err := r.Find(q); err != nil {
 			return err
