@@ -32,6 +32,7 @@ tables:
       kind: {range: [0, 5]}
       seconds: {range: [0, 1000000]}
       cost: {range: [0, 200]}
+      effort: {range: [0, 500]}
 budget: {epsilon: 10000, delta: 1e-6}
 query: {price: 0.5}
 analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
@@ -44,8 +45,9 @@ analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
 		"ALTER TABLE pupils ADD PRIMARY KEY (id)",
 		`CREATE TABLE marks AS SELECT row_number() OVER ()::INT AS id, p.id AS pupil_id, greatest(0, least(100, 30 + p.class + (hash(p.id * 1000 + r.range) % 4000) / 100.0))::DECIMAL(6, 2) AS mark,
 			(hash(p.id + r.range * 7777) % 6)::INT AS kind, least(1000000, exp((hash(r.range + p.id * 31) % 1300) / 100.0) * (1 + hash(p.id + r.range * 7777) % 6))::INT AS seconds,
-			CASE WHEN hash(p.id * 17 + r.range * 3) % 100 < 49 THEN 0.05 ELSE (hash(p.id * 19 + r.range * 5) % 20000) / 100.0 END::DOUBLE AS cost
-			FROM pupils p, range(400) r WHERE r.range < CASE WHEN p.id % 50 = 0 THEN 300 ELSE 10 + hash(p.id) % 50 END`,
+			CASE WHEN hash(p.id * 17 + r.range * 3) % 100 < 49 THEN 0.05 ELSE (hash(p.id * 19 + r.range * 5) % 20000) / 100.0 END::DOUBLE AS cost,
+			(p.n + hash(p.id * 23 + r.range) % 100)::INT AS effort
+			FROM (SELECT *, CASE WHEN id % 50 = 0 THEN 300 ELSE 10 + hash(id) % 50 END AS n FROM pupils) p, range(300) r WHERE r.range < p.n`,
 		"ALTER TABLE marks ADD PRIMARY KEY (id)",
 	}
 	plain, err := sql.Open("duckdb", "")
@@ -69,6 +71,9 @@ analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
 		{"kind", "percentile_disc(0.5) WITHIN GROUP (ORDER BY cost)", "marks"},
 		{"1", "percentile_cont(0.5) WITHIN GROUP (ORDER BY greatest(0, least(cost, 100)))", "marks"},
 		{"1", "percentile_disc(0.95) WITHIN GROUP (ORDER BY seconds)", "marks"},
+		{"kind", "percentile_cont(0.5) WITHIN GROUP (ORDER BY effort)", "marks"}, // who has many rows has other values
+		{"1", "percentile_cont(0.5) WITHIN GROUP (ORDER BY effort)", "marks"},
+		{"1", "percentile_cont(0.75) WITHIN GROUP (ORDER BY effort)", "marks"},
 	} {
 		truth := map[string]float64{}
 		by, draws := " GROUP BY 1", 3

@@ -28,6 +28,8 @@ type Errors struct {
 	sums     int             // of how many released groups each value is the sum
 	few      []bool          // a measure: its bound could not be chosen (HasTooFewPeople)
 	selected []*selected     // a measure: where a group is shown by its number; nil: it is in any case
+	release  *release.Release
+	cut      map[int]release.Cut // a measure of trees
 }
 
 // usualMiss is how often a 95% interval may miss.
@@ -129,7 +131,7 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 }
 
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *release.Release) (*Errors, error) {
-	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures)), selected: make([]*selected, len(a.Measures))}
+	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures)), selected: make([]*selected, len(a.Measures)), release: r, cut: map[int]release.Cut{}}
 	var err error
 	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
 		return nil, err

@@ -52,6 +52,14 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 	}
 	r.Laplace = e.hasLaplace(f)
 	r.Wide = stretch(e.miss, r.Laplace)
+	cut, ok := e.cut[f.Sum]
+	if !ok {
+		if cut, err = e.release.CutOf(e.a, f.Sum); err != nil {
+			return nil, a, err
+		}
+		e.cut[f.Sum] = cut
+	}
+	r.Cut = cut.In(g)
 	if a, err = r.Find(q); err != nil || a.Unknown {
 		return nil, a, err
 	}

@@ -112,7 +112,7 @@ func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) 
 		if unit == 0 {
 			continue
 		}
-		out[i] = &Lost{Unit: unit, Beyond: p.beyond(a, i, chosen)}
+		out[i] = &Lost{Unit: unit, Beyond: p.Beyond(a, i, chosen)}
 		ev, ok := p.Lost[i].Event.(dp.Clipped)
 		if !ok {
 			return nil, errors.New("measure: lost mass has not the bound that was chosen")
@@ -125,8 +125,8 @@ func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) 
 	return out, nil
 }
 
-// beyond is Lost.Beyond: the thresholds of the choices that bound measure i, of which none ended at its last candidate.
-func (p *Quote) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
+// Beyond is about how many units bounds may have left beyond measure i's: the thresholds of its choices, of which none ended at its last candidate.
+func (p *Quote) Beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
 	if a.Limit.Cap == nil && a.Limit.Capped {
 		return 0 // what a declared cap cuts
 	}

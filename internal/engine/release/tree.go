@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"math"
 	"math/big"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -228,18 +229,21 @@ func (m *Releaser) descend(ctx context.Context, i int, g *Group, leaves []int64)
 	if err != nil {
 		return err
 	}
-	ev, err := m.r.Run.Event(i)
-	if err != nil {
-		return err
-	}
-	law, err := dp.LawOf(ev)
+	law, err := m.r.law(i)
 	if err != nil {
 		return err
 	}
 	r.Laplace = law.Noise == dp.LaplaceNoise
+	cut := m.r.mostCut(m.a, i, law)
 	for _, q := range t.Asked {
-		if _, err := r.Find(q); err != nil {
-			return err
+		for _, part := range cutParts { // what is cut from this group is known once all groups are released
+			r.Cut = part * cut
+			if _, err := r.Find(q); err != nil {
+				return err
+			}
+			if cut == 0 {
+				break
+			}
 		}
 	}
 	g.Trees[i] = blocks
@@ -271,6 +275,80 @@ func (g *Group) Reader(a *sensitivity.Analysis, i int, deviation float64) (*quan
 		}
 		return c, nil
 	})
+}
+
+// cutParts are the parts of Cut.most that a group may have, so that the nodes that its interval needs are released.
+var cutParts = [...]float64{1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256}
+
+// cutSpread is by how much a group's part of what is cut may be larger than its part of the rows.
+const cutSpread = 1.8
+
+// Cut is about how many rows of each group bounds may have cut from a measure's trees.
+type Cut struct {
+	measure          int
+	most             float64 // of one group
+	least, all, each float64 // what noise may hide of a group's rows; the rows of all groups; how many groups a unit may be in
+}
+
+// CutOf tells what bounds may have cut from measure i's trees, by the groups' released numbers of rows.
+func (r *Release) CutOf(a *sensitivity.Analysis, i int) (Cut, error) {
+	c := Cut{measure: i}
+	law, err := r.law(i)
+	if err != nil {
+		return c, err
+	}
+	if c.most = r.mostCut(a, i, law); c.most == 0 {
+		return c, nil
+	}
+	variance, err := r.Run.Variance(i)
+	if err != nil {
+		return c, err
+	}
+	c.least = math.Sqrt(variance) / 2
+	c.each = float64(law.Sensitivity.Groups) / float64(a.Measures[i].Vectors())
+	for k := range r.Groups {
+		c.all += c.rows(&r.Groups[k])
+	}
+	return c, nil
+}
+
+// mostCut is about how many rows bounds may have cut from one group at most: as many people as a choice may have left beyond its bound lost as many rows as they keep, in each of their groups. It is an assumption, as with all lost mass. What declared bounds cut is not known, and it is 0.
+func (r *Release) mostCut(a *sensitivity.Analysis, i int, law dp.Law) float64 {
+	if r.Plan == nil || len(r.Chosen) == 0 || a.Measures[i].IsOwnExtreme() {
+		return 0
+	}
+	return r.Plan.Beyond(a, i, r.Chosen) * float64(law.Sensitivity.PerGroup)
+}
+
+// rows are a group's, and what noise may hide.
+func (c Cut) rows(g *Group) float64 {
+	n := 0.0
+	if c.measure < len(g.Trees) {
+		for _, x := range counts(g.Trees[c.measure], 0, 0) {
+			n += x
+		}
+	}
+	return math.Max(0, n) + c.least
+}
+
+// In is a group's part, by the groups' released numbers of rows, rounded up to one of cutParts.
+func (c Cut) In(g *Group) float64 {
+	rows := c.rows(g)
+	share, part := cutSpread*c.each*rows/math.Max(c.all, rows), cutParts[0]
+	for _, p := range cutParts[1:] {
+		if p >= share {
+			part = p
+		}
+	}
+	return part * c.most
+}
+
+func (r *Release) law(i int) (dp.Law, error) {
+	ev, err := r.Run.Event(i)
+	if err != nil {
+		return dp.Law{}, err
+	}
+	return dp.LawOf(ev)
 }
 
 // shaped: a group's stored trees and picks have the analysis' shape.
