@@ -201,7 +201,20 @@ func largestErrors(ctx context.Context, s *Session, pr *sensitivity.Program, a *
 			continue
 		}
 		width := e.For(r, nil).Expected(n.formula, math.NaN())
-		switch {
+		switch f := a.Formulas[n.formula]; {
+		case f.IsOrderStatistic():
+			var most *release.Group
+			rows := math.Inf(-1)
+			if eachShown(s, a, r, func(g *release.Group) {
+				if in := g.TreeRows(f.Sum); in > rows {
+					most, rows = g, in
+				}
+			}) != nil || most == nil {
+				return nil
+			}
+			if width, err = e.For(r, most).OrderError(n.formula, most); err != nil {
+				return nil
+			}
 		case !math.IsNaN(width) && e.CanBeClipped(n.formula): // the more a group has, the more may be lost
 			if eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.formula, g.Values)) }) != nil {
 				return nil

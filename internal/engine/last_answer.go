@@ -102,8 +102,8 @@ func (l *stageRun) facts(ctx context.Context, number int64, together int) ([][]s
 				law += fmt.Sprintf(", sum of %d", cells)
 			}
 		}
-		var width sqltype.Value // NULL where the value is
-		if !e.IsUnknown(i) {
+		var width sqltype.Value // NULL where the value is, and of trees: a count's noise is no value's error
+		if !e.IsUnknown(i) && m.Tree == nil {
 			width = inUnits(e.Widest(i), step)
 		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,

@@ -107,6 +107,11 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 	return value, low, high, nil
 }
 
+// OrderError is the larger half of an order statistic's 95% interval in a group; NaN where nothing can be said.
+func (e *Errors) OrderError(i int, g *release.Group) (float64, error) {
+	return e.orderError(plan.ErrorHalfWidth, i, g)
+}
+
 // orderError is dp_error, dp_low or dp_high of an order statistic; NaN where nothing can be said.
 func (e *Errors) orderError(kind plan.ErrorKind, i int, g *release.Group) (float64, error) {
 	v, low, high, err := e.orderInterval(i, g)

@@ -320,16 +320,18 @@ func (r *Release) mostCut(a *sensitivity.Analysis, i int, law dp.Law) float64 {
 	return r.Plan.Beyond(a, i, r.Chosen) * float64(law.Sensitivity.PerGroup)
 }
 
-// rows are a group's, and what noise may hide.
-func (c Cut) rows(g *Group) float64 {
-	n := 0.0
-	if c.measure < len(g.Trees) {
-		for _, x := range counts(g.Trees[c.measure], 0, 0) {
+// TreeRows is a group's noisy number of rows in measure i's tree.
+func (g *Group) TreeRows(i int) (n float64) {
+	if i < len(g.Trees) {
+		for _, x := range counts(g.Trees[i], 0, 0) {
 			n += x
 		}
 	}
-	return math.Max(0, n) + c.least
+	return n
 }
+
+// rows are a group's, and what noise may hide.
+func (c Cut) rows(g *Group) float64 { return math.Max(0, g.TreeRows(c.measure)) + c.least }
 
 // In is a group's part, by the groups' released numbers of rows, rounded up to one of cutParts.
 func (c Cut) In(g *Group) float64 {
