@@ -226,13 +226,17 @@ func TestNotices(t *testing.T) {
 		t.Errorf("%q", a.Notice)
 	}
 	for sql, want := range map[string]string{ // aggregates that are no column of the answer have an error all the same
-		"select round(100 * avg(days)) from encounters":                                                           "largest group): avg ",
-		"select median(days) from encounters":                                                                     "largest group): median ",
+		"select round(100 * avg(days)) from encounters": "largest group): avg ",
+		"select median(days) from encounters":           "largest group): median ",
 		"select k.id, (select count(*) from encounters e where e.kind_id = k.id and e.days > 3) + 1 from kinds k": "largest group): count ",
 	} {
 		if _, a := ask(t, psql, sql); !strings.Contains(a.Notice, want) {
 			t.Errorf("%s: %q", sql, a.Notice)
 		}
+	}
+	ask(t, psql, "select count(*), median(days) from encounters")
+	if last := mustTry(t, psql, "select kind, error_95 > 0 from dpsql.last order by measure"); fmt.Sprint(last) != "[[rows true] [rows by value <nil>]]" { // a median has no error in rows
+		t.Errorf("%v", last)
 	}
 	set(t, psql, "dpsql.notices", "full")
 	if _, a := ask(t, psql, "select count(*) from patients"); !strings.Contains(a.Notice, "Measure 1: rows") {

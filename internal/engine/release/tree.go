@@ -39,7 +39,7 @@ func (m *Releaser) Kept(i int) sqlgen.Kept {
 //
 // Proof: claim: what is released is a function of the outcome of the measure's event, which is noise on every node of every group's tree. (1) The event's sensitivity is that of all
 // levels' counts (sensitivity.orderStatistic, at the bounds that Kept gives, which are released). (2) A node's noise is drawn when it is first looked at, and kept: as independent of everything as if all had been
-// drawn before. Which node is looked at next follows from released nodes alone (quantile.Reader), so the blocks that are released are the whole vector's, with the rest left out by a rule that reads
+// drawn before. Which node is looked at next follows from released nodes, the plan and bounds that were released (quantile.Reader, mostCut), so the blocks that are released are the whole vector's, with the rest left out by a rule that reads
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
 // (6) Time: ctx ends it, like the backend's part, between two nodes; nothing was released then.
