@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,7 @@ func check(cmd *cobra.Command, config string) (err error) {
 		if err != nil {
 			return err
 		}
-		findings += printAudit(out, audit, r.Unread)
+		findings += printAudit(out, audit, r)
 	}
 	if len(r.Problems)+findings > 0 {
 		say("%s, %s\n", counted(len(r.Problems)+findings, "mistake"), counted(warnings, "warning"))
@@ -157,14 +158,14 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// printAudit tells what the backend's role may do that it need not, and the SQL that mends it. told are the relations whose missing right is a mistake of the
-// policy's tables already; the number of the other findings is given.
-func printAudit(out io.Writer, a *backend.Audit, told []policy.RelationName) (n int) {
+// printAudit tells what the backend's role may do that it need not, and the SQL that mends it. A missing right that is a
+// mistake of the policy's tables already is left out; the number of the other findings is given.
+func printAudit(out io.Writer, a *backend.Audit, r *policy.Review) (n int) {
 	if len(a.Findings) == 0 {
 		return 0
 	}
 	for _, f := range a.Findings {
-		if slices.Contains(told, policy.RelationName(f.Unread)) {
+		if slices.Contains(r.Unread, policy.RelationName(f.Unread)) {
 			continue
 		}
 		if n++; n == 1 {
@@ -173,5 +174,27 @@ func printAudit(out io.Writer, a *backend.Audit, told []policy.RelationName) (n 
 		_, _ = fmt.Fprintf(out, "  %s\n", f.What)
 	}
 	_, _ = fmt.Fprintf(out, "as an administrator of the database, run:\n\n%s\n", a.Script)
+	if a.Instead != "" {
+		_, _ = fmt.Fprintf(out, "then let dpsql connect as %s, and check again. Under backend in %s, or in the variable that it names, write\n  %s\n\n",
+			a.Instead, r.Policy.Name, asRole(r.Policy.Backend.Postgres, a.Instead))
+	}
 	return n
+}
+
+// asRole is a database's URL for another role, without its password.
+func asRole(text, role string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "postgres://" + role + "@host/database"
+	}
+	options := u.Query()
+	for _, secret := range []string{"user", "password", "sslpassword", "passfile"} {
+		options.Del(secret)
+	}
+	u.RawQuery = options.Encode()
+	_, has := u.User.Password()
+	if u.User = url.User(role); has {
+		u.User = url.UserPassword(role, "PASSWORD")
+	}
+	return u.String()
 }

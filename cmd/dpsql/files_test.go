@@ -71,7 +71,7 @@ func TestInitFiles(t *testing.T) {
 	names, _, _ = strings.Cut(names, "\n")
 	head, tables, _ := strings.Cut(first, "\ntables:\n")
 	tables = regexp.MustCompile(`(?m)^  # `).ReplaceAllString(tables, "  ") // tables that are comments
-	first = strings.Replace(head+"\ntables:\n"+tables, "may: []", "may: [people, orders, notes]", 1)
+	first = strings.Replace(head+"\ntables:\n"+tables, "analysts: {}", "analysts: {ann: {password: env:ANN, may: [people, orders, notes]}}", 1)
 	for _, want := range []string{"rows_without_unit: own  # a row without person_id", "rows_without_unit: drop  # rows without person_id", "order_id: {type: text, not_null: true}"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in\n%s", want, first)
@@ -86,7 +86,7 @@ func TestInitFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := program(t.Context(), "check", "--config", config)
-		cmd.Env = append(cmd.Env, "ANALYST_VERIFIER=SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=")
+		cmd.Env = append(cmd.Env, "ANN=SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=")
 		out, _ := cmd.CombinedOutput()
 		want := "no mistakes"
 		if name == "numeric(12,2)" {

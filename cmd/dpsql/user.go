@@ -67,7 +67,7 @@ Charges, stored answers and models belong to a name. A name that has any is adde
 				return err
 			}
 			iterations := policy.DefaultIterations
-			if p, err := policy.Parse(config, text); err == nil { // else AddAnalyst says what is wrong
+			if p, err := policy.ParseToEdit(config, text); err == nil { // else AddAnalyst says what is wrong
 				iterations = p.ScramIterations
 			}
 			v, err := readVerifier(cmd.InOrStdin(), iterations)
@@ -189,6 +189,9 @@ nobody else gets the name's charges, stored answers and models. Take the analyst
 
 // readVerifier makes a verifier of the password on the first line.
 func readVerifier(from io.Reader, iterations int) (string, error) {
+	if f, ok := from.(*os.File); ok && isTerminal(f) {
+		_, _ = fmt.Fprint(os.Stderr, "Password (it is shown while you type): ")
+	}
 	in := bufio.NewScanner(from)
 	if !in.Scan() {
 		return "", errors.Join(errors.New("no password on standard input"), in.Err())

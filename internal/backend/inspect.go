@@ -27,6 +27,7 @@ type Listed struct {
 // Audit is what the role may do that it need not, and what it needs and may not.
 type Audit struct {
 	Role     string // the connected one
+	Instead  string // the role that dpsql should connect as, where this one cannot be made fit
 	Findings []Finding
 	Script   string // SQL for an administrator that cures every finding; empty if there is none
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -157,15 +158,16 @@ func (w *writer) foot() {
 		"  lifetime: 60   # epsilon of all windows together, for ever: here six of them",
 		"# query: {price: 0.1}  # price of a statement where the session says nothing",
 		"",
-		"analysts:",
-		"  analyst:",
-		"    password: env:ANALYST_VERIFIER  # made by dpsql user hash; never the password itself")
-	example := ""
-	if w.s.root != nil {
-		example = fmt.Sprintf(", such as [%s, %s]", inComment(w.s.spell(w.s.root)), inComment(w.s.unitName()))
+		"# This adds an analyst, and reads the password from standard input. --may lists the tables and columns that the analyst sees.")
+	seen := "TABLE"
+	if w.s.root != nil && plainTable.MatchString(w.s.spell(w.s.root)) {
+		seen = w.s.spell(w.s.root)
 	}
-	w.add("    may: []  # nothing until you list it: tables and columns" + example)
+	w.add("#   dpsql user add NAME --may "+seen+" --config policy.yaml", "analysts: {}")
 }
+
+// plainTable is a table's name that a shell takes as it is.
+var plainTable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // hasPassword reports a URL that must not stand in a file; one that cannot be read whole might hide a password.
 func hasPassword(text string) bool {

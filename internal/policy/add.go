@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ type NewAnalyst struct {
 // AddAnalyst gives a policy's text with one analyst more, as the first of analysts, and every other byte as it was. What comes
 // out is a policy: a name that is taken, a table that nobody listed or a mistake that was there before are its problems.
 func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
-	p, err := Parse(name, text)
+	p, err := ParseToEdit(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +34,10 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 	entry := fmt.Sprintf("%s: {password: %q, may: [%s]}", quoteYAML(a.Name), a.Verifier, strings.Join(quoteAll(a.May), ", "))
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	var added []byte
+	if at.flow && at.line <= len(lines) && noAnalysts.Match(lines[at.line-1]) {
+		lines[at.line-1] = noAnalysts.ReplaceAll(lines[at.line-1], []byte("analysts:"))
+		at = analystsAt{line: at.line, indent: 2}
+	}
 	switch {
 	case at.flow:
 		return nil, fmt.Errorf("%s:%d: analysts is written in braces: put this line into it yourself:\n  %s", name, at.line, entry)
@@ -48,7 +51,7 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 		lines[at.line-1] = append(bytes.Clone(lines[at.line-1]), strings.Repeat(" ", at.indent)+entry+ending...)
 		added = bytes.Join(lines, nil)
 	}
-	again, err := parse(name, added, os.LookupEnv)
+	again, err := ParseToEdit(name, added)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +61,12 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 	return added, nil
 }
 
+// noAnalysts is the key with an empty mapping, as init writes it.
+var noAnalysts = regexp.MustCompile(`^analysts: *\{ *\}`)
+
 // Retire gives a policy's text with one retired name more, and every other byte as it was.
 func Retire(name string, text []byte, analyst string) ([]byte, error) {
-	p, err := Parse(name, text)
+	p, err := ParseToEdit(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +82,7 @@ func Retire(name string, text []byte, analyst string) ([]byte, error) {
 	} else {
 		added = retiredList.ReplaceAll(text, []byte("${1}, "+strings.ReplaceAll(quoteYAML(analyst), "$", "$$")+"]"))
 	}
-	again, err := parse(name, added, os.LookupEnv)
+	again, err := ParseToEdit(name, added)
 	if err != nil || !slices.Equal(again.Retired, append(slices.Clone(p.Retired), analyst)) {
 		return nil, fmt.Errorf("%s: the name could not be added to this file: put it into the list retired yourself:\n  retired: [%s]", name, strings.Join(quoteAll(append(p.Retired, analyst)), ", "))
 	}

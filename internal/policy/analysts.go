@@ -56,7 +56,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 		}
 		f.fields(e.value, what, []field{
 			{name: "password", required: f.p.TLS.HasPasswords(), read: func(n ast.Node) {
-				w, ok := f.secretText(n, what+".password")
+				w, ok := f.secretText(n, what+".password", `"$(dpsql user hash)"  # type a password`)
 				if !ok {
 					return
 				}

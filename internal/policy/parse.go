@@ -33,14 +33,29 @@ const (
 func Parse(name string, text []byte) (*Policy, error) { return parse(name, text, os.LookupEnv) }
 
 func parse(name string, text []byte, lookup func(string) (string, bool)) (*Policy, error) {
-	f := &file{reader: reader{lookup: lookup}, p: &Policy{Name: name}}
-	if body := f.parseYAML(text); body != nil {
-		f.policy(body)
-	}
+	f := parsed(name, text, lookup)
 	if err := f.err(name); err != nil {
 		return nil, err
 	}
 	return f.p, nil
+}
+
+// ParseToEdit is Parse for who changes the file: variables of the environment that are not set are no mistakes. What it gives lacks them, and cannot be served.
+func ParseToEdit(name string, text []byte) (*Policy, error) {
+	f := parsed(name, text, os.LookupEnv)
+	f.exceptUnset()
+	if err := f.err(name); err != nil {
+		return nil, err
+	}
+	return f.p, nil
+}
+
+func parsed(name string, text []byte, lookup func(string) (string, bool)) *file {
+	f := &file{reader: reader{lookup: lookup}, p: &Policy{Name: name}}
+	if body := f.parseYAML(text); body != nil {
+		f.policy(body)
+	}
+	return f
 }
 
 // file is one parse. Sections that refer to others are read after them, whatever their order in the file.
@@ -202,7 +217,7 @@ func (f *file) backend(n ast.Node) {
 	f.fields(n, "backend", []field{
 		{name: "postgres", read: func(n ast.Node) {
 			given++
-			if w, ok := f.secretText(n, "backend.postgres"); ok {
+			if w, ok := f.secretText(n, "backend.postgres", "postgres://user:password@host/database"); ok {
 				b.Postgres = w.text
 				f.postgresURL(w, "backend.postgres")
 			}
@@ -272,7 +287,9 @@ func (f *file) releaseKey(n ast.Node) Secret {
 	text := ""
 	if name, fromEnv := strings.CutPrefix(w.text, "env:"); fromEnv {
 		if text, ok = f.lookup(name); !ok || text == "" {
-			f.add(w.position, "cache.key: the environment variable %s is not set", clip(name)).hint("%s", cure)
+			p := f.add(w.position, "cache.key: the environment variable %s is not set", clip(name))
+			p.hint("%s", cure)
+			p.unset = true
 			return ""
 		}
 	} else if path, fromFile := strings.CutPrefix(w.text, "file:"); fromFile {
@@ -310,7 +327,7 @@ func (f *file) ledger(n ast.Node) {
 		}},
 		{name: "postgres", read: func(n ast.Node) {
 			given++
-			if w, ok := f.secretText(n, "ledger.postgres"); ok {
+			if w, ok := f.secretText(n, "ledger.postgres", "postgres://user:password@host/database"); ok {
 				f.p.Ledger.Postgres = w.text
 				f.postgresURL(w, "ledger.postgres")
 			}

@@ -157,10 +157,7 @@ func Places(path string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{reader: reader{lookup: secretOrDash}, p: &Policy{Name: path}}
-	if body := f.parseYAML(text); body != nil {
-		f.policy(body)
-	}
+	f := parsed(path, text, secretOrDash)
 	if f.p.Dataset == "" {
 		return nil, f.err(path)
 	}

@@ -13,6 +13,7 @@ type position struct{ line, col int }
 type Problem struct {
 	Line, Col     int
 	Message, Hint string
+	unset         bool // an environment variable: nothing is wrong with the file
 }
 
 // Error is all that is wrong with a policy, in the file's order.
@@ -55,6 +56,11 @@ func (ps *problems) err(file string) error {
 		return nil
 	}
 	return &Error{File: file, Problems: ps.sorted()}
+}
+
+// exceptUnset leaves out the variables of the environment that are not set: who edits the file may lack its secrets.
+func (ps *problems) exceptUnset() {
+	ps.list = slices.DeleteFunc(ps.list, func(p Problem) bool { return p.unset })
 }
 
 // sorted gives them in the file's order, each once, and of a hopeless file not all.

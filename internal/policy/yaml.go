@@ -490,8 +490,8 @@ func (r *reader) duration(n ast.Node, what string, least, most time.Duration) (t
 	return d, true
 }
 
-// secretText reads a text, or env:NAME from the environment. Its value is never part of a message.
-func (r *reader) secretText(n ast.Node, what string) (word, bool) {
+// secretText reads a text, or env:NAME from the environment. Its value is never part of a message. export is what a shell could set the variable to.
+func (r *reader) secretText(n ast.Node, what, export string) (word, bool) {
 	w, ok := r.text(n, what)
 	if !ok {
 		return w, false
@@ -502,7 +502,9 @@ func (r *reader) secretText(n ast.Node, what string) (word, bool) {
 	}
 	value, set := r.lookup(name)
 	if !set || value == "" {
-		r.add(w.position, "%s: the environment variable %s is not set", what, clip(name))
+		p := r.add(w.position, "%s: the environment variable %s is not set", what, clip(name))
+		p.hint("export %s=%s", clip(name), export)
+		p.unset = true
 		return w, false
 	}
 	w.text = value

@@ -185,7 +185,11 @@ func (a *audit) run() (*backend.Audit, error) {
 			return nil, err
 		}
 	}
-	return &backend.Audit{Role: r.name, Findings: a.findings, Script: a.script(unfit)}, nil
+	out := &backend.Audit{Role: r.name, Findings: a.findings, Script: a.script(unfit)}
+	if unfit {
+		out.Instead = readerRole
+	}
+	return out, nil
 }
 
 func (a *audit) add(fix, what string, args ...any) {
@@ -259,7 +263,7 @@ func (a *audit) unfit() (bool, error) {
 // ownRole makes the proxy's own role.
 func (a *audit) ownRole() string {
 	if a.exists {
-		return "-- connect as " + readerRole
+		return "-- dpsql has to connect as " + readerRole
 	}
 	return fmt.Sprintf("CREATE ROLE %s LOGIN;", readerRole)
 }

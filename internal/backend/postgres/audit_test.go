@@ -147,6 +147,9 @@ func TestAuditLeavesWhatIsNeeded(t *testing.T) {
 func TestAuditOfASuperuser(t *testing.T) {
 	auditTables(t, "audit_super", []string{"dpsql_reader"})
 	a := auditOf(t, "postgres", "audit_super")
+	if a.Instead != "dpsql_reader" {
+		t.Errorf("connect as %q", a.Instead)
+	}
 	finds(t, a, "is a superuser", everybody, "everybody has EXECUTE on function public.definer()")
 	cured(t, a, "dpsql_reader", "audit_super")
 }
