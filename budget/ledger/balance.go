@@ -30,6 +30,25 @@ func (a Account) StatementsLeft(charge dp.Loss) int64 {
 	return a.Rooms.StatementsLeft(a.Spent, charge)
 }
 
+// Used is the share of the rooms that is spent: of the side that has more left, or of the deltas, if that is more. At 1 no further charge fits.
+func (a Account) Used() float64 {
+	if a.Ended {
+		return 1
+	}
+	share := func(left, room float64) float64 { return max(0, min(1, left/room)) }
+	left := 0.0
+	if a.Rooms.Pure > 0 {
+		left = share(a.Left.Pure, a.Rooms.Pure)
+	}
+	if a.Rooms.Renyi > 0 {
+		left = max(left, share(a.Left.Renyi, a.Rooms.Renyi))
+	}
+	if a.Rooms.Delta > 0 {
+		left = min(left, share(a.Left.Delta, a.Rooms.Delta))
+	}
+	return 1 - left
+}
+
 // canAdmit says whether one more charge fits.
 func (a Account) canAdmit(charge dp.Loss) bool { return !a.Ended && a.Rooms.CanAdmit(a.Spent, charge) }
 

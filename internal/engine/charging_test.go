@@ -332,7 +332,7 @@ func TestBudgetTable(t *testing.T) {
 		t.Errorf("after a Gaussian: %v", last)
 	}
 	line, ok, err := s.Show("dpsql.budget")
-	if !ok || err != nil || !strings.Contains(line, "spent epsilon ") || len(line) > budgetLineLength {
+	if !ok || err != nil || !strings.Contains(line, " % of your epsilon ") || len(line) > budgetLineLength {
 		t.Errorf("%q, %v", line, err)
 	}
 }
@@ -378,7 +378,7 @@ func TestOverBudget(t *testing.T) {
 // TestDenialsTellWhatPasses: the largest price that a refusal names is admitted, and the next one with three digits is not; also for statements of several
 // releases and for top-ups, on either side of the filter.
 func TestDenialsTellWhatPasses(t *testing.T) {
-	named := regexp.MustCompile(`SET dpsql\.price = ([0-9.e-]+) passes now`)
+	named := regexp.MustCompile(`SET dpsql\.price = ([0-9.e-]+) lets this statement pass now`)
 	const few, all = "(select count(*) from encounters where days > 2)", "(select count(*) from patients)"
 	for name, c := range map[string]struct {
 		budget, mechanism, target, max, statement string

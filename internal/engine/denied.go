@@ -66,7 +66,7 @@ func (r *run) deniedHint(b ledger.Balance) string {
 		free = "is free with dpsql.fresh off"
 	}
 	if epsilon > 0 {
-		return fmt.Sprintf("%sSET dpsql.price = %s passes now, and no larger one. A statement that was answered before %s.", off, number(epsilon), free)
+		return fmt.Sprintf("%sSET dpsql.price = %s lets this statement pass now, and no larger price does. A statement that was answered before %s.", off, number(epsilon), free)
 	}
 	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s. More budget is the owner's to give.", free)
 }

@@ -22,7 +22,7 @@ func TestDeniedGaussian(t *testing.T) {
 	if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.price = ([0-9.]+) passes now, and no larger one. `).FindStringSubmatch(refusal(err).Hint)
+	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.price = ([0-9.]+) lets this statement pass now, and no larger price does. `).FindStringSubmatch(refusal(err).Hint)
 	if m == nil {
 		t.Fatal(refusal(err).Hint)
 	}

@@ -146,7 +146,7 @@ func TestOdometerShown(t *testing.T) {
 		return text
 	}
 	show := func() string { return showOf(s) }
-	if text := show(); !strings.Contains(text, "; spent epsilon 0 of your 20") {
+	if text := show(); !strings.Contains(text, "; 0 % of your epsilon 20 is spent") {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
@@ -154,13 +154,13 @@ func TestOdometerShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, want := show(), fmt.Sprintf("; spent epsilon %s of your 20", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
+	if text, want := show(), fmt.Sprintf("; %.3g %% of your epsilon 20 is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
 		t.Errorf("%s: %s", want, text)
 	}
 	guest := s.engine.session(t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "; spent epsilon 0 of your 0.2") {
+	if text := showOf(guest); !strings.Contains(text, "; 0 % of your epsilon 0.2 is spent") {
 		t.Error(text)
 	}
 	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
@@ -174,7 +174,7 @@ func TestOdometerShown(t *testing.T) {
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")
 	ask(t, s, "select count(*) from patients")
-	if text := show(); strings.Contains(text, "spent epsilon 0 ") || strings.Contains(text, "unlimited") {
+	if text := show(); strings.Contains(text, "; 0 %") || strings.Contains(text, "unlimited") {
 		t.Error(text)
 	}
 }

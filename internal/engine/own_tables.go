@@ -152,8 +152,7 @@ func (s *Session) budgetLine() (string, error) {
 	}
 	f := b.Filter
 	epsilon := min(f.Epsilon, s.analyst.Epsilon+b.Analyst.Granted)
-	spent, _ := odometer(b)
-	parts := []string{s.leftLine(b), fmt.Sprintf("; spent epsilon %s of your %s", number(spent), number(epsilon))}
+	parts := []string{s.leftLine(b), fmt.Sprintf("; %.3g %% of your epsilon %s is spent", 100*b.Analyst.Used(), number(epsilon))}
 	switch {
 	case s.world.policy.Budget.Per == "" || b.Dataset.Ended: // the line begins with that
 	case b.Window.Last:
@@ -202,7 +201,7 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	if down := roundDown3(low); b.CanAdmit(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s would pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
+	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s lets a count pass", number(e), otherBudgetNote(b, f.Usual(e)), number(low))
 }
 
 // otherBudgetNote says whose budget does not hold a charge, where the own one does.

@@ -81,12 +81,12 @@ func TestBudgetLine(t *testing.T) {
 		}
 		return text
 	}
-	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements at price 0.5; spent epsilon 0 of your 20") {
+	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements at price 0.5; 0 % of your epsilon 20 is spent") {
 		t.Error(text)
 	}
 	text := line(guest) // a quota of 0.2, in statements of 0.5
 	var epsilon string
-	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.price = %s would pass; spent", &epsilon); err != nil {
+	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.price = %s lets a count pass;", &epsilon); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	set(t, guest, "dpsql.price", epsilon)
@@ -100,8 +100,14 @@ func TestBudgetLine(t *testing.T) {
 			break
 		}
 	}
-	if text := line(ann); !strings.HasPrefix(text, "left: no") || i64(t, ann) != 0 {
+	text = line(ann)
+	if !strings.HasPrefix(text, "left: no") || i64(t, ann) != 0 {
 		t.Error(text)
+	}
+	_, spent, _ := strings.Cut(text, "pass; ")
+	var percent float64
+	if _, err := fmt.Sscanf(spent, "%f %% of your epsilon 20 is spent", &percent); err != nil || !(percent > 95 && percent <= 100) {
+		t.Errorf("at the end: %s: %v", text, err)
 	}
 	bob := e.session(t, "bob")
 	if text := line(bob); !strings.Contains(text, ", as the data set has no room; ") {

@@ -134,6 +134,13 @@ func TestControl(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
 	}
+	kept := b.Datasets[0].SoFar
+	b.Datasets[0].SoFar = SoFar{Epsilon: 10.44, Delta: 5e-7}
+	text.Reset()
+	if err := b.Print(&text); err != nil || !strings.Contains(text.String(), "all answers so far, and all to come: epsilon 10 at delta 1e-06, as the budget promises\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	b.Datasets[0].SoFar = kept
 	for want, end := range map[string]func(*DatasetOf){"UTC, when it comes back\n": func(*DatasetOf) {}, "UTC, the last one that the lifetime holds\n": func(d *DatasetOf) { d.Renews = nil },
 		"UTC, which the lifetime does not hold\n": func(d *DatasetOf) { d.Renews, d.Accounts[0].Ended = nil, true }} {
 		end(&b.Datasets[0])

@@ -214,7 +214,11 @@ func (b Budget) Print(to io.Writer) error {
 		if d.Note != "" {
 			say("  note: %s\n", d.Note)
 		}
-		say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", d.SoFar.Epsilon, d.SoFar.Delta)
+		if so := d.SoFar; so.Epsilon < d.Epsilon {
+			say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", so.Epsilon, so.Delta)
+		} else { // the filter's own promise says more by now than the odometer
+			say("  all answers so far, and all to come: epsilon %.4g at delta %.4g, as the budget promises\n", d.Epsilon, d.Delta)
+		}
 	}
 	switch l := b.Lifetime; {
 	case l.Epsilon != nil:
