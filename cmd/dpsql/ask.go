@@ -29,12 +29,13 @@ import (
 )
 
 const askLong = `
-Where a server runs, it is asked over its wire, as the analyst: the password is read from PGPASSWORD, and the certificate is checked
-against --sslrootcert (default: the system's authorities). Where none runs, the policy's database and ledger are opened here.`
+If a server runs, dpsql connects to it as the analyst. It reads the password from PGPASSWORD, and
+checks the certificate against --sslrootcert (default: the system's authorities). If none runs, it
+opens the policy's database and ledger itself.`
 
 func queryCommand() *cobra.Command {
 	return askCommand("query SQL --config policy.yaml", "Ask one statement as an analyst, and print the answer",
-		"Ask one statement as an analyst and print the answer. It is charged like any other."+askLong, "")
+		"Ask one statement as an analyst and print the answer. It is charged like any other.\n"+askLong, "")
 }
 
 func askCommand(use, short, long, prefix string) *cobra.Command {

@@ -26,11 +26,16 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --config policy.yaml",
 		Short: "Check a policy against the live database: all mistakes at once",
-		Long: `Check a policy file against the live database and tell everything that is wrong with it, with line and column: keys that do
-not exist, tables and columns that the database does not have, keys that it does not enforce, second ways to a person, views
-whose rows depend on several people's, row-level security, rights that the backend's role has and need not have (with the SQL
-that mends them). Warnings are what dpsql takes but you should look at; of a PostgreSQL that Citus distributes also the tables that do
-not lie together by the unit's column. No row is read.
+		Long: `Check a policy file against the live database. All mistakes come at once, each with its line:
+
+  - keys, tables and columns that do not exist
+  - keys that the database does not enforce
+  - tables whose rows lead to a second person, and views whose rows come from several people
+  - row-level security
+  - rights that the backend's role lacks or does not need, with the SQL that mends them
+
+A warning is about something that dpsql accepts, but that you should look at. In a PostgreSQL with
+Citus that includes tables that are not distributed by the unit's column. No row is read.
 
 Exit code: 0 nothing wrong, 1 could not check, 3 mistakes were found.`,
 		Args: cobra.NoArgs,

@@ -31,8 +31,9 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Start a proxy over 71,518 patients' hospital stays and ask it sixteen questions",
-		Long: `Start an embedded database with the public "Diabetes 130-US hospitals" data, a ledger in a temporary folder
-and a proxy before it; ask sixteen telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
+		Long: `Start a proxy before an embedded database with the public "Diabetes 130-US hospitals" data. Its ledger
+lies in a temporary folder. An ordinary PostgreSQL client asks sixteen telling questions. Then the
+proxy stays up for yours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once}

@@ -24,7 +24,7 @@ func TestDemoSaysHowMany(t *testing.T) {
 	}
 	c := demoCommand()
 	for where, text := range map[string]string{"help": c.Short, "long help": c.Long, "README.md": string(readme)} {
-		if !strings.Contains(text, "ask it "+word+" questions") && !strings.Contains(text, "ask "+word+" telling questions") && !strings.Contains(text, "asks "+word+" questions") {
+		if !strings.Contains(text, "ask it "+word+" questions") && !strings.Contains(text, "asks "+word+" telling questions") && !strings.Contains(text, "asks "+word+" questions") {
 			t.Errorf("%s does not say that it asks %s questions", where, word)
 		}
 	}

@@ -15,11 +15,14 @@ import (
 
 func explainCommand() *cobra.Command {
 	c := askCommand("explain SQL|FILE --config policy.yaml", "Tell how statements are bounded, what they cost and how exact they would be",
-		`Print a statement's plan, bounds, mechanism, charge and expected error. It touches no private row and spends nothing.
-Begin with (VERBOSE) to see each bound and noise: dpsql explain "(VERBOSE) SELECT ...".
+		`Print a statement's plan, bounds, mechanism, charge and expected error. It reads no private row and
+spends nothing. Begin with (VERBOSE) to see each bound and noise:
 
-In place of a statement, name a file of statements (- reads standard input). Each is explained with its line, and
-SET changes the price and the settings of those that follow. Statements that EXPLAIN does not take are passed over.
+  dpsql explain "(VERBOSE) SELECT ..." --config policy.yaml
+
+In place of a statement, name a file of statements, or - for standard input. Each is explained with
+its line. SET changes the price and the settings of the statements that follow. Statements that
+EXPLAIN does not accept are skipped.
 
 Exit code: 0 all were explained, 1 could not explain, 3 some statements of the file were refused.
 `+askLong, "EXPLAIN ")

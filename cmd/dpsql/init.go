@@ -30,13 +30,22 @@ func initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init --backend URL > policy.yaml",
 		Short: "Write a first policy from a database's schema",
-		Long: `Write a first policy from a database's keys, foreign keys, types, enums, CHECK constraints and comments, never from its values. The backend is
-postgres://user@host/database, a DuckDB file (name.duckdb), or a folder of CSV and Parquet files. What only you can say is left
-as FILL_IN or in a comment; how much of one person counts, each statement can find itself (auto).
+		Long: `Write a first policy from a database's keys, foreign keys, types, enums, CHECK constraints and
+comments. It never reads a value. The backend is one of these:
 
-The unit is who is protected (customers.customer_id). Without --unit it is asked for on a terminal, and else proposed.
-After a change of the schema, dpsql init --backend URL --merge policy.yaml prints the policy with every word of yours kept, new
-tables and columns added, and those that are gone marked. Send it to another file: the shell empties the one that it writes to.`,
+  - postgres://user@host/database
+  - a DuckDB file, such as name.duckdb
+  - a folder of CSV and Parquet files
+
+What only you can say is left as FILL_IN or in a comment. How many rows of one person count is left
+to each statement (auto).
+
+The unit says who is protected, such as customers.customer_id. Without --unit, dpsql asks for it on a
+terminal, and proposes one elsewhere.
+
+After a change of the schema, --merge policy.yaml prints your policy with what is new. Your own words
+stay. New tables and columns are added, and those that are gone are marked. Send the output to
+another file, because the shell empties the file that it writes to.`,
 		Example: "  dpsql init --backend postgres://reader@localhost/sakila --unit customer.customer_id > policy.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -80,15 +80,16 @@ func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dpsql",
 		Short: "Ask questions of a database of people without learning anything about any one of them",
-		Long: `dpsql stands between analysts and a database of people. It speaks PostgreSQL's wire protocol,
-adds the noise that hides any one person to each answer, and keeps the privacy budget in a ledger.
+		Long: `dpsql stands between analysts and a database of people. It speaks PostgreSQL's wire protocol. To each
+answer it adds noise that hides any one person, and it keeps the privacy budget in a ledger.
 
-See it work:            dpsql demo
-Before your database:   dpsql init --backend postgres://user@host/database > policy.yaml
-                        dpsql check --config policy.yaml
-                        dpsql serve --config policy.yaml
+  See it work:            dpsql demo
+  Before your database:   dpsql init --backend postgres://user@host/database > policy.yaml
+                          dpsql check --config policy.yaml
+                          dpsql serve --config policy.yaml
 
-Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (check, rehearse, explain FILE).`,
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (check, rehearse,
+explain FILE).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       versionLine(),

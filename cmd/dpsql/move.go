@@ -22,11 +22,17 @@ func moveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "move --from FILE|URL --config policy.yaml",
 		Short: "Move a ledger to where the policy now says: from a file to PostgreSQL, or back",
-		Long: `Move all that was spent, and the stored releases, from where the ledger was to where the policy's ledger now says. Change the policy first, stop all servers of the old ledger,
-move, start them with the new policy. --from is a SQLite ledger's file, or the URL of a ledger in PostgreSQL (env:NAME for one with a password).
+		Long: `Move all charges and stored releases to where the policy's ledger now says. Proceed in this order:
 
-The records are copied as they are, with their chain of hashes, read back and compared; then the old place is closed for good: whatever is started on it says where the ledger went.
-If the command is cut, the old ledger goes on as if nothing had been, or the same command finishes; both are never usable. Nothing is written over.`,
+  1. Change the policy.
+  2. Stop all servers of the old ledger.
+  3. Run this command. --from names the old ledger: a SQLite file, or the URL of a ledger in
+     PostgreSQL. Write env:NAME for a URL with a password.
+  4. Start the servers with the new policy.
+
+The records are copied with their chain of hashes, read back and compared. Then the old ledger is
+closed for good, and says where it went. Nothing is overwritten. If the command is cut, either the
+old ledger is still in use, or the same command finishes the move. The two are never usable at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := policy.Places(config)

@@ -158,12 +158,15 @@ func budgetCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show [--json] [--plot out.svg | --statements] --config policy.yaml",
 		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
-		Long: `Show the data set's and each analyst's balance in the present window, the lifetime of all windows, and freezes.
-It asks the running server over its socket; where none runs it reads the ledger itself. --plot draws what was spent over time, by analyst,
-against the limit; it reads the whole ledger, for which a running server's statements wait.
+		Long: `Show each balance of the present window, the lifetime of all windows, and freezes. A running server
+is asked over its socket. If none runs, the ledger is read directly.
 
---statements lists the charges with what was asked, in all their text, with --analyst or --fingerprint (the audit log's "statement", or its
-first digits) those of one analyst or question; --json writes one JSON object a line.`,
+--plot draws what was spent over time, by analyst, against the limit. It reads the whole ledger, and
+a running server's statements wait meanwhile.
+
+--statements lists the charges with the full text of their statements. --analyst and --fingerprint
+choose those of one analyst or one question. The fingerprint is the audit log's "statement", or its
+first digits. With --json, each charge is one JSON object on a line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !statements && asked != (ledger.StatementFilter{}) {
@@ -224,9 +227,15 @@ func verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify --config policy.yaml",
 		Short: "Recompute every balance from the ledger's records, and name the first broken one",
-		Long: `Read the whole ledger again: the chain of its records, each charge's loss against what was run, that the budget held each charge when it was
-made, and the stored releases. It names the first record that is broken, and changes nothing. A running server of a SQLite ledger does it itself, and its
-statements wait that long; a ledger in PostgreSQL is read beside its servers.`,
+		Long: `Read the whole ledger again, and name the first record that is broken. It checks:
+
+  - the chain of the records
+  - each charge's loss against what was run
+  - that the budget held each charge when it was made
+  - the stored releases
+
+It changes nothing. With a SQLite ledger a running server does the work, and its statements wait that
+long. A ledger in PostgreSQL is read beside its servers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
@@ -253,15 +262,19 @@ func printJSON(to io.Writer, v any) error {
 
 func freezeCommand() *cobra.Command {
 	return freezer("freeze [analyst] --config policy.yaml", "Stop an analyst's statements, or everybody's, at once",
-		`Stop an analyst's private statements, or everybody's without a name: at once on a running server, whose sessions of that
-analyst end, and until dpsql unfreeze, over restarts. Answers that were released before are not given to them either.`,
+		`Stop an analyst's private statements, or without a name everybody's. A running server ends the
+sessions of that analyst at once. The freeze lasts over restarts, until dpsql unfreeze. Stored answers
+are withheld too.`,
 		"frozen", ownersLedger.Freeze)
 }
 
 func unfreezeCommand() *cobra.Command {
 	return freezer("unfreeze [analyst] --config policy.yaml", "Lift a freeze",
-		`Lift the freeze of an analyst, or without a name that of everybody (an analyst's own freeze stays). It also lets an analyst go
-on, or without a name all, who was stopped after statements that ran out of a resource: the ledger has it, so all of its servers know.`,
+		`Lift the freeze of an analyst, or without a name the freeze of everybody. An analyst's own freeze
+stays then.
+
+The command also lets analysts go on who were stopped after statements that ran out of a resource.
+The ledger records it, so all its servers know.`,
 		"no longer frozen", ownersLedger.Unfreeze)
 }
 

@@ -22,8 +22,12 @@ func grantCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grant ANALYST|ROLE --epsilon E --reason WHY --config policy.yaml",
 		Short: "Give an analyst, or a role, more of the data set's budget in this window",
-		Long: `Give an analyst, or all analysts of a role that has a budget together, more than the policy's quota, in the present window (without windows: for ever). It is moved inside the
-data set's total: what they spend of it, the others cannot. The promise to the data set's people stays what it is. The grant and its reason are kept in the ledger.`,
+		Long: `Give an analyst more than the policy's quota in the present window, or for ever where the budget has
+no windows. In place of an analyst, name a role that has a budget. All its analysts then have more
+together.
+
+The grant moves budget inside the data set's total. What they spend of it, others cannot. The promise
+to the people of the data stays the same. The ledger keeps the grant and its reason.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(epsilon > 0) || math.IsInf(epsilon, 1) {
@@ -63,10 +67,15 @@ func raiseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "raise --reason WHY --config policy.yaml",
 		Short: "Make a larger promise: record the policy's larger budget or lifetime",
-		Long: `Record that the data set's budget (epsilon, delta) or lifetime is now the larger one of the policy. This is a new promise to the people of the data: tell them.
-It holds from the present window on, which then counts against the lifetime with the larger budget; a smaller one is refused, for what was promised stays.
-Accountant, window and people stay as they were, and to the end of the window the Renyi order too, which was fitted to the budget and query.price at its first charge: where another would hold more, it is said. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
-PostgreSQL take it over by dpsql reload, or when they are started again with the new policy.`,
+		Long: `Record that the data set's budget (epsilon, delta) or lifetime is now the larger one of the policy.
+This is a new promise to the people of the data, so tell them. A smaller budget is refused.
+
+It holds from the present window on. That window then counts against the lifetime with the larger
+budget. Accountant, window and people stay as they were. So does the Renyi order until the window
+ends, because it was fixed at the window's first charge. dpsql says if another order would hold more.
+
+A running server reads the policy file again, and goes on under the larger promise. Other servers
+that share a ledger in PostgreSQL need dpsql reload, or a restart with the new policy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			p, err := policy.Places(config) // a running server has the secrets

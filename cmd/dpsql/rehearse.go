@@ -21,9 +21,15 @@ func rehearseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rehearse workload.sql --config policy.yaml",
 		Short: "Tell what a workload would cost and how exact it would be, without touching data",
-		Long: `Go through the statements of a file as an analyst's session would, against an empty budget: which are accepted and which are not
-and why, what each costs, how exact it would be (95% error of the noise; averages for the declared population), and which is the
-first that the budget would not hold. It reads the schema and public tables; no private row is read, and nothing is spent.
+		Long: `Go through the statements of a file as an analyst's session would, against an empty budget. For each
+statement it tells:
+
+  - whether it is accepted, and if not, why
+  - what it costs
+  - the 95% error of its noise, which for averages is that of the declared population
+
+It also names the first statement that the budget would not hold. It reads the schema and public
+tables, but no private row, and spends nothing.
 
 Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not.`,
 		Args: cobra.ExactArgs(1),

@@ -29,11 +29,11 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve --config policy.yaml",
 		Short: "Serve the data set of a policy file to analysts",
-		Long: `Serve the data set of a policy file over PostgreSQL's wire protocol until interrupted.
-The policy names the database, the privacy unit, what may be asked and what it may cost: see docs/policy.md.
+		Long: `Serve the data set of a policy file over PostgreSQL's wire protocol until interrupted. The policy
+names the database, the privacy unit, what may be asked and what it may cost: see docs/policy.md.
 
-SIGHUP (or dpsql reload) reads the policy and the certificate again, and opens the audit log anew. SIGTERM and
-SIGINT let running statements end for limits.stop_time.`,
+SIGHUP (or dpsql reload) reads the policy and the certificate again, and opens the audit log anew.
+SIGTERM and SIGINT give running statements limits.stop_time to end.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := policy.Load(config)

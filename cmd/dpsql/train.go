@@ -17,11 +17,16 @@ func trainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train --file statements.sql --config policy.yaml",
 		Short: "Run the TRAIN DP MODEL statements of a file as an analyst",
-		Long: `Run the TRAIN DP MODEL statements of a file, in their order, as an analyst. All of them are checked before the first is charged: one that
-would be refused, for its name or because the budget does not hold it beside those before it, stops the command while nothing is spent. What was spent goes to standard error, on a terminal progress, too, and each model's card to
-standard output. The first that fails ends the command with exit code 1; the models before it stay.
+		Long: `Run the TRAIN DP MODEL statements of a file, in order, as an analyst. dpsql checks all of them before
+it charges the first. If one would be refused, the command stops and nothing is spent. The same holds
+if the budget has no room for all of them together.
 
---explain prints what each would take, and spends nothing; its exit code is 1 too if one would be refused.
+Each model's card goes to standard output. What was spent goes to standard error, and so does
+progress on a terminal. The first training that fails ends the command with exit code 1. The models
+before it stay.
+
+--explain prints what each training would cost, and spends nothing. Its exit code is 1 if one would be
+refused.
 ` + askLong,
 		Example: `  dpsql train --file readmission.sql --config policy.yaml --explain
   PGPASSWORD=... dpsql train --file readmission.sql --config policy.yaml --analyst research

@@ -27,8 +27,8 @@ func userCommand() *cobra.Command {
 	hash := &cobra.Command{
 		Use:   "hash",
 		Short: "Read a password from standard input and print its SCRAM-SHA-256 verifier",
-		Long: `Read a password (one line) from standard input and print the SCRAM-SHA-256 verifier that the policy's
-analysts.<name>.password wants. The password itself is kept nowhere:
+		Long: `Read a password (one line) from standard input, and print its SCRAM-SHA-256 verifier. That is what the
+policy's analysts.NAME.password wants. The password itself is not stored:
 
   printf '%s\n' 'correct horse battery staple' | dpsql user hash`,
 		Args: cobra.NoArgs,
@@ -54,12 +54,15 @@ func userAddCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME --config policy.yaml",
 		Short: "Read a password from standard input and add the analyst to the policy file",
-		Long: `Read a password (one line) from standard input and add the analyst, with its SCRAM-SHA-256 verifier, to the policy's analysts:
-the rest of the file stays byte for byte as it is. A running server takes it over with dpsql reload:
+		Long: `Read a password (one line) from standard input, and add the analyst with its SCRAM-SHA-256 verifier to
+the policy. The rest of the file stays as it is. A running server needs dpsql reload:
 
-  printf '%s\n' 'correct horse battery staple' | dpsql user add ann --may encounters,patients.gender --config policy.yaml
+  printf '%s\n' 'correct horse battery staple' |
+    dpsql user add ann --may encounters,patients.gender --config policy.yaml
 
-Charges, stored answers and models belong to a name. A name that has any is added with --same-person alone: for another person take another name, and retire the old one with dpsql user retire.`,
+Charges, stored answers and models belong to a name. dpsql refuses a name that has any, unless
+--same-person says that it is the same person again. For another person choose another name, and
+retire the old one with dpsql user retire.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(config)
@@ -91,7 +94,7 @@ Charges, stored answers and models belong to a name. A name that has any is adde
 		},
 	}
 	configFlag(c, &config)
-	c.Flags().BoolVar(&same, "same-person", false, "the name was used before, by the same person: its charges, stored answers and models are theirs again")
+	c.Flags().BoolVar(&same, "same-person", false, "the name was used before by the same person, who gets its charges, stored answers and models again")
 	c.Flags().StringSliceVar(&may, "may", nil, "tables and table.columns that the analyst may see (default: nothing)")
 	return c
 }
@@ -163,9 +166,10 @@ func userRetireCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use:   "retire NAME --config policy.yaml",
-		Short: "Give a name that somebody had to nobody any more",
-		Long: `Put the name of an analyst who left into the policy's list retired: check, serve and user add refuse an analyst of that name from then on, so
-nobody else gets the name's charges, stored answers and models. Take the analyst itself out of the policy first.`,
+		Short: "Retire the name of an analyst who left",
+		Long: `Put the name of an analyst who left into the policy's list retired. From then on check, serve and user
+add refuse an analyst of that name. So nobody else gets its charges, stored answers and models. First
+take the analyst out of the policy.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(config)

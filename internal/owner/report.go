@@ -207,7 +207,8 @@ func (b Budget) Print(to io.Writer) error {
 			say("  %s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
 				orDash(a.RenyiSpent, "-"), orDash(a.RenyiLeft, "-"), a.DeltaSpent, a.DeltaLeft, a.Statements, a.More, a.Failures)
 		}
-		say("  left: what may be spent now, on either side; more: statements at the usual price that it holds\n")
+		say("  left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss\n")
+		say("  more: how many statements at the usual price still fit\n")
 		if unknown {
 			say("  ?: not in this policy\n")
 		}

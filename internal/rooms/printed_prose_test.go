@@ -81,6 +81,50 @@ func printedTexts(t *testing.T) map[string]string {
 	return out
 }
 
+// commandLine is a line of a help text that is a command or a table, and no item of a list.
+var commandLine = regexp.MustCompile(`(?m)^ {2,}(?:dpsql |printf |#|See it|Before your|PGPASSWORD|echo ).*$`)
+
+// helpColumns is the most characters of a line of help, but for commands.
+const helpColumns = 102
+
+// TestHelpProse: the help of the commands keeps the limits of the pages, and fits a terminal. Help texts are the raw texts of cmd/dpsql that have several lines.
+func TestHelpProse(t *testing.T) {
+	files, err := filepath.Glob("../../cmd/dpsql/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, n := "", 0
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(node ast.Node) bool {
+			lit, ok := node.(*ast.BasicLit)
+			if !ok || !strings.HasPrefix(lit.Value, "`") || !strings.Contains(lit.Value, "\n") {
+				return true
+			}
+			text := commandLine.ReplaceAllString(strings.Trim(lit.Value, "`"), "")
+			for _, line := range strings.Split(text, "\n") {
+				if len([]rune(line)) > helpColumns {
+					t.Errorf("%s: a line of help has %d characters: %s", path, len([]rune(line)), beginning(line))
+				}
+			}
+			all, n = all+text+"\n\n", n+1
+			return true
+		})
+	}
+	if n < 20 {
+		t.Fatalf("%d help texts", n)
+	}
+	for _, problem := range proseProblems(all) {
+		t.Errorf("help: %s", problem)
+	}
+}
+
 // verbs are of fmt.
 var verbs = regexp.MustCompile(`%[a-z%]`)
 
