@@ -44,14 +44,14 @@ func (s *schema) withoutUnit(t *table, lacks []string) (lines []string) {
 		if s.backend == backendFiles {
 			needs = "key: and not_null: of a column that tells rows apart"
 		}
-		return []string{"rows_without_unit: drop  # " + proseDropped + names + " are in no answer; own would count them, but needs " + needs}
+		return []string{"rows_without_unit: drop  # " + proseDropped + names + " are in no answer. own would count them, but needs " + needs}
 	case s.blocksOwn(t):
-		return []string{"rows_without_unit: drop  # " + proseDropped + names + " are in no answer; own would count them, but rows that lead here have a person's column of their own that can be NULL"}
+		return []string{"rows_without_unit: drop  # " + proseDropped + names + " are in no answer. own would count them, but rows that lead here have a person's column of their own that can be NULL"}
 	}
 	if t.rowKey = key; key != "" {
 		lines = append(lines, "key: "+scalar(key)+"  # "+proseFilesKey)
 	}
-	return append(lines, "rows_without_unit: own  # "+proseOwn+names+" is protected as a person of its own, with all rows that hang on it: the person behind several such rows is not; drop leaves them out")
+	return append(lines, "rows_without_unit: own  # "+proseOwn+names+" counts as one person, with all rows that belong to it. A person behind several such rows is not protected as one. drop leaves them out")
 }
 
 // rowKey is the column of a file that is named like its rows' key, beside those that lead to a person; "" for none, and in a database, which says what its keys are.

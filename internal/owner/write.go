@@ -214,8 +214,10 @@ func (s *schema) secondLines(t *table, e edge, indent string) []string {
 	if same, ok := s.sameOne(t, e); ok {
 		out = append(out, indent+"# "+proseSame+"unit: "+inComment(same))
 	}
-	out = append(out, indent+"# "+proseBoth+"leave the table out, no statement reads rows of two people of one kind")
-	return append(out, indent+"# "+proseNeither+"unprotected: true, on the column "+inComment(policy.Qualified(e.columns[0])))
+	if e.to != t || t != s.root { // the unit's own table cannot be left out
+		out = append(out, indent+"# "+proseBoth+"leave the table out, because no statement reads rows of two people")
+	}
+	return append(out, indent+"# "+proseNeither+"unprotected: true, at the column "+inComment(policy.Qualified(e.columns[0])))
 }
 
 // sameOne is the way that says that two foreign keys lead to one person: the child has the unit's column and so has its parent.

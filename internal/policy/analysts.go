@@ -45,6 +45,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 	if !ok {
 		return
 	}
+	f.analystsAt = at(n)
 	for _, e := range entries {
 		what := "analysts." + clip(e.key.text)
 		if !analystName.MatchString(e.key.text) {

@@ -44,15 +44,19 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 	}
 	same := ""
 	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 && !slices.Contains(fk.RefColumns, target.rel.BaseColumn(target.table.Columns[theirs].Name)) {
-		same = fmt.Sprintf("if both lead to the same person, unit: %q; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
+		same = fmt.Sprintf("unit: %q if both lead to the same person; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
 			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
 	}
 	refused := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
 	if b.isSameKind(d, target.decl) {
-		refused.hint("say what it means: %sunprotected: true on the column if that person needs no protection here; if both do, leave the table out: statements cannot read rows of two people of one kind", same)
+		if target == bt && b.p.rootOf(d) != nil {
+			refused.hint("write unprotected: true at the column: a row is then its own person's alone, and what it says of the other one is not protected. Leaving out the column changes nothing")
+			return
+		}
+		refused.hint("say what it means: %sunprotected: true at the column if that person needs no protection here. If both people do, leave the table out, because no statement reads rows of two people", same)
 		return
 	}
-	refused.hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
+	refused.hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true at the column if that person needs no protection here", same,
 		arrow(fk.Columns, target.decl, fk.RefColumns))
 }
 

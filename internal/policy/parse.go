@@ -66,6 +66,7 @@ type file struct {
 	epsilonAt    position
 	deltaAt      position
 	populationAt position
+	analystsAt   position
 }
 
 func (f *file) policy(body ast.Node) {

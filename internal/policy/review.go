@@ -141,6 +141,9 @@ func (w *warnings) file(f *file) {
 	}
 	w.balancers(f.p)
 	w.verifiers(f.p)
+	if n := f.analystsAt; len(f.p.Analysts) == 0 && n.line > 0 {
+		w.add(n, "there is no analyst, so nobody can connect").hint("dpsql user add NAME --may TABLE --config policy.yaml")
+	}
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
@@ -400,15 +403,42 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, of.table).
 			hint("with the column in the table, and in its unit path, answers are faster and a distributed PostgreSQL can run them where the rows are")
 	}
-	unit := strings.ToLower(of.column.text)
 	for _, c := range bt.rel.Columns {
-		name := strings.ToLower(c.Name)
-		if (name == unit || strings.HasSuffix(name, "_"+unit)) && !bt.used[c.Name] && !t.unprotected && len(t.also) == 0 {
-			if d := t.column(c.Name); d != nil && d.unprotected {
-				continue
-			}
+		if b.looksLikeSecondWay(bt, of, c) {
 			w.add(t.at, "table %s: column %s looks like a second way to a person", t, quoteName(c.Name)).
-				hint("if it is: unprotected: true on the column if that person needs no protection here; if both do, leave the table out: statements cannot read rows of two people of one kind")
+				hint("if it names no person, nothing is to be done. Else write unprotected: true at the column if that person needs no protection here, and leave the table out if both people do")
 		}
 	}
+}
+
+// looksLikeSecondWay: a column is called as the unit's column is, could hold its values, and nothing says what it is. A table's own key and a foreign key to a
+// public table name no person.
+func (b *binding) looksLikeSecondWay(bt *boundTable, of unitDecl, c sqltype.RelationColumn) bool {
+	t, unit, name := bt.decl, strings.ToLower(of.column.text), strings.ToLower(c.Name)
+	if name != unit && !strings.HasSuffix(name, "_"+unit) || bt.used[c.Name] || t.unprotected || len(t.also) > 0 {
+		return false
+	}
+	if d := t.column(c.Name); d != nil && d.unprotected {
+		return false
+	}
+	if slices.ContainsFunc(bt.rel.Keys, func(key []string) bool { return len(key) == 1 && b.sameName(key[0], c.Name) }) {
+		return false
+	}
+	for _, fk := range b.allForeignKeys(bt) {
+		public := func(target *boundTable) bool { return target.decl.public }
+		if len(fk.Columns) == 1 && b.sameName(fk.Columns[0], c.Name) && slices.ContainsFunc(b.targets(fk), public) {
+			return false
+		}
+	}
+	holder := b.bound[of.table]
+	if holder == nil {
+		return true
+	}
+	person, ok := holder.rel.Column(of.column.text)
+	return !ok || mayHoldTheSame(person.Type, c.Type)
+}
+
+// mayHoldTheSame: values of one type could be values of the other, as far as the kinds of types tell.
+func mayHoldTheSame(x, y sqltype.Type) bool {
+	return x.OID == y.OID || !x.IsKnown() || !y.IsKnown() || x.IsNumber() && y.IsNumber() || x.IsString() && y.IsString()
 }
