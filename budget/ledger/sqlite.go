@@ -460,7 +460,7 @@ func run(s *sqlite3.Stmt, seq int64, blobs ...[]byte) error {
 func inUse(err error) error {
 	switch {
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
-		return fmt.Errorf("%w: %w", ErrInUse, err)
+		return ErrInUse
 	case errors.Is(err, sqlite3.NOTADB):
 		return fmt.Errorf("%w: %w", ErrForeign, err)
 	}
@@ -476,7 +476,11 @@ func queryText(db *sqlite3.Conn, sql string) (string, error) {
 	if stmt.Step() {
 		text = stmt.ColumnText(0)
 	}
-	return text, errors.Join(stmt.Err(), stmt.Close())
+	err = stmt.Err()
+	if again := stmt.Close(); err == nil { // it gives the same error again
+		err = again
+	}
+	return text, err
 }
 
 // SyncDir makes a new file's name durable.

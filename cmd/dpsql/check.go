@@ -73,7 +73,8 @@ func check(cmd *cobra.Command, config string) (err error) {
 		say("%s\n", problem(config, coloured(out, yellow, "warning: "), p))
 	}
 	findings, warnings := 0, len(r.Warnings)
-	if loose := looseFiles(r.Policy); len(loose) > 0 {
+	named := r.Policy.Dataset != "" // else nobody knows which files are the ledger's
+	if loose := looseFiles(r.Policy); named && len(loose) > 0 {
 		say("%s: "+coloured(out, yellow, "warning:")+" others on this machine may read or write the ledger's files\n    %s\n", config, tighten(loose))
 		warnings++
 	}
@@ -89,12 +90,15 @@ func check(cmd *cobra.Command, config string) (err error) {
 			findings++
 		}
 	}
-	others := rivals(config, r.Policy)
+	var others []string
+	if named {
+		others = rivals(config, r.Policy)
+	}
 	for _, text := range others {
 		say("%s: %s %s\n", config, coloured(out, yellow, "warning:"), text)
 	}
 	warnings += len(others)
-	if err == nil {
+	if err == nil && named {
 		found, err := otherLedger(ctx, b, r.Policy)
 		if err != nil {
 			return err

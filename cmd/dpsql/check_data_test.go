@@ -58,3 +58,34 @@ func TestOtherLedger(t *testing.T) {
 	}
 	stop(serveDir(t, path)) // the first goes on
 }
+
+// TestSlips: what is easily mistyped is answered with its cure, and nothing else: a data set without its name says nothing of ledgers, a policy's file without --config and a
+// unit's name in other letters are named, and of a second server of one policy it is said once that the first has the ledger.
+func TestSlips(t *testing.T) {
+	path := smallServer(t, 1, 0.25)
+	dir := filepath.Dir(path)
+	read, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slip := filepath.Join(dir, "slip.yaml")
+	if err := os.WriteFile(slip, []byte(strings.Replace(string(read), "dataset: demo", "datset: demo", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveDir(t, path)
+	said := failing(t, "check", "--config", slip)
+	if !strings.Contains(said, "did you mean dataset?") || strings.Contains(said, "ledger") {
+		t.Error(said)
+	}
+	if said := failing(t, "check", path); !strings.Contains(said, "dpsql check --config "+path) {
+		t.Error(said)
+	}
+	if said := failing(t, "init", "--backend", filepath.Join(dir, "small.duckdb"), "--unit", "PATIENTS.patient_id"); !strings.Contains(said, "did you mean patients?") {
+		t.Error(said)
+	}
+	said = failing(t, "serve", "--listen", "127.0.0.1:0", "--config", path)
+	if strings.Count(said, "in use by another process") != 1 || strings.Contains(said, "locked") || !strings.Contains(said, "dpsql reload --config "+path) {
+		t.Error(said)
+	}
+	s.kill()
+}

@@ -62,10 +62,14 @@ func strict(c *cobra.Command) *cobra.Command {
 	walk = func(c *cobra.Command) {
 		if check := c.Args; check != nil {
 			c.Args = func(cmd *cobra.Command, args []string) error {
-				if err := check(cmd, args); err != nil {
-					return usageError{err}
+				err := check(cmd, args)
+				switch {
+				case err == nil:
+					return nil
+				case len(args) > 0 && cmd.Flags().Lookup("config") != nil && isPolicyFile(args[len(args)-1]):
+					return usageError{fmt.Errorf("the policy's file goes behind --config: %s --config %s", cmd.CommandPath(), args[len(args)-1])}
 				}
-				return nil
+				return usageError{err}
 			}
 		}
 		for _, sub := range c.Commands() {
@@ -74,6 +78,10 @@ func strict(c *cobra.Command) *cobra.Command {
 	}
 	walk(c)
 	return c
+}
+
+func isPolicyFile(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
 func root() *cobra.Command {

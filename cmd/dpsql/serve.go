@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -93,6 +94,9 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		metrics.Audit(s.audit)
 	}
 	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Observer: watch}); err != nil {
+		if errors.Is(err, ledger.ErrInUse) {
+			err = fmt.Errorf("%w. If a dpsql serves this policy already, stop it first, or let it read the changed policy: dpsql reload --config %s", err, s.config)
+		}
 		return err
 	}
 	defer closing(s.log, "ledger", s.engine.Close)

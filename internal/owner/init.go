@@ -68,17 +68,33 @@ func (s *schema) setUnit(unit string) error {
 	name, column := parts[:len(parts)-1], parts[len(parts)-1]
 	t := s.named(name)
 	if t == nil || t.rel.Kind != sqltype.KindTable && !t.standsIn {
-		return fmt.Errorf("the unit: the database has no table %s", policy.Qualified(name...))
+		var known []string
+		for _, t := range s.tables {
+			known = append(known, s.spell(t))
+		}
+		return fmt.Errorf("the unit: the database has no table %s%s", policy.Qualified(name...), meant(policy.Qualified(name...), known))
 	}
 	c, ok := t.rel.Column(column)
 	switch {
 	case !ok:
-		return fmt.Errorf("the unit: table %s has no column %s", s.spell(t), policy.Qualified(column))
+		var known []string
+		for _, c := range t.rel.Columns {
+			known = append(known, c.Name)
+		}
+		return fmt.Errorf("the unit: table %s has no column %s%s", s.spell(t), policy.Qualified(column), meant(column, known))
 	case !policy.CanBeUnit(c.Type):
 		return fmt.Errorf("the unit: %s is of %s; the unit is a column that dpsql can group by, such as a number, text, uuid, date or time", unit, typeText(c.Type))
 	}
 	s.root, s.unit = t, column
 	return nil
+}
+
+// meant asks whether a misspelt name meant one of those that there are.
+func meant(name string, known []string) string {
+	if near := policy.Nearest(name, known); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	return ""
 }
 
 func (w *writer) head(opt InitOptions, candidates []Candidate) {

@@ -119,7 +119,7 @@ next:
 			known = append(known, r.name.text)
 		}
 		p := f.add(w.position, "%s: no role %q is declared", what, clip(w.text))
-		if near := nearest(w.text, known); near != "" {
+		if near := Nearest(w.text, known); near != "" {
 			p.hint("did you mean %s?", near)
 		}
 	}
@@ -190,7 +190,7 @@ func (f *file) grant(w word, parts []string, what string) (grant, bool) {
 					for _, c := range t.columns {
 						known = append(known, c.name.text)
 					}
-					if near := nearest(column, known); near != "" {
+					if near := Nearest(column, known); near != "" {
 						p.hint("did you mean %s.%s?", t, near)
 					}
 					return grant{}, false

@@ -189,7 +189,7 @@ func (b *binding) missingColumn(where position, bt *boundTable, name string) {
 		known = append(known, c.Name)
 	}
 	p := b.add(where, "the database's table %s has no column %s", bt.decl, quoteName(name))
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		p.hint("did you mean %s?", near)
 	}
 }

@@ -98,7 +98,7 @@ func (f *file) population(n ast.Node, known bool) {
 				all, names = append(all, string(k.unit)), append(names, string(k.unit), k.table.String())
 			}
 			problem := f.add(e.key.position, "population: %s is not one of the policy's units", clip(e.key.text))
-			if near := nearest(e.key.text, names); near != "" {
+			if near := Nearest(e.key.text, names); near != "" {
 				problem.hint("did you mean %s?", near)
 			} else {
 				problem.hint("known: %s", strings.Join(all, ", "))

@@ -79,9 +79,9 @@ func (ps *problems) sorted() []Problem {
 	return list
 }
 
-// nearest finds the name that a misspelt one most likely meant: within a third of its letters, or the only one that it begins;
+// Nearest finds the name that a misspelt one most likely meant: within a third of its letters, or the only one that it begins;
 // else "".
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	var longer []string
 	for _, k := range known {
 		if len(name) >= 4 && strings.HasPrefix(strings.ToLower(k), strings.ToLower(name)) {

@@ -304,7 +304,7 @@ func (f *file) unknownTable(where position, what string, name []string) {
 		known = append(known, t.String())
 	}
 	p := f.add(where, "%s: no table %s is listed", what, qualified(name...))
-	if near := nearest(qualified(name...), known); near != "" {
+	if near := Nearest(qualified(name...), known); near != "" {
 		p.hint("did you mean %s?", near)
 	}
 }

@@ -233,7 +233,7 @@ next:
 			continue next
 		}
 		p := r.add(e.key.position, "%s has no key %q", what, clip(e.key.text))
-		switch near := nearest(e.key.text, names); {
+		switch near := Nearest(e.key.text, names); {
 		case strings.ContainsAny(e.key.text, "()") || strings.Contains(e.key.text, "->"):
 			p.hint(`a type or a unit with parentheses needs quotes inside { }, as in {type: "numeric(12,2)"}`)
 		case near != "":
@@ -467,7 +467,7 @@ func (r *reader) countOr(n ast.Node, word, what string, most int64) (int64, posi
 
 // meant asks for the word that a text is near, or begins with.
 func meant(p *Problem, text, word string) {
-	if strings.HasPrefix(strings.ToLower(text), word) || nearest(text, []string{word}) != "" {
+	if strings.HasPrefix(strings.ToLower(text), word) || Nearest(text, []string{word}) != "" {
 		p.hint("did you mean %s?", word)
 	}
 }
