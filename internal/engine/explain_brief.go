@@ -118,7 +118,11 @@ func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list [
 			case st.an.Joined != nil:
 				say("Protects: every person in a joined row")
 			default:
-				say("Protects: %s", l.Value)
+				what := fmt.Sprint(l.Value)
+				if units := st.an.Units(); len(units) == 1 && string(units[0]) != what {
+					what = fmt.Sprintf("%s, in these rows %s", units[0], what)
+				}
+				say("Protects: %s", what)
 			}
 		}
 		if rows := rowsInWords(st.an, st.plan); rows != "" {

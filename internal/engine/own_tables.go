@@ -67,14 +67,15 @@ func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 func ownTable(oid uint32, name string, spec ...any) *plan.Table {
-	t := &plan.Table{OID: oid, Schema: "dpsql", Name: name, Public: true, UnitCol: -1}
+	said := ownComments[name]
+	t := &plan.Table{OID: oid, Schema: "dpsql", Name: name, Public: true, UnitCol: -1, Description: said[""]}
 	var typ sqltype.Type
 	for _, x := range spec {
 		switch x := x.(type) {
 		case sqltype.Type:
 			typ = x
 		case string:
-			t.Columns = append(t.Columns, plan.TableColumn{Name: x, Type: typ, Visible: true})
+			t.Columns = append(t.Columns, plan.TableColumn{Name: x, Type: typ, Visible: true, Description: said[x]})
 		}
 	}
 	return t

@@ -19,6 +19,7 @@ func addComments(a *adder) {
 	d := a.database
 	for _, t := range d.tables {
 		if t.Schema == own {
+			addOwnComments(a, t)
 			continue
 		}
 		a.row("objoid", int64(t.OID), "classoid", oidOfClass, "description", tableComment(t))
@@ -26,6 +27,18 @@ func addComments(a *adder) {
 			if c.Visible {
 				a.row("objoid", int64(t.OID), "classoid", oidOfClass, "objsubid", t.AttNum(i), "description", d.columnComment(t, i))
 			}
+		}
+	}
+}
+
+// addOwnComments tells what one of dpsql's own tables is for, and what its columns say.
+func addOwnComments(a *adder, t *plan.Table) {
+	if t.Description != "" {
+		a.row("objoid", int64(t.OID), "classoid", oidOfClass, "description", t.Description)
+	}
+	for i, c := range t.Columns {
+		if c.Description != "" {
+			a.row("objoid", int64(t.OID), "classoid", oidOfClass, "objsubid", t.AttNum(i), "description", c.Description)
 		}
 	}
 }
@@ -58,6 +71,9 @@ func (d *Database) columnComment(t *plan.Table, i int) string {
 	}
 	if text := unitText(t, i); text != "" {
 		words = append(words, text)
+	}
+	if c.Unprotected {
+		words = append(words, "a person whom it names is not protected")
 	}
 	if r := c.Range; r != nil {
 		words = append(words, fmt.Sprintf("range %s to %s", endText(r.Lo, c.Type), endText(r.Hi, c.Type)))

@@ -214,6 +214,7 @@ func (b *binding) table(bt *boundTable) {
 		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.IsReadable()}
 		if c != nil {
 			b.declared(bt, c, &pc)
+			pc.Unprotected = c.unprotected
 		}
 		t.Columns = append(t.Columns, pc)
 	}

@@ -35,6 +35,7 @@ type Table struct {
 	OID          uint32 // stable, above 16384
 	Schema, Name string // as analysts write it and as it is printed, qualified, for the backend
 	Public       bool   // its rows belong to nobody
+	Description  string // of dpsql's own
 	Columns      []TableColumn
 	Keys         [][]int // column sets that the database keeps unique
 
@@ -104,6 +105,7 @@ type TableColumn struct {
 	Step        *decimal.Decimal // declared grid
 	Elements    *Elements        // declared of an array or a bytea: how many numbers of what range
 	Description string
+	Unprotected bool // a person whom it names is outside the promise
 }
 
 // Values is how many values the column may have by a listed domain, or by the range of whole numbers or days; false: the policy does not say.
