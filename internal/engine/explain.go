@@ -502,9 +502,9 @@ func endsPure(b ledger.Balance, charge *price.Quote) []answer.Line {
 	case !math.IsInf(charge.Loss.Pure, 1) || all:
 		return nil
 	case some:
-		return []answer.Line{answer.Note("  the data set's plain sum of epsilons has ended. The first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
+		return []answer.Line{answer.Note("  the data set's budget counts Renyi losses alone. From your first Gaussian statement on, your own does too")}
 	}
-	return []answer.Line{answer.Note("  the first Gaussian statement ends the plain sum of epsilons. The Renyi side then holds the budget alone")}
+	return []answer.Line{answer.Note("  from the first Gaussian statement on, the budget counts Renyi losses alone, and no sum of epsilons")}
 }
 
 // noiseEntry is a measure's noise.

@@ -12,7 +12,7 @@ import (
 // TestExplainEnded: that Gaussian noise ends the plain sum of epsilons is told before it does, not afterwards; of an analyst whose own goes on, that own one. From then on EXPLAIN compares the other noise at the same Renyi loss too.
 func TestExplainEnded(t *testing.T) {
 	const asked = "select avg(days) from encounters"
-	const all, own, same = "the first Gaussian statement ends the plain sum of epsilons", "ends your own", "noise at the same Renyi loss"
+	const all, own, same = "from the first Gaussian statement on, the budget counts Renyi losses alone", "From your first Gaussian statement on", "noise at the same Renyi loss"
 	s := clinicSession(t, tame, funcs.DuckDB)
 	bob := s.engine.session(t, "bob")
 	told := func(s *Session, mechanism string, want ...string) string {

@@ -381,6 +381,9 @@ func (t *training) notice() string {
 		return ""
 	}
 	text := "spent: " + t.charged(t.loss)
+	if p := t.plan.Spec.Price; p > 0 {
+		text = fmt.Sprintf("spent: price %s (%s)", number(p), t.charged(t.loss))
+	}
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == t.filter.Order {
 		text += fmt.Sprintf("; left: %s trainings at this charge", statements(b.StatementsLeft(t.loss)))
 	}

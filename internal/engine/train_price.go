@@ -59,7 +59,7 @@ func (t *training) priceBy(balance ledger.Balance) error {
 // charged is a loss in words.
 func (t *training) charged(l dp.Loss) string {
 	if math.IsInf(l.Pure, 1) {
-		return fmt.Sprintf("Renyi %s at order %s, no delta; the plain sum of epsilons ends", number(l.Renyi), number(t.filter.Order))
+		return fmt.Sprintf("Renyi %s at order %s, no delta; the budget then counts Renyi losses alone", number(l.Renyi), number(t.filter.Order))
 	}
 	text := fmt.Sprintf("epsilon %s, delta %s", number(l.Pure), number(l.Delta))
 	if t.filter.Order != 0 {
