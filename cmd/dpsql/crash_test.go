@@ -214,7 +214,7 @@ func TestRaceForLastEpsilon(t *testing.T) {
 			switch {
 			case err == nil:
 				answered++
-			case asPgError(err, &pe) && pe.Code == "PV007" && strings.Contains(pe.Detail, "Left: epsilon"):
+			case asPgError(err, &pe) && pe.Code == "PV007" && strings.Contains(pe.Detail, "Left: "):
 				denied++
 			default:
 				t.Errorf("session %d: %v", i, err)

@@ -38,7 +38,11 @@ func refusedByBudget(s *Session, d *ledger.Denied, what, hint string) error {
 		whose = "role " + d.Role + "'s"
 	}
 	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
-	if s.filter.Order != 0 {
+	switch {
+	case s.filter.Order == 0:
+	case left.Pure == 0:
+		detail = fmt.Sprintf("Left: Renyi %s at order %s, and delta %s.", number(left.Renyi), number(s.filter.Order), number(left.Delta))
+	default:
 		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s, and delta %s.", number(left.Pure), number(left.Renyi), number(s.filter.Order), number(left.Delta))
 	}
 	if at := d.Balance.Window.Renews; !at.IsZero() {
