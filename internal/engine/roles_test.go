@@ -68,7 +68,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var passes float64
-	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.price = %g passes now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
+	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.price = %g lets this statement pass now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
 		t.Errorf("%s: %v", r.Hint, err)
 	}
 	set(t, ann, "dpsql.price", fmt.Sprint(passes*1.02))

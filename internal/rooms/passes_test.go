@@ -30,7 +30,7 @@ explain: explain joinexplain
 divide: above analyze analyzer correlated distinct_rows divide divider empty inner inputs lookup noisy probe program semijoin_count stages
 `, "internal/engine": `
 server: audit_event control datamarks engine numbers public_cache raise schema texts turns
-session: arrays failures kind opening own_tables ownledger path progress public publicerr session session_catalog setting_table settings target_setting
+session: arrays failures kind opening own_comments own_tables ownledger path progress public publicerr session session_catalog setting_table settings target_setting
 stage: backend_finishing bounding_choice bounding_joins bounding_methods displayed explain_bounds explain_errors plan_warnings price_words printable related settled stage stage_key staged stages target target_releases weighted
 private: answering ask computed denied display inputs last_answer lookup notice once private run trees warnings
 catalog: emptied metadata mock predictions preview
