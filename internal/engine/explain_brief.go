@@ -408,7 +408,7 @@ func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 			n = len(mp.Selections) - 1
 			text = fmt.Sprintf("those with more than about %d people", mp.Selections[0].Threshold)
 			if most := mp.Selections[n].Threshold; most > mp.Selections[0].Threshold {
-				text = fmt.Sprintf("those with more than about %d to %d people", mp.Selections[0].Threshold, most)
+				text = fmt.Sprintf("those with more than about %d people, or up to %d where a person counts in many groups", mp.Selections[0].Threshold, most)
 			}
 		}
 	}
