@@ -108,7 +108,7 @@ func (s *session) runReset(n *pgsyntax.Reset) (*answer.Answer, error) {
 	var err error
 	switch {
 	case n.All:
-		err = s.set.resetAll()
+		s.set.resetAll()
 	case isMode(n.Name):
 		s.tx.setMode(n.Name, s.set.get("default_"+n.Name))
 	default:
@@ -191,9 +191,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 		if s.inBlock() {
 			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
 		}
-		if err := s.set.resetAll(); err != nil {
-			return nil, err
-		}
+		s.set.resetAll()
 		s.dropStatements()
 		s.portals.clear()
 	}

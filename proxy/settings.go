@@ -192,7 +192,7 @@ func (s *settings) underLocal(name string, change func() error) error {
 // reset is RESET name and SET name TO DEFAULT.
 func (s *settings) reset(name string, local bool) error {
 	if strings.HasPrefix(name, enginePrefix) {
-		return s.assignEngine(s.engineStart(engine.SettingName(name)), local)
+		return s.resetEngine(engine.SettingName(name), local)
 	}
 	p, err := findParameter(name)
 	if err != nil {
@@ -209,31 +209,29 @@ func (s *settings) reset(name string, local bool) error {
 	return nil
 }
 
-// engineStart is the value of one of the engine's settings at the session's start. A name that is none has no value.
-func (s *settings) engineStart(name string) engineSetting {
+// resetEngine gives one of the engine's settings the value of the connection's options, or else the policy's: also where the policy was reloaded and no longer allows the former.
+func (s *settings) resetEngine(name string, local bool) error {
 	for _, given := range slices.Backward(s.startEngine) {
-		if given.name == name {
-			return given
+		if given.name == name && s.assignEngine(given, local) == nil {
+			return nil
 		}
 	}
+	start := engineSetting{name: name} // a name that is none has no value
 	for _, e := range s.engine.Settings() {
 		if e.Name == name {
-			return engineSetting{name, []string{e.Start}}
+			start.values = []string{e.Start}
 		}
 	}
-	return engineSetting{name: name}
+	return s.assignEngine(start, local)
 }
 
-// resetAll is RESET ALL.
-func (s *settings) resetAll() error {
+// resetAll is RESET ALL. Options that a reloaded policy no longer allows stay at the policy's value.
+func (s *settings) resetAll() {
 	s.now = values{}
 	s.engine.ResetAll()
 	for _, e := range s.startEngine {
-		if err := s.engine.Set(e.name, e.values); err != nil {
-			return err
-		}
+		_ = s.engine.Set(e.name, e.values)
 	}
-	return nil
 }
 
 // SetParameter implements pgmeta.Parameters: set_config.

@@ -83,6 +83,10 @@ func (m DataMark) CheckPlace(at Place) error {
 }
 
 func (m DataMark) refusal(o dataOwner, place string) error {
+	if o.place == place {
+		return fmt.Errorf("%w: %s holds a ledger that was begun anew, and what was charged for %s was in an earlier one there. Bring that back from a backup. "+
+			"Only to go on without those charges, against what was promised, delete %s", ErrOtherLedger, place, m.Unit, m.Path)
+	}
 	from := "OLD"
 	if path, ok := strings.CutPrefix(o.place, "file "); ok {
 		from = path

@@ -43,6 +43,9 @@ func testDataMarks(t *testing.T) {
 			t.Errorf("check of %s: %v", what, err)
 		}
 	}
+	if err := opt.Data[0].refusal(dataOwner{place: placeOf(a).String()}, placeOf(a).String()); !errors.Is(err, ErrOtherLedger) || !strings.Contains(err.Error(), "begun anew") || strings.Contains(err.Error(), "budget move") {
+		t.Errorf("another ledger at the same place: %v", err)
+	}
 	if _, err := accountsAt(t, c); !errors.Is(err, ErrNotExist) {
 		t.Errorf("it was begun: %v", err)
 	}

@@ -126,6 +126,8 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	switch {
 	case err != nil:
 		return nil, err
+	case program.Class != sensitivity.Private && len(program.Warnings) > 0: // limits that no value meets
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query keeps no row: %s", strings.Join(program.Warnings, "; ")).At(int(q.Pos)).WithHint("Correct the conditions: a training needs rows of people.")
 	case program.Class != sensitivity.Private:
 		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be trained on anywhere: dpsql trains on private ones.")
 	case len(program.Stages) != 1:
