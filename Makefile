@@ -1,4 +1,4 @@
-# make test     everything CI runs (about 14 minutes on 2 cores once modules are downloaded)
+# make test     everything CI runs (about 10 minutes on 2 cores once modules are downloaded)
 # make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
 GOTEST  ?= $(GO) test -vet=off -timeout 40m

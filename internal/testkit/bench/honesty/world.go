@@ -97,8 +97,7 @@ func (b *bench) policy(ctx context.Context, s *schema) ([]byte, error) {
 	change("  per: month", "  per: day")
 	change("  lifetime: 60", "  lifetime: none")
 	change("# query: {price: 0.1}", fmt.Sprintf("query: {price: %g}", defaultPrice))
-	change("env:ANALYST_VERIFIER", fmt.Sprintf("%q", verifier))
-	change("may: []", "may: ["+strings.Join(names, ", ")+"]")
+	change("analysts: {}", fmt.Sprintf("analysts: {analyst: {password: %q, may: [%s]}}", verifier, strings.Join(names, ", ")))
 	if err != nil {
 		return nil, err
 	}
