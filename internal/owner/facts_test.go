@@ -15,6 +15,7 @@ import (
 
 // TestFactsOfDatabases: what real databases keep of enums, CHECK constraints, domains and views is proposed, and check takes it. What PostgreSQL has not checked is no fact.
 func TestFactsOfDatabases(t *testing.T) {
+	t.Setenv("ANALYST_VERIFIER", verifier)
 	ctx := context.Background()
 	both := []string{
 		"CREATE TABLE customers (customer_id int PRIMARY KEY, active boolean, paid boolean NOT NULL, income int CHECK (income BETWEEN 0 AND 50000))",

@@ -13,9 +13,12 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
+var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
+
 // TestInit runs the scripts of testdata/init. Commands: schema (what the database has), uncomment (a table), candidates, init, old (an older policy), merge
 // (prints the lines that it added with + and took away with -) and check (the last policy read and bound).
 func TestInit(t *testing.T) {
+	t.Setenv("ANALYST_VERIFIER", verifier)
 	t.Setenv(URLVariable, "postgres://reader:secret@db/x")
 	datadriven.Walk(t, "testdata/init", func(t *testing.T, path string) {
 		var rels []sqltype.Relation

@@ -32,6 +32,7 @@ func TestInitUnits(t *testing.T) {
 	if !strings.Contains(text, wants) {
 		t.Fatalf("nothing of two kinds:\n%s", text)
 	}
+	t.Setenv("ANALYST_VERIFIER", verifier)
 	if got := check(rels, text); got != "ok" {
 		t.Fatalf("as it is: %s", got)
 	}

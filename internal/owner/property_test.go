@@ -85,6 +85,7 @@ func edited(t *rapid.T, text string) string {
 // TestMergeProperties: a fresh policy names only what exists; merging with the same schema changes no byte; merging with another
 // keeps all lines in order, marks and adds, and merging again changes nothing.
 func TestMergeProperties(t *testing.T) {
+	t.Setenv("ANALYST_VERIFIER", verifier)
 	refused, merged := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		backend := rapid.SampledFrom([]string{"postgres", "duckdb"}).Draw(t, "backend")
