@@ -23,7 +23,7 @@ scope: block columns pull scope
 interval: bounds column_conditions column_functions grid nan null sign where
 unit: body derive derived_table determine fanout lateral linker linkof missing outer pairs rows rowunits setop subquery unit window
 joins: joinbody joined truncate weighted
-groups: keys literals person prune source values
+groups: keys literals person prune source suggestions values
 claims: aggregates boolean choice distinct follow joinmeasure measurer measures moments opentree order_statistics pair_bounds pick row_range
 reuse: canonical measure_order reuse reuse_measures
 explain: explain joinexplain
