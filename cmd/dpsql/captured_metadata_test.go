@@ -238,8 +238,8 @@ func metadataSides(t testing.TB) (ours, theirs *side) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := ours.conn.Exec(t.Context(), `SELECT format('COMMENT ON %s %s IS %L;', CASE WHEN a.attname IS NULL THEN 'TABLE' ELSE 'COLUMN' END, concat_ws('.', c.relname, a.attname), d.description)
-			FROM pg_description d JOIN pg_class c ON c.oid = d.objoid LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND d.objsubid > 0 WHERE c.relnamespace = 'public'::regnamespace
+	said, err := ours.conn.Exec(t.Context(), `SELECT format('COMMENT ON %s %s IS %L;', CASE WHEN a.attname IS NULL THEN 'TABLE' ELSE 'COLUMN' END, concat_ws('.', c.relnamespace::regnamespace, c.relname, a.attname), d.description)
+			FROM pg_description d JOIN pg_class c ON c.oid = d.objoid LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND d.objsubid > 0 WHERE c.relnamespace IN ('public'::regnamespace, 'dpsql'::regnamespace)
 		UNION ALL SELECT format('COMMENT ON %s dpsql.%s(%s) IS %L;', CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, proname, pg_get_function_identity_arguments(oid), obj_description(oid, 'pg_proc'))
 		FROM pg_proc WHERE pronamespace = 'dpsql'::regnamespace`).ReadAll()
 	if err != nil {
