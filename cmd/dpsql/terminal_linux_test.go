@@ -224,3 +224,31 @@ func TestPsqlTerminal(t *testing.T) {
 		t.Errorf("one question, watched, cost %g (%v)", spent, err)
 	}
 }
+
+// TestPasswordIsNotShown: a password that is typed at the prompt of user hash and user add is not shown, and makes a verifier. The terminal shows again what is typed afterwards, also after an interrupt.
+func TestPasswordIsNotShown(t *testing.T) {
+	const secret = "correct horse"
+	echoes := func(term *terminal) bool {
+		mode, err := unix.IoctlGetTermios(int(term.master.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mode.Lflag&unix.ECHO != 0
+	}
+	for _, keys := range []string{secret + "\n", "corr" + ctrlC} {
+		term := openTerminal(t, program(t.Context(), "user", "hash", "--iterations", "4096"))
+		term.wait(t, 0, regexp.MustCompile("Password: $"), 1)
+		if echoes(term) {
+			t.Error("what is typed is shown")
+		}
+		term.typed(t, keys)
+		err := term.cmd.Wait()
+		shown := term.text()
+		if !echoes(term) {
+			t.Error("the terminal stays silent")
+		}
+		if verifier := regexp.MustCompile(`SCRAM-SHA-256\$4096:`).MatchString(shown); strings.Contains(shown, "corr") || verifier != (keys[len(keys)-1] == '\n') || verifier != (err == nil) {
+			t.Errorf("%q: %v\n%s", keys, err, shown)
+		}
+	}
+}

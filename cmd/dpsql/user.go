@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine"
@@ -33,7 +34,7 @@ policy's analysts.NAME.password wants. The password itself is not stored:
   printf '%s\n' 'correct horse battery staple' | dpsql user hash`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := readVerifier(cmd.InOrStdin(), iterations)
+			v, err := readVerifier(cmd.Context(), cmd.InOrStdin(), iterations)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ retire the old one with dpsql user retire.`,
 			if p, err := policy.ParseToEdit(config, text); err == nil { // else AddAnalyst says what is wrong
 				iterations = p.ScramIterations
 			}
-			v, err := readVerifier(cmd.InOrStdin(), iterations)
+			v, err := readVerifier(cmd.Context(), cmd.InOrStdin(), iterations)
 			if err != nil {
 				return err
 			}
@@ -192,19 +193,60 @@ take the analyst out of the policy.`,
 }
 
 // readVerifier makes a verifier of the password on the first line.
-func readVerifier(from io.Reader, iterations int) (string, error) {
+func readVerifier(ctx context.Context, from io.Reader, iterations int) (string, error) {
+	read := firstLine
 	if f, ok := from.(*os.File); ok && isTerminal(f) {
-		_, _ = fmt.Fprint(os.Stderr, "Password (it is shown while you type): ")
+		read = func(io.Reader) (string, error) { return typed(ctx, f) }
 	}
-	in := bufio.NewScanner(from)
-	if !in.Scan() {
-		return "", errors.Join(errors.New("no password on standard input"), in.Err())
+	password, err := read(from)
+	if err != nil {
+		return "", err
 	}
-	password := strings.TrimSuffix(in.Text(), "\r")
 	if password == "" {
 		return "", errors.New("the password is empty")
 	}
 	return policy.MakeVerifierOf(password, iterations)
+}
+
+// firstLine is a password that is piped in.
+func firstLine(from io.Reader) (string, error) {
+	in := bufio.NewScanner(from)
+	if !in.Scan() {
+		return "", errors.Join(errors.New("no password on standard input"), in.Err())
+	}
+	return strings.TrimSuffix(in.Text(), "\r"), nil
+}
+
+// typed asks for a password on a terminal, which does not show it. The terminal echoes again afterwards, and after an interrupt.
+func typed(ctx context.Context, terminal *os.File) (string, error) {
+	fd := int(terminal.Fd())
+	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return "", err
+	}
+	silent := *was
+	silent.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &silent); err != nil {
+		return "", err
+	}
+	_, _ = fmt.Fprint(os.Stderr, "Password: ")
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := firstLine(terminal)
+		read <- line{text, err}
+	}()
+	var got line
+	select {
+	case got = <-read:
+	case <-ctx.Done():
+		got.err = ctx.Err()
+	}
+	_, _ = fmt.Fprintln(os.Stderr)
+	return got.text, errors.Join(got.err, unix.IoctlSetTermios(fd, unix.TCSETS, was))
 }
 
 // keepOwner gives a file the owner and group of another: a policy that root edits stays readable for the server.
