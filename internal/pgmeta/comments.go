@@ -56,6 +56,9 @@ func tableComment(t *plan.Table) string {
 	if t.Path != nil && t.MaxRows > 0 {
 		text += fmt.Sprintf(", at most %d of a unit's rows count", t.MaxRows)
 	}
+	if t.Unprotected {
+		text += ", other people whom a row names are not protected"
+	}
 	if t.OwnKey != nil {
 		text += ", a row without a unit is a unit of its own"
 	}

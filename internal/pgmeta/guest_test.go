@@ -23,7 +23,7 @@ func TestHiddenColumns(t *testing.T) {
 	hidden := &plan.Table{OID: 70003, Schema: "public", Name: "secrets", Public: true, UnitCol: -1, Columns: []plan.TableColumn{{Name: "secret", Type: sqltype.Int4, Visible: true}}}
 	people := &plan.Table{OID: 70000, Schema: "public", Name: "people", Units: dp.Units{"people.id"}, UnitCol: 0, Keys: [][]int{{0}, {1}}, Columns: []plan.TableColumn{
 		{Name: "secret_id", Type: sqltype.Int4, NotNull: true, Description: "secret words"}, {Name: "code", Type: sqltype.Int4, NotNull: true, Visible: true, Description: "open words"}}}
-	visits := &plan.Table{OID: 70001, Schema: "public", Name: "visits", Units: dp.Units{"people.id"}, UnitCol: 0, Path: &plan.UnitPath{Columns: []int{0}, Parent: people, ParentColumns: []int{0}}, MaxRows: 4, Columns: []plan.TableColumn{
+	visits := &plan.Table{OID: 70001, Schema: "public", Name: "visits", Units: dp.Units{"people.id"}, UnitCol: 0, Path: &plan.UnitPath{Columns: []int{0}, Parent: people, ParentColumns: []int{0}}, MaxRows: 4, Unprotected: true, Columns: []plan.TableColumn{
 		{Name: "person", Type: sqltype.Int4, Visible: true}, {Name: "code", Type: sqltype.Int4, Visible: true, Unprotected: true, Domain: &plan.Domain{From: hidden}}, {Name: "secret_code", Type: sqltype.Int4}},
 		References: []plan.Reference{{Columns: []int{0}, Table: people, RefColumns: []int{0}}, {Columns: []int{1}, Table: people, RefColumns: []int{1}}, {Columns: []int{2}, Table: people, RefColumns: []int{1}}}}
 	days := &plan.Table{OID: 70002, Schema: "public", Name: "days", Public: true, UnitCol: -1, Columns: []plan.TableColumn{
@@ -32,7 +32,7 @@ func TestHiddenColumns(t *testing.T) {
 	db := pgmeta.New("demo", "guest", small{people, visits, days}, small{people, visits, days})
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT description FROM pg_description WHERE objoid >= 70000 ORDER BY objoid, objsubid", "[[private, privacy unit people.id] [open words (private)]" +
-			" [private, privacy unit people.id, at most 4 of a unit's rows count] [private, leads to the privacy unit people.id] [private, a person whom it names is not protected, values of a public table]" +
+			" [private, privacy unit people.id, at most 4 of a unit's rows count, other people whom a row names are not protected] [private, leads to the privacy unit people.id] [private, a person whom it names is not protected, values of a public table]" +
 			" [public: its rows belong to no privacy unit] [public, range 1999-12-31 to 2000-01-02] [public, values 1, 2, NULL, 4, 5, 6, 7, 8 and 2 more]]"},
 		{"SELECT a.attname, col_description(a.attrelid, a.attnum) FROM pg_attribute a WHERE a.attrelid = 'people'::regclass AND a.attnum > 0", "[[code open words (private)]]"},
 		{"SELECT col_description('people'::regclass, n) FROM generate_series(1, 2) n ORDER BY 1", "[[open words (private)] [<nil>]]"},

@@ -197,7 +197,7 @@ func (b *binding) missingColumn(where position, bt *boundTable, name string) {
 // table builds the plan's table: the listed columns and those on unit paths, in the database's order.
 func (b *binding) table(bt *boundTable) {
 	d := bt.decl
-	t := &plan.Table{Schema: bt.rel.Schema, Name: bt.rel.Name, Public: d.public, UnitCol: -1}
+	t := &plan.Table{Schema: bt.rel.Schema, Name: bt.rel.Name, Public: d.public, Unprotected: d.unprotected, UnitCol: -1}
 	bt.table = t
 	var denied, missing []string
 	for _, rc := range bt.rel.Columns {

@@ -39,7 +39,16 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
 			hint("give it a unit instead of public: true")
 		return
-	case b.isSameWay(bt, target, fk) || b.isDecided(bt, target, fk):
+	case b.isSameWay(bt, target, fk):
+		return
+	case b.isDecided(bt, target, fk):
+		if d.unprotected {
+			for _, name := range fk.Columns {
+				if i := bt.columnIndex(name); i >= 0 {
+					bt.table.Columns[i].Unprotected = true
+				}
+			}
+		}
 		return
 	}
 	same := ""

@@ -406,7 +406,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	for _, c := range bt.rel.Columns {
 		if b.looksLikeSecondWay(bt, of, c) {
 			w.add(t.at, "table %s: column %s looks like a second way to a person", t, quoteName(c.Name)).
-				hint("if it names no person, nothing is to be done. Else write unprotected: true at the column if that person needs no protection here, and leave the table out if both people do")
+				hint("write unprotected: true at the column if it names no person, or one who needs no protection here; that ends this warning. If both people need protection, leave the table out")
 		}
 	}
 }

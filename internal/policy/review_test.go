@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 func column(name string, t sqltype.Type, notNull bool) sqltype.RelationColumn {
@@ -578,6 +579,20 @@ func TestUnreadTables(t *testing.T) {
 	r = review(t, strings.Replace(text, "columns: {nr: {}}", "columns: {nr: {}, visitor: {unprotected: true}}", 1), people, stays, notes)
 	if r.Err() != nil || has(r.Warnings, "no statement can read it") {
 		t.Errorf("one: %v, %v", r.Err(), told(r.Warnings))
+	}
+	p, err := parse("p.yaml", []byte(strings.Replace(strings.Replace(text, "columns: {nr: {}}", "columns: {nr: {}, visitor: {}}", 1), "unit: who -> people.id,", "unit: who -> people.id, unprotected: true,", 1)), testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Bind([]sqltype.Relation{people, stays, notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range c.tables { // which tells analysts so
+		i := slices.IndexFunc(table.Columns, func(c plan.TableColumn) bool { return c.Name == "visitor" })
+		if table.Unprotected != (table.Name == "stays") || i >= 0 && !table.Columns[i].Unprotected {
+			t.Errorf("unprotected: %+v", table)
+		}
 	}
 	for query, want := range map[string]bool{"": true, "query: {joins: any}": false} {
 		text := strings.Replace(strings.Replace(twoTables, "EXTRA", query, 1), "max_rows_per_unit: 3,", "max_rows_per_unit: 3, max_frequency: {nr: 40},", 1)

@@ -38,6 +38,7 @@ type Table struct {
 	Description  string // of dpsql's own
 	Columns      []TableColumn
 	Keys         [][]int // column sets that the database keeps unique
+	Unprotected  bool    // people whom its rows name in a second way are outside the promise
 
 	References []Reference // the database's foreign keys to listed tables
 
