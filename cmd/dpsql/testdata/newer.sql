@@ -106,7 +106,7 @@ SELECT c.oid, pg_catalog.pg_total_relation_size(c.oid) AS total_rel_size, pg_cat
 
 -- DBeaver 25: settings with their units and bounds
 SELECT s.name, s.setting, s.unit, s.category, s.short_desc, s.extra_desc, s.context, s.vartype, s.source, s.min_val, s.max_val, s.enumvals, s.boot_val, s.reset_val, s.sourcefile, s.sourceline, s.pending_restart, current_setting(s.name) AS shown FROM pg_catalog.pg_settings s
-WHERE s.name IN ('work_mem', 'bytea_output', 'wal_writer_delay', 'autovacuum_naptime', 'jit', 'random_page_cost', 'is_superuser', 'role', 'data_directory', 'transaction_isolation') ORDER BY 1;
+WHERE s.name IN ('work_mem', 'bytea_output', 'wal_writer_delay', 'autovacuum_naptime', 'enable_hashjoin', 'random_page_cost', 'is_superuser', 'role', 'data_directory', 'transaction_isolation') ORDER BY 1;
 
 -- DBeaver 25: the folder of the data
 SELECT pg_catalog.current_setting('data_directory', true);
