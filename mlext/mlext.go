@@ -161,6 +161,12 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 	return s.together()
 }
 
+// Has reports an option that the statement gives.
+func (s *Spec) Has(option string) bool {
+	_, has := s.at[option]
+	return has
+}
+
 func (s *Spec) number(name string, otherwise float64) float64 {
 	if x, ok := s.numbers[name]; ok {
 		return x

@@ -240,7 +240,7 @@ func (r *run) reserve(ctx context.Context, open []*stageRun, heard *AuditEvent) 
 		a.id = ids[i]
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], sum.Price, sum.Loss
-	s.progress.Charged(priceLine(sum, s.filter.Order))
+	s.progress.Charged("price " + number(sum.Price))
 	s.observeCharge(*heard)
 	return nil
 }

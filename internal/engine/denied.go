@@ -19,7 +19,7 @@ func (r *run) denied(err error, sum *price.Quote) error {
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
 	}
-	return refusedByBudget(s, d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(d.Balance))
+	return refusedByBudget(s, d, "this statement at price "+number(sum.Price), r.deniedHint(d.Balance))
 }
 
 // refusedByBudget says whose budget does not hold something, what is left of it, and when it comes back.
@@ -30,21 +30,19 @@ func refusedByBudget(s *Session, d *ledger.Denied, what, hint string) error {
 			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in. Each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.filter.Epsilon)).
 			WithHint("A statement that was answered before is free. A longer lifetime is a new promise, which is the owner's to make.")
 	}
-	whose, left := "the data set's", d.Left
+	whose, account := "the data set's", d.Balance.Dataset
 	switch d.Scope {
 	case ledger.ScopeAnalyst:
-		whose = "your"
+		whose, account = "your", d.Balance.Analyst
 	case ledger.ScopeRole:
 		whose = "role " + d.Role + "'s"
+		for _, r := range d.Balance.Roles {
+			if r.Name == d.Role {
+				account = r.Account
+			}
+		}
 	}
-	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
-	switch {
-	case s.filter.Order == 0:
-	case left.Pure == 0:
-		detail = fmt.Sprintf("Left: Renyi %s at order %s, and delta %s.", number(left.Renyi), number(s.filter.Order), number(left.Delta))
-	default:
-		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s, and delta %s.", number(left.Pure), number(left.Renyi), number(s.filter.Order), number(left.Delta))
-	}
+	detail := fmt.Sprintf("Left: %.3g %% of this budget.", 100*(1-account.Used()))
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
 			detail += " It does not come back: the lifetime holds no further window."

@@ -182,7 +182,7 @@ func TestShownAsReleased(t *testing.T) {
 		"SELECT DISTINCT gender, count(*) AS n FROM patients GROUP BY 1, weight > 90":                            "Shown as released: n (DISTINCT compares its rows)",
 		"SELECT count(*) AS n FROM patients UNION ALL SELECT 5":                                                  "Shown as released: n (it is put together of several answers)",
 		"SELECT max(n) AS m FROM (SELECT gender, count(*) AS n FROM patients GROUP BY 1) AS q":                   "Shown as released: m (it is computed from released values)",
-		"SELECT count(*) AS n, max(days) AS x FROM encounters":                                                   "Shown as released: x (its error is not that of a count, sum or average)",
+		"SELECT count(*) AS n, max(days) AS x FROM encounters":                                                   "Shown as released: x (its error is not that of a count, sum, average or statistic)",
 		"SELECT a.n, b.n - 1 AS m FROM (SELECT count(*) n FROM patients) a, (SELECT count(*) n FROM patients) b": "Charge",
 		"SELECT gender, count(*) + 1 FROM patients GROUP BY 1":                                                   "Charge",
 	} {
@@ -247,6 +247,53 @@ func TestComputedReadOften(t *testing.T) {
 	}
 	if _, a := ask(t, s, text); len(a.Rows) != 1 || a.Rows[0][0] == nil {
 		t.Errorf("%v, %q", a.Rows, a.Warnings)
+	}
+}
+
+// TestStatisticsShown: a statistic has the digits that its interval supports, as an average has, and no more than four of them here: 500 people leave one or two digits of error.
+func TestStatisticsShown(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 5)
+	set(t, s, "dpsql.price", "5")
+	for _, x := range []string{"stddev(days)", "var_pop(days)", "variance(days)", "corr(days, medications)", "covar_samp(days, medications)", "regr_slope(days, medications)", "regr_count(days, medications)"} {
+		sql := "SELECT " + x + ", dp_error(" + x + ") FROM encounters"
+		set(t, s, "dpsql.rounding", roundOff)
+		plain := mustTry(t, s, sql)[0]
+		set(t, s, "dpsql.rounding", roundError)
+		row := mustTry(t, s, sql)[0]
+		was, _ := inFloat(plain[0])
+		is, _ := inFloat(row[0])
+		width := row[1].(float64)
+		digits := strings.TrimRight(strings.TrimLeft(strings.NewReplacer("-", "", ".", "").Replace(fmt.Sprint(row[0])), "0"), "0")
+		if math.Abs(is-was) > width/2 || len(digits) > 4 || is == was && x != "regr_count(days, medications)" || fmt.Sprintf("%T", row[0]) != fmt.Sprintf("%T", plain[0]) {
+			t.Errorf("%s: %v, without rounding %v, error %g", x, row[0], plain[0], width)
+		}
+	}
+}
+
+// TestErrorsToldApart: error columns of one statement have names of their own, and the errors of NOTICE, EXPLAIN and dpsql.last say of what they are.
+func TestErrorsToldApart(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB)
+	set(t, s, "dpsql.notices", "brief")
+	const share = "1.0 * count(*) filter (where days > 3) / count(*)"
+	const sql = "select " + share + " as share, dp_error(" + share + "), dp_error(count(*)), dp_low(count(*)) from encounters"
+	p, a := ask(t, s, sql)
+	var names []string
+	for _, c := range p.Columns() {
+		names = append(names, c.Name)
+	}
+	if got := strings.Join(names, " "); got != "share dp_error_share dp_error_count dp_low" {
+		t.Error(got)
+	}
+	const apart = "count(*) FILTER (WHERE days > 3) "
+	if !strings.Contains(a.Notice, "largest group): "+apart) || !strings.Contains(a.Notice, ", count(*) ") {
+		t.Error(a.Notice)
+	}
+	if told := explained(t, s, sql); !strings.Contains(told, "95% error (largest group): "+apart) {
+		t.Error(told)
+	}
+	ask(t, s, sql)
+	if last := fmt.Sprint(mustTry(t, s, "select kind, of from dpsql.last order by measure")); !strings.Contains(last, "[filtered rows where days > 3]") || !strings.Contains(last, "[rows <nil>]") {
+		t.Error(last)
 	}
 }
 

@@ -215,7 +215,12 @@ func explainPrivate(ctx context.Context, p *privateStatement, args []sqltype.Val
 
 // warningLines say what the statement's functions leave out.
 func warningLines(p *stagedStatement) []answer.Line {
-	return linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(p.gaps())))
+	usual, atEnds := withoutEnds(p.gaps())
+	lines := linesOfWarnings(slices.Concat(p.innerWarnings(), p.totalsLines(), omitted(p.analyses()...), warningsOf(usual)))
+	for _, w := range warningsOf(atEnds) {
+		lines = append(lines, answer.Line{Text: "At the ends of types: " + w, Key: "At the ends of types", Value: w, Each: true})
+	}
+	return lines
 }
 
 func linesOfWarnings(list []string) (lines []answer.Line) {

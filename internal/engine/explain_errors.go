@@ -173,7 +173,28 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 			}
 		}
 	}
-	return out
+	return toldApart(a, out)
+}
+
+// toldApart writes out the aggregates whose name several have, where that tells them apart.
+func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate {
+	texts, all := map[string]map[string]bool{}, make([]string, len(list))
+	often := map[string]int{}
+	for i, n := range list {
+		if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == a.Formulas[n.formula].Agg }); at >= 0 {
+			all[i] = plan.ReadableAggregate(a.Query, a.Agg.Aggs[at])
+		}
+		if often[n.name]++; texts[n.name] == nil {
+			texts[n.name] = map[string]bool{}
+		}
+		texts[n.name][all[i]] = true
+	}
+	for i, n := range slices.Clone(list) {
+		if often[n.name] > 1 && len(texts[n.name]) == often[n.name] && all[i] != "" {
+			list[i].name = all[i]
+		}
+	}
+	return list
 }
 
 // largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
@@ -190,6 +211,7 @@ func largestErrors(ctx context.Context, s *Session, pr *sensitivity.Program, a *
 				names = append(names, namedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
 			}
 		}
+		names = toldApart(a, names)
 	}
 	for _, n := range names {
 		if e.HasTooFewPeople(n.formula) {

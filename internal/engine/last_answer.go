@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
@@ -49,10 +51,28 @@ func (l *lastAnswer) rows(ctx context.Context) ([][]sqltype.Value, error) {
 			return nil, err
 		}
 		for _, row := range of {
-			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i]))
+			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i], whatIsMeasured(a.an, int(row[1].(int64))-1)))
 		}
 	}
 	return rows, ctx.Err()
+}
+
+// whatIsMeasured tells the measures of one kind apart: the value, and the rows that it is of. It follows from the statement. NULL where all rows or people count.
+func whatIsMeasured(a *sensitivity.Analysis, measure int) sqltype.Value {
+	m, words := &a.Measures[measure], ""
+	if m.Arg != nil {
+		words = plan.Readable(a.Query, m.Arg)
+	}
+	if m.Product != nil && !m.Product.Square {
+		words += ", " + plan.Readable(a.Query, m.Product.Y.Arg)
+	}
+	if m.Filter != nil {
+		words += " where " + plan.Readable(a.Query, m.Filter)
+	}
+	if words = strings.TrimSpace(words); words == "" {
+		return nil
+	}
+	return words
 }
 
 // facts are those of one release.

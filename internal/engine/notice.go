@@ -41,14 +41,14 @@ func (r *run) notice(ctx context.Context) string {
 	case len(paid) == 0:
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), smallTopUpNote(list[0].release, list[0].request))
 	case many:
-		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.filter.Order), len(paid), len(list))
+		text = fmt.Sprintf("spent: price %s, for %d of %d releases", number(total(paid).Price), len(paid), len(list))
 		if tops > 0 {
 			text += fmt.Sprintf(", of %d of them the difference from price %s", tops, number(was))
 		}
 	case tops > 0:
-		text = fmt.Sprintf("spent: the difference from price %s: %s", number(was), priceLine(whole, s.filter.Order))
+		text = fmt.Sprintf("spent: the difference from price %s to %s", number(was), number(whole.Price))
 	default:
-		text = "spent: " + priceLine(whole, s.filter.Order)
+		text = "spent: price " + number(whole.Price)
 	}
 	text += firstReleaseNote(list)
 	for i, a := range list {
@@ -57,12 +57,15 @@ func (r *run) notice(ctx context.Context) string {
 		}
 	}
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == s.filter.Order { // else another window has begun
-		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
+		text += "; " + s.leftLine(b) + "; " + usedNote(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (largest group" + r.simultaneousNote() + "): " + errs + outlierNote(spent...)
 	}
 	if s.now.notices == "full" {
+		if len(paid) > 0 {
+			text += "\ncharge: " + priceLine(total(paid), s.filter.Order)
+		}
 		for i, a := range list {
 			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {
 				text += "\n" + stagePrefix(i, list) + l.String()

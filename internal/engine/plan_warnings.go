@@ -82,6 +82,18 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 	return lines
 }
 
+// withoutEnds parts the gaps at the ends of types from the others: hardly any data has such values, so only EXPLAIN (VERBOSE) tells of them.
+func withoutEnds(gaps []sqlgen.Gap) (usual, atEnds []sqlgen.Gap) {
+	for _, g := range gaps {
+		if g.AtEnd {
+			atEnds = append(atEnds, g)
+		} else {
+			usual = append(usual, g)
+		}
+	}
+	return usual, atEnds
+}
+
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 )
 
-// priceLine is the charge in words.
+// priceLine is the charge in words, with what each accountant takes of it.
 func priceLine(mp *price.Quote, order float64) string {
 	var parts []string
 	switch mp.Mechanism {

@@ -122,7 +122,7 @@ func (s *Session) noteWarned(words ...string) {
 	}
 }
 
-// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never, as only EXPLAIN tells of them.
+// newGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never (withoutEnds).
 func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.warned[g.Words] })
 	for _, g := range gaps {

@@ -219,10 +219,10 @@ func TestNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, a := ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements at price 0.5; 95% error (largest group): count ") {
+	if _, a := ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements at price 0.5; 1.98 % of your budget is spent; 95% error (largest group): count ") {
 		t.Errorf("%q", a.Notice)
 	}
-	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5 (Gaussian, Renyi 0.282 at order 3.18, delta 0); left: 48 statements at price 0.5; 95% error") {
+	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5; left: 48 statements at price 0.5; 3.95 % of your budget is spent; 95% error") {
 		t.Errorf("%q", a.Notice)
 	}
 	for sql, want := range map[string]string{ // aggregates that are no column of the answer have an error all the same

@@ -147,7 +147,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.rounding": {
-		"Round counts, sums and averages to what their error leaves significant: off or error.",
+		"Round counts, sums, averages and statistics to what their error leaves significant: off or error.",
 		kindEnum, roundingWords,
 		func(s *settings) string { return s.rounding },
 		func(_ *Session, to *settings, v string) (err error) {

@@ -184,7 +184,7 @@ refuses a longer constant or parameter. For a longer one in a row the result is 
 func writeGaps(page *bytes.Buffer) {
 	page.WriteString("\n### What becomes NULL\n\nOver private rows these values become NULL, although PostgreSQL may give a result. Such a row can then drop out of a condition or an aggregate.\n" +
 		"A statement that could meet one says so: in EXPLAIN, and as a WARNING with its answer. The warning follows from the statement's text alone, whether or not such a row exists.\n" +
-		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session. Only EXPLAIN\ntells of the ends of a type (\"end\").\n\n" +
+		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session. Only\nEXPLAIN (VERBOSE) tells of the ends of a type (\"end\").\n\n" +
 		"| values | rare | functions, operators, casts | backends |\n|---|---|---|---|\n")
 	type gap struct {
 		funcs.Gap

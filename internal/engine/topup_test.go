@@ -127,7 +127,7 @@ func TestTopUps(t *testing.T) {
 				if step.epsilon == order && left != leftBefore {
 					t.Errorf("at %g: the NOTICE says that there is left: %s; of the charge it said %s", order, left, leftBefore)
 				}
-				if tops := fmt.Sprintf("spent: the difference from price %g: price %g (", order, step.epsilon); step.paid > 0 && strings.HasPrefix(a.Notice, tops) != (i > 0) {
+				if tops := fmt.Sprintf("spent: the difference from price %g to %g;", order, step.epsilon); step.paid > 0 && strings.HasPrefix(a.Notice, tops) != (i > 0) {
 					t.Errorf("at %g: %s", step.epsilon, a.Notice)
 				}
 				if step.paid == 0 {

@@ -66,7 +66,7 @@ func prepareTrain(ctx context.Context, s *Session, n *pgsyntax.Train, explain bo
 		return nil, err
 	}
 	if spec.Epsilon == 0 && spec.Noise() == 0 && spec.Price == 0 {
-		spec.Epsilon = s.now.epsilon
+		spec.Price = s.now.epsilon
 	}
 	if err := maySpend(s, spec); err != nil {
 		return nil, err
@@ -186,9 +186,7 @@ func (t *training) card() [][]sqltype.Value {
 	rows := [][]sqltype.Value{
 		{"model", p.Spec.Name}, {"kind", p.Spec.Model}, {"method", p.Method}, {"target", p.Of.Name}, {"unit", string(t.analysis.Unit)},
 		{"rows of a unit", fmt.Sprintf("at most %d", p.Rows)}, {"features", fmt.Sprint(len(p.Features))}, {"epsilon", number(p.Epsilon)}, {"delta", number(p.Delta)},
-	}
-	if p.Spec.Price > 0 {
-		rows = append(rows, []sqltype.Value{"price", number(p.Spec.Price)})
+		{"price", number(t.paid())},
 	}
 	for _, f := range p.Facts {
 		rows = append(rows, []sqltype.Value{f.Name, f.Value})
@@ -321,7 +319,7 @@ func (t *training) train(ctx context.Context, heard *AuditEvent) error {
 	s.observeCharge(*heard)
 	open := []*openCharge{{ids[0]}}
 	s.progress.At("reading private rows")
-	s.progress.Charged(t.charged(t.loss))
+	s.progress.Charged("price " + number(t.paid()))
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
 		err = tx.confirm(ctx) // (2) in one snapshot of the schema that the policy was bound to
 	}
@@ -380,12 +378,12 @@ func (t *training) notice() string {
 	if s.now.notices == "off" {
 		return ""
 	}
-	text := "spent: " + t.charged(t.loss)
-	if p := t.plan.Spec.Price; p > 0 {
-		text = fmt.Sprintf("spent: price %s (%s)", number(p), t.charged(t.loss))
-	}
+	text := fmt.Sprintf("spent: price %s, for a training of epsilon %s and delta %s", number(t.paid()), number(t.plan.Epsilon), number(t.plan.Delta))
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == t.filter.Order {
-		text += fmt.Sprintf("; left: %s trainings at this charge", statements(b.StatementsLeft(t.loss)))
+		text += fmt.Sprintf("; left: %s trainings at this charge; %s", statements(b.StatementsLeft(t.loss)), usedNote(b))
+	}
+	if s.now.notices == "full" {
+		text += "\ncharge: " + t.charged(t.loss)
 	}
 	return text
 }

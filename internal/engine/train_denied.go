@@ -28,11 +28,14 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 		loss, err := t.filter.Loss(dp.Training{Method: t.plan.Method, Epsilon: epsilon, Delta: delta})
 		return err == nil && d.Balance.CanAdmit(loss)
 	}
-	instead := ""
-	if t.plan.Spec.Noise() > 0 {
+	instead, epsilon := "", ""
+	switch {
+	case t.plan.Spec.Noise() > 0:
 		instead = " instead of noise_multiplier"
-	} else if t.plan.Spec.Price > 0 {
+	case t.plan.Spec.Has("price"):
 		instead = " instead of price"
+	case t.plan.Spec.Price > 0: // that of the session: with another delta it would buy another epsilon
+		epsilon = fmt.Sprintf("epsilon = %s, ", number(roundDown3(t.plan.Epsilon)))
 	}
 	switch low, most := t.session.leastEpsilon(), roundDown3(math.Min(d.Left.Delta, t.plan.Delta)); {
 	case d.Balance.Dataset.Ended:
@@ -51,7 +54,7 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 		}
 		return fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(low), instead)
 	case most > 0 && fits(t.plan.Epsilon, most):
-		return fmt.Sprintf("WITH (delta = %s) passes now.", number(most))
+		return fmt.Sprintf("WITH (%sdelta = %s) passes now.", epsilon, number(most))
 	}
 	// The deltas have ended, or both sums of what comes with one. What the training's parts lose has no delta, and a training by plain epsilons has none either.
 	if t.plan.Composed != nil {
@@ -68,7 +71,7 @@ func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 		}
 	}
 	if instead == "" && t.passes(ctx, d.Balance, func(spec *mlext.Spec) error { spec.Delta = 0; return spec.NoDelta() }) {
-		return "WITH (delta = 0) passes now."
+		return fmt.Sprintf("WITH (%sdelta = 0) passes now.", epsilon)
 	}
 	return "No smaller epsilon of this training passes now; more budget is the owner's to give."
 }

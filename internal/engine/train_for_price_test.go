@@ -58,6 +58,11 @@ func TestTrainForPrice(t *testing.T) {
 		}
 	}
 	s := clinicSession(t, tame, funcs.DuckDB)
+	set(t, s, "dpsql.price", "0.3")
+	const plain, usual, asked = "EXPLAIN (VERBOSE) TRAIN DP MODEL m USING linear TARGET medications AS SELECT days, medications FROM encounters", " WITH (max_rows_per_unit = 1) AS", " WITH (price = 0.3, max_rows_per_unit = 1) AS"
+	if got, want := mustTry(t, s, strings.Replace(plain, " AS", usual, 1)), mustTry(t, s, strings.Replace(plain, " AS", asked, 1)); fmt.Sprint(got) != fmt.Sprint(want) || property(got, "price") != "0.3" {
+		t.Errorf("without a price it is %v, with that of the session %v", got, want)
+	}
 	if n := charged(t, s.engine, func() {
 		if _, err := try(s, "TRAIN DP MODEL m USING linear TARGET medications WITH (price = 1000) AS SELECT days, medications FROM encounters"); err == nil || !strings.Contains(err.Error(), "price 1000 is more than this analyst may spend") {
 			t.Error(err)
@@ -69,13 +74,13 @@ func TestTrainForPrice(t *testing.T) {
 
 // TestBriefTrainExplain: more warnings than EXPLAIN has lines are cut, and counted; the charge and a refusal stay.
 func TestBriefTrainExplain(t *testing.T) {
-	rows := [][]sqltype.Value{{"model", "m"}, {"epsilon", "1"}, {"delta", "1e-9"}, {"charge", "c"}}
+	rows := [][]sqltype.Value{{"model", "m"}, {"epsilon", "1"}, {"delta", "1e-9"}, {"price", "2"}, {"charge", "c"}}
 	for i := range 20 {
 		rows = append(rows, []sqltype.Value{"warning", fmt.Sprint(i)})
 	}
 	rows = append(rows, []sqltype.Value{"left", "0"}, []sqltype.Value{"refused", "no"})
 	got := fmt.Sprint(brief(rows))
-	if want := "[[epsilon 1] [delta 1e-9] [charge c] [left 0] [refused no] [warning 0] [warning 1] [warning 2] [warning 3] [warning 4] [warning 15 more, with VERBOSE] [details EXPLAIN (VERBOSE)]]"; got != want {
+	if want := "[[epsilon 1] [delta 1e-9] [price 2] [left 0] [refused no] [warning 0] [warning 1] [warning 2] [warning 3] [warning 4] [warning 15 more, with VERBOSE] [details EXPLAIN (VERBOSE)]]"; got != want {
 		t.Error(got)
 	}
 }

@@ -68,12 +68,23 @@ func (t *training) charged(l dp.Loss) string {
 	return text
 }
 
-// paid is the price that the training was asked at, or else its epsilon.
+// paid is the price that the training was asked at, or else the least that pays for its charge.
 func (t *training) paid() float64 {
 	if p := t.plan.Spec.Price; p > 0 {
 		return p
 	}
-	return t.plan.Epsilon
+	low, high := 0.0, 2*t.plan.Epsilon
+	for !isWithin(t.loss, t.filter.Limit(high), t.filter.Order) && high < math.MaxFloat32 {
+		high *= 2
+	}
+	for range 60 {
+		if mid := (low + high) / 2; isWithin(t.loss, t.filter.Limit(mid), t.filter.Order) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return roundUp3(high)
 }
 
 // reservation is the charge.
@@ -99,8 +110,12 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
-	for _, w := range append(omitted(t.analysis), warningsOf(t.gaps)...) {
+	usual, atEnds := withoutEnds(t.gaps)
+	for _, w := range append(omitted(t.analysis), warningsOf(usual)...) {
 		rows = append(rows, []sqltype.Value{"warning", w})
+	}
+	for _, w := range warningsOf(atEnds) {
+		rows = append(rows, []sqltype.Value{"at the ends of types", w})
 	}
 	refused := func(err error) error {
 		var e *sqlerr.Error

@@ -60,7 +60,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	defer func() { _ = e.Close() }()
 	s := e.session(t, "ann")
-	set(t, s, "dpsql.notices", "brief")
+	set(t, s, "dpsql.notices", "full")
 	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
 	paid := func(order, price, was float64, a *answer.Answer) {
 		t.Helper()
@@ -76,7 +76,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		if h := heard.list[len(heard.list)-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != Answered {
 			t.Errorf("the owner heard %+v", h)
 		}
-		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(order))) {
+		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("\ncharge: price %s (", number(price))) || a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(order))) {
 			t.Errorf("charged %+v, told: %s", c.Loss, a.Notice)
 		}
 		if err := e.Verify(ctx); err != nil {

@@ -72,7 +72,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged ([below](#asking-anew)) |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
-| ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant ([below](#what-is-shown)) |
+| ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums, averages and statistics are rounded to what their 95% error leaves significant ([below](#what-is-shown)) |
 | ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 % ([below](#what-is-shown)) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, and the 95% error. ''full'' adds the bounds |
 | ''dpsql.progress'' | ''off'' | ''on'', ''off'' | NOTICEs while a statement runs for over 2 seconds: elapsed seconds, the step and the whole charge ([why it is off](threat-model.md#time-and-limits)) |
@@ -134,8 +134,8 @@ Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' a
 answer's values are shown, from the released values and their ''dp_error'' alone. What is released, stored and charged
 is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 
-- ''dpsql.on_low_count'' is for output columns that are a count, sum or average themselves, from derived tables and WITH
-  too.
+- ''dpsql.on_low_count'' is for output columns that are a count, sum, average or statistic (''stddev'', ''corr'') themselves,
+  from derived tables and WITH too.
 - ''dpsql.rounding'' is for these, and for numbers that are computed from them: ''sum(a) / count(*)'', ''round(avg(x), 2)'',
   ''count(*) - 10''. A column of type ''numeric(p, s)'' keeps its s places. Texts stay as they are.
 - A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where
@@ -190,6 +190,7 @@ has no rows if that SELECT failed or released nothing. All of it is public or wa
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
 | ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown. NULL: all are |
 | ''left_out'' | text | which rows are in no answer, in each answer anew. A warning of unlisted values comes once a session |
+| ''of'' | text | the value that is measured and the condition of FILTER, such as ''days where days > 3''. NULL of all rows or people |
 
 ''bound'' ends with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more. It
 ends with '', the only'' where there was one.

@@ -20,10 +20,7 @@ func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
 	case e.aggs == nil:
 		return nil, sqlerr.New(sqlerr.Grouping, "%s is not allowed in %s", x.Name, e.clause).At(int(x.Pos)).WithHint("Select it in a subquery in FROM, and use its column.")
 	}
-	of := x.Args[0]
-	for p, ok := of.(*pgsyntax.Paren); ok; p, ok = of.(*pgsyntax.Paren) {
-		of = p.X
-	}
+	of := unbracketed(x.Args[0])
 	inner, ok := of.(*pgsyntax.FuncCall)
 	if ok && isErrorFunction(inner) {
 		return nil, notOverAggregates(x)

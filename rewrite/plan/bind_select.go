@@ -50,10 +50,11 @@ type sortItem struct {
 }
 
 type target struct {
-	name string
-	expr Scalar
-	ast  pgsyntax.Expr
-	pos  pgsyntax.Pos
+	name    string
+	isAlias bool // the statement gives the name
+	expr    Scalar
+	ast     pgsyntax.Expr
+	pos     pgsyntax.Pos
 }
 
 // ofAlias hints at an output name that WHERE takes for a column.
@@ -174,8 +175,9 @@ func (q *selecting) bindTargets() error {
 		if name == "" {
 			name = outputName(t.Expr)
 		}
-		q.targets = append(q.targets, target{name: name, expr: x, ast: t.Expr, pos: start(t.Expr)})
+		q.targets = append(q.targets, target{name: name, isAlias: t.Alias != "", expr: x, ast: t.Expr, pos: start(t.Expr)})
 	}
+	nameErrors(q.targets)
 	if len(q.targets) > maxTargets {
 		return sqlerr.New(sqlerr.TooComplex, "target lists can have at most %d entries", maxTargets).At(int(q.stmt.Pos)).WithHint("Name the columns that you need.")
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
@@ -77,7 +78,7 @@ func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, n
 }
 
 // OtherError is why a released aggregate is shown as it is.
-const OtherError = "its error is not that of a count, sum or average"
+const OtherError = "its error is not that of a count, sum, average or statistic"
 
 // Aggregate is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
 func (w *IntervalColumns) Aggregate(r Rel, col ColID) (*Aggregate, ColID, string) {
@@ -130,10 +131,15 @@ func hidden(a *Aggregate, why, by string) (*Aggregate, ColID, string) {
 }
 
 // isLinear reports an aggregate that is its value and symmetric noise (7). An average is not: its quotient is cut to its range, where the errors of all groups have one sign.
-func isLinear(fn AggFunc) bool { return IsRoundable(fn) && fn != Avg }
+func isLinear(fn AggFunc) bool { return fn == CountRows || fn == Count || fn == Sum }
 
 // IsRoundable reports an aggregate that is shown with the digits that its interval supports.
-func IsRoundable(fn AggFunc) bool { return fn == CountRows || fn == Count || fn == Sum || fn == Avg }
+func IsRoundable(fn AggFunc) bool { return isLinear(fn) || fn == Avg || isStatistic(fn) }
+
+// isStatistic reports an aggregate of centred moments: a variance, a deviation, a correlation or a regression's.
+func isStatistic(fn AggFunc) bool {
+	return fn == "variance" || fn == "corr" || slices.ContainsFunc([]string{"var_", "stddev", "covar_", "regr_"}, func(begins string) bool { return strings.HasPrefix(string(fn), begins) })
+}
 
 // Error is the column of a released aggregate's error, or of an end of its interval.
 func (w *IntervalColumns) Error(a *Aggregate, g ColID, kind ErrorKind) ColID {
@@ -183,7 +189,7 @@ func (w *IntervalColumns) pass(id ColID) {
 // Computed is the interval of what is computed from released aggregates (Intervals).
 type Computed struct {
 	Ends    [2]ColID
-	Exact   bool // it is not rounded: some of the aggregates are no counts, sums or averages
+	Exact   bool // it is not rounded: some of the aggregates are not (IsRoundable)
 	Totals  bool // some are summed over rows
 	Divides bool // something is divided
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/dpsql/dpsql/rewrite/pgsyntax"
+import (
+	"fmt"
+
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
 
 const anonymous = "?column?"
 
@@ -66,4 +70,43 @@ func subqueryName(s *pgsyntax.Select) string {
 		return s.Targets[0].Alias
 	}
 	return outputName(s.Targets[0].Expr)
+}
+
+// nameErrors tells unnamed calls of one error function apart, where a select list has several: dp_error_avg is dp_error of the column avg, dp_error_3 that of something without a name in the third place.
+func nameErrors(targets []target) {
+	calls, taken, named := map[string][]int{}, map[string]bool{}, map[string]string{}
+	for i, t := range targets {
+		x, is := unbracketed(t.ast).(*pgsyntax.FuncCall)
+		switch {
+		case is && !t.isAlias && isErrorFunction(x):
+			calls[x.Name] = append(calls[x.Name], i)
+			continue
+		case t.ast != nil && t.isAlias:
+			named[pgsyntax.PrintExpr(unbracketed(t.ast))] = t.name
+		}
+		taken[t.name] = true
+	}
+	for function, at := range calls {
+		if len(at) < 2 {
+			continue
+		}
+		for _, i := range at {
+			of := unbracketed(unbracketed(targets[i].ast).(*pgsyntax.FuncCall).Args[0])
+			name := named[pgsyntax.PrintExpr(of)]
+			if name == "" {
+				name = outputName(of)
+			}
+			if name = function + "_" + name; name == function+"_"+anonymous || taken[name] {
+				name = fmt.Sprintf("%s_%d", function, i+1)
+			}
+			targets[i].name, taken[name] = name, true
+		}
+	}
+}
+
+func unbracketed(x pgsyntax.Expr) pgsyntax.Expr {
+	for p, is := x.(*pgsyntax.Paren); is; p, is = x.(*pgsyntax.Paren) {
+		x = p.X
+	}
+	return x
 }
