@@ -45,11 +45,12 @@ func shownStatements(page string) (statements, commands []shownStatement) {
 	return statements, commands
 }
 
-// likeShown is what was printed without what noise changes: numbers, the order of rows, and the NOTICEs that the page leaves out.
+// likeShown is what was printed without what noise changes: numbers, the order of rows, warnings that the page has not, and the NOTICEs that it leaves out.
 func likeShown(lines, page []string) (out []string) {
 	notices := slices.ContainsFunc(page, func(l string) bool { return strings.HasPrefix(l, "NOTICE:") })
 	for _, l := range lines {
-		if text := plain(l); text != "" && (notices || !strings.HasPrefix(l, "NOTICE:")) {
+		has := func(shown string) bool { return plain(shown) == plain(l) }
+		if text := plain(l); text != "" && (notices || !strings.HasPrefix(l, "NOTICE:")) && (!strings.HasPrefix(l, "WARNING:") || slices.ContainsFunc(page, has)) {
 			out = append(out, text)
 		}
 	}
@@ -57,7 +58,8 @@ func likeShown(lines, page []string) (out []string) {
 	return out
 }
 
-// TestAnalystDoc asks the statements of docs/analyst.md before the demo, in one session as the page does, and compares what psql prints but for numbers.
+// TestAnalystDoc asks the statements of docs/analyst.md before the demo, in one session as the page does, and compares what psql prints but for what noise changes. A false alarm takes another
+// specialty among the five with most patients: the fifth has 2,000 more than the sixth, whose noises have deviations below 100, so it has a probability below 1e-40. That any number of a whole group is NULL has less.
 func TestAnalystDoc(t *testing.T) {
 	const doc = "../../docs/analyst.md"
 	page, err := os.ReadFile(doc)

@@ -74,7 +74,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
 | ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums, averages and statistics are rounded to what their 95% error leaves significant ([below](#what-is-shown)) |
 | ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 % ([below](#what-is-shown)) |
-| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, and the 95% error. ''full'' adds the bounds |
+| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, and the 95% error. ''full'' adds the bounds and what each accountant takes |
 | ''dpsql.progress'' | ''off'' | ''on'', ''off'' | NOTICEs while a statement runs for over 2 seconds: elapsed seconds, the step and the whole charge ([why it is off](threat-model.md#time-and-limits)) |
 `
 
