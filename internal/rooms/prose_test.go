@@ -35,6 +35,23 @@ func TestProse(t *testing.T) {
 	}
 }
 
+// TestChangelog: one release of at most 60 lines, whose entries have at most 25 words.
+func TestChangelog(t *testing.T) {
+	b, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	if lines, releases := strings.Count(text, "\n"), strings.Count(text, "\n## ["); lines > 60 || releases != 1 || !strings.Contains(text, "\n## [0.1.0]") {
+		t.Errorf("%d lines, %d releases", lines, releases)
+	}
+	for entry := range strings.Lines(text) {
+		if n := len(countedWords.FindAllString(entry, -1)); strings.HasPrefix(entry, "- ") && n > cellWords {
+			t.Errorf("%d words: %s", n, entry)
+		}
+	}
+}
+
 // TestLinks: every link of every page leads to a file that exists, and every anchor to a heading of it.
 func TestLinks(t *testing.T) {
 	pages := readPages(t)
