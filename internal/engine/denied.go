@@ -42,7 +42,7 @@ func refusedByBudget(s *Session, d *ledger.Denied, what, hint string) error {
 			}
 		}
 	}
-	detail := fmt.Sprintf("Left: %.3g %% of this budget.", 100*(1-account.Used()))
+	detail := fmt.Sprintf("Left: %.3g %% of epsilon %s.", 100*(1-account.Used()), number(account.Rooms.Pure))
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
 			detail += " It does not come back: the lifetime holds no further window."

@@ -58,7 +58,7 @@ func (r *run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				}
 				row[m.out] = nil
 			case p.shown.rounding == roundError && !m.isExact:
-				row[m.out] = rounded(v, p.query.Outputs[m.out].Type, low, high, width)
+				row[m.out] = rounded(v, p.query.Outputs[m.out].Type, math.Max(low, m.least), math.Min(high, m.most), width)
 			}
 		}
 		return row, true

@@ -270,6 +270,24 @@ func TestStatisticsShown(t *testing.T) {
 	}
 }
 
+// TestCorrelationOfFew: a correlation of which next to nothing is known is not shown as 1, which a digit of its error would make of it.
+func TestCorrelationOfFew(t *testing.T) {
+	low, high := math.Max(0.56-2, -1), math.Min(0.56+2, 1)
+	if got := rounded(0.5596524644, sqltype.Float8, low, high, 2); got != 0.6 {
+		t.Errorf("0.56 within 2 is shown as %v", got)
+	}
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	set(t, s, "dpsql.rounding", roundError)
+	p, err := prepare(s, "SELECT kind_id, corr(days, medications), avg(days) FROM encounters GROUP BY 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := p.staged().shown.marks
+	if len(marks) != 2 || marks[0].least != -1 || marks[0].most != 1 || !math.IsInf(marks[1].most, 1) {
+		t.Errorf("%+v", marks)
+	}
+}
+
 // TestErrorsToldApart: error columns of one statement have names of their own, and the errors of NOTICE, EXPLAIN and dpsql.last say of what they are.
 func TestErrorsToldApart(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)

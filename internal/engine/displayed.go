@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -29,6 +30,8 @@ type displayColumn struct {
 	isExact bool          // it is not rounded, as the aggregates that it is computed from are not
 	totals  bool          // it reads sums over groups
 	divides bool          // something in it is divided
+	least   float64       // what it can be: of a correlation -1 to 1
+	most    float64
 }
 
 // showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
@@ -49,7 +52,7 @@ func showing(ctx context.Context, s *Session, q *plan.Query, program *sensitivit
 		a, g, why := w.Aggregate(q.Root, o.Col)
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exact, totals: c.Totals, divides: c.Divides})
+				out.marks = append(out.marks, displayColumn{out: i, ends: c.Ends, isExact: c.Exact, totals: c.Totals, divides: c.Divides, least: math.Inf(-1), most: math.Inf(1)})
 				continue
 			}
 		}
@@ -59,7 +62,10 @@ func showing(ctx context.Context, s *Session, q *plan.Query, program *sensitivit
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
 			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
-			out.marks = append(out.marks, displayColumn{out: i, of: g, width: w.Error(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil})
+			out.marks = append(out.marks, displayColumn{out: i, of: g, width: w.Error(a, g, plan.ErrorHalfWidth), ends: ends, grouped: len(a.Keys) > 0 || a.Sets != nil, least: math.Inf(-1), most: math.Inf(1)})
+			if i := slices.IndexFunc(a.Aggs, func(x plan.AggItem) bool { return x.ID == g }); i >= 0 && (a.Aggs[i].Fn == "corr" || a.Aggs[i].Fn == "regr_r2") {
+				out.marks[len(out.marks)-1].least, out.marks[len(out.marks)-1].most = -1, 1
+			}
 		}
 	}
 	if len(out.marks) == 0 {
