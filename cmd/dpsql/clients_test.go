@@ -162,7 +162,7 @@ func TestPsql(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 statements at price 1;"}},
+		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1;", "left: 99 statements at price 1;"}},
 		{[]string{"-c", "begin; select 1; commit"}, []string{"BEGIN", "?column?", "COMMIT"}},
 		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "of your epsilon 100 is spent"}},
 		{[]string{"-c", "set dpsql.price = 0.5", "-c", "show dpsql.price", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},

@@ -31,7 +31,7 @@ func TestTerminalProgress(t *testing.T) {
 		{"pg_class", []string{"init", "--backend", pg.URL("demo"), "--unit", "patients.patient_id"}, `reading the schema`},
 		{"pg_class", []string{"check", "--config", path}, `reading the schema`},
 		{"pg_class", []string{"rehearse", sql, "--config", path, "--analyst", "analyst"}, `reading the schema`},
-		{"stays", []string{"train", "--file", sql, "--config", path, "--analyst", "analyst"}, `reading private rows; charged: epsilon \d`},
+		{"stays", []string{"train", "--file", sql, "--config", path, "--analyst", "analyst"}, `reading private rows; charged: price \d`},
 	} {
 		if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE "+c.lock+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 			t.Fatal(err)

@@ -215,7 +215,7 @@ func TestPsqlProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(said)
-	for lines.Scan() && !regexp.MustCompile(`^NOTICE:  \d+ s: reading private rows; charged: price 0\.05 \(`).MatchString(lines.Text()) {
+	for lines.Scan() && !regexp.MustCompile(`^NOTICE:  \d+ s: reading private rows; charged: price 0\.05$`).MatchString(lines.Text()) {
 	}
 	if lines.Text() == "" {
 		t.Error("psql was not told of progress")

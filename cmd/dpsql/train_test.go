@@ -59,7 +59,7 @@ func TestTrainCommand(t *testing.T) {
 		if !ok {
 			return errs.String()
 		}
-		if len(says) == 0 && (!strings.Contains(errs.String(), "training 2 of 2 (line 3)") || !strings.Contains(errs.String(), "NOTICE: spent: epsilon 1, delta 1e-09")) {
+		if len(says) == 0 && (!strings.Contains(errs.String(), "training 2 of 2 (line 3)") || !strings.Contains(errs.String(), ", for a training of epsilon 1 and delta 1e-09; left: ")) {
 			t.Errorf("standard error is\n%s", errs.String())
 		}
 		return string(out)
