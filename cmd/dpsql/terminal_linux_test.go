@@ -243,6 +243,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 		}
 		term.typed(t, keys)
 		err := term.cmd.Wait()
+		<-term.over
 		shown := term.text()
 		if !echoes(term) {
 			t.Error("the terminal stays silent")
