@@ -222,7 +222,7 @@ func TestStagesCharge(t *testing.T) {
 			t.Errorf("%s: charged %+v", c.sql, all)
 		}
 		want := "price 0.5 ("
-		if !strings.Contains(told, want) || !strings.Contains(a.Notice, want) {
+		if !strings.Contains(told, want) || !strings.HasPrefix(a.Notice, "spent: price 0.5") {
 			t.Errorf("%s: %s and %s do not say %s", c.sql, told, a.Notice, want)
 		}
 		if n := strings.Count(told, "Unit: "); c.stages > 1 && n != c.stages {
