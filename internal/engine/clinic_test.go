@@ -243,6 +243,12 @@ func (c clinic) openPostgres(s *pgtest.Server, name string) (backend.Backend, er
 func engineOn(t testing.TB, p *policy.Policy, b backend.Backend) *Engine {
 	t.Helper()
 	fixedCap(p)
+	return openOn(t, p, b)
+}
+
+// openOn opens an engine on an empty ledger, with the policy's defaults.
+func openOn(t testing.TB, p *policy.Policy, b backend.Backend) *Engine {
+	t.Helper()
 	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)

@@ -76,14 +76,14 @@ func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list [
 		say("Left: %s at this price", statementCount(n))
 	}
 	var known, expect []string // what a release says, and what is expected of a new one
-	assuming := ""
+	assuming, note := "", ""
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
 			switch l.Key {
 			case "Errors":
 				known = append(known, intervals(l.Value.([]expected))...)
 			case "Expected Errors":
-				words, given, err := explainer{p, st, len(list) == 1}.expectedIntervals(ctx)
+				words, given, more, err := explainer{p, st, len(list) == 1}.expectedIntervals(ctx)
 				if err != nil {
 					return nil, err
 				}
@@ -91,11 +91,17 @@ func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list [
 				if given != "" {
 					assuming = given
 				}
+				if more != "" {
+					note = more
+				}
 			}
 		}
 	}
 	if len(known) > 0 {
 		say("95%% interval in the largest group: %s", firstFew(known))
+	}
+	if len(expect)+len(known) == 0 && slices.ContainsFunc(charged, func(q *price.Quote) bool { return len(q.Measures) > 0 }) {
+		say("Expected 95%% interval: cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself")
 	}
 	if len(expect) > 0 {
 		hidden := uint64(0)
@@ -103,9 +109,9 @@ func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list [
 			most, _ := q.HiddenOutliers()
 			hidden = max(hidden, most)
 		}
-		wider := ""
+		wider := note
 		if hidden > 0 {
-			wider = fmt.Sprintf(". No interval holds what fewer than about %d people have far beyond all others", hidden)
+			wider += fmt.Sprintf(". No interval holds what fewer than about %d people have far beyond all others", hidden)
 		}
 		say("Expected 95%% interval%s: %s%s", assuming, firstFew(expect), wider)
 	}
@@ -220,60 +226,111 @@ func intervals(list []expected) (out []string) {
 
 // plusMinus is a width before which a sign is missing; other words as they are.
 func plusMinus(words string) string {
-	if _, err := strconv.ParseFloat(strings.SplitN(words, " ", 2)[0], 64); err == nil {
+	if _, err := strconv.ParseFloat(strings.TrimSuffix(strings.SplitN(words, " ", 2)[0], ","), 64); err == nil {
 		return "+- " + words
 	}
 	return words
 }
 
 // chosenBound is how expectedErrors names a bound that is chosen when the statement is asked.
-var chosenBound = regexp.MustCompile(` x choice \d+`)
+var chosenBound = regexp.MustCompile(` x choice (\d+)`)
 
-// inWords names no choice by its number.
-func inWords(words string) string {
-	return chosenBound.ReplaceAllString(words, " times the bound that is chosen")
+// inWords names what a choice bounds in place of its number.
+func inWords(a *sensitivity.Analysis, words string) string {
+	return chosenBound.ReplaceAllStringFunc(words, func(choice string) string {
+		n, err := strconv.Atoi(chosenBound.FindStringSubmatch(choice)[1])
+		if err != nil || n > len(a.Choices) {
+			return choice
+		}
+		return " times the bound on " + boundedBy(a, a.Choices[n-1])
+	})
 }
 
-// expectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else that each person has one row; and so many rows a group as dpsql.expected_size or the policy's population say.
-func (x explainer) expectedIntervals(ctx context.Context) (words []string, assuming string, err error) {
-	a, mp := x.st.an, x.st.plan
-	chosen, bounds, err := x.likelyBounds(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	var e *finish.Errors
-	if chosen != nil {
-		run, err := mp.Resolve(a, chosen)
-		if err == nil {
-			if e, err = finish.NewErrors(a, run); err != nil {
-				return nil, "", err
-			}
+// boundedBy is what of a person a choice bounds.
+func boundedBy(a *sensitivity.Analysis, c *sensitivity.Choice) string {
+	if c.Measure >= 0 && a.Joined == nil {
+		switch m := a.Measures[c.Measure]; {
+		case m.Kind == sensitivity.SumValues || m.Kind == sensitivity.CentredSum && m.HasOwnChoice:
+			return "a person's sum"
+		case m.Kind == sensitivity.DistinctValues:
+			return "a person's distinct values"
 		}
+	}
+	return "a person's rows"
+}
+
+// expectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
+func (x explainer) expectedIntervals(ctx context.Context) (words []string, assuming, note string, err error) {
+	a, mp := x.st.an, x.st.plan
+	chosen, bounds, err := x.earlierBounds(ctx)
+	if err != nil {
+		return nil, "", "", err
 	}
 	rows, from, err := x.likelyRows()
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
 	known, err := expectedErrors(x.program, a, mp, rows)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	sized, bounded := false, false
+	of := func(chosen price.Chosen) (*finish.Errors, error) {
+		if chosen == nil {
+			return nil, nil
+		}
+		run, err := mp.Resolve(a, chosen)
+		if err != nil {
+			return nil, nil //nolint:nilerr // no noise can be drawn at these bounds
+		}
+		return finish.NewErrors(a, run)
+	}
+	e, err := of(chosen)
+	if err != nil {
+		return nil, "", "", err
+	}
+	var one *finish.Errors
+	if e == nil {
+		if one, err = of(oneRowEach(a, mp)); err != nil {
+			return nil, "", "", err
+		}
+	}
+	sized, bounded, unknown := false, false, false
 	for i, n := range namedAggregates(x.program, a) {
 		if i >= len(known) {
 			break
 		}
 		f := a.Formulas[n.formula]
-		text := inWords(known[i].Words)
-		if e != nil && !f.IsOrderStatistic() && !f.IsPick() {
-			if width := e.Expected(n.formula, rows); !math.IsNaN(width) {
-				sized = sized || f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
-				text, bounded = number(width), bounded || len(a.Choices) > 0
-			}
-		} else if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment {
-			sized = true
+		text, perRow := known[i].Words, f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
+		isKnown, width := false, math.NaN()
+		switch {
+		case e == nil || f.IsPick() || rankText(a, e, n.formula) != "":
+		case f.IsOrderStatistic():
+			rank, _ := e.Rank(n.formula)
+			text, bounded = number(rank)+" rows in rank", bounded || len(a.Choices) > 0
+		default:
+			width = e.Expected(n.formula, rows)
+			isKnown = !math.IsNaN(width)
 		}
-		words = append(words, known[i].Column+" "+plusMinus(text))
+		switch {
+		case isKnown:
+			text, bounded = number(width), bounded || len(a.Choices) > 0
+			if most := e.ExpectedOfEqual(n.formula, rows); most > 3*width {
+				text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", number(most))
+			}
+			sized = sized || perRow
+		case f.Kind == sensitivity.IsAvg && one != nil:
+			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", number(one.Expected(n.formula, rows)))
+			sized, unknown = true, true
+		case text == dependsOnChoice:
+			text, unknown = "cannot be told before its bounds are chosen", true
+			if f.Kind == sensitivity.IsRatio {
+				text, unknown = "cannot be told without a range", unknown || e == nil
+			}
+		default:
+			unknown = unknown || chosenBound.MatchString(text)
+			sized = sized || perRow
+		}
+		words = append(words, known[i].Column+" "+plusMinus(inWords(a, text)))
 	}
 	if sized {
 		assuming = " for " + from
@@ -281,7 +338,24 @@ func (x explainer) expectedIntervals(ctx context.Context) (words []string, assum
 	if bounded {
 		assuming += bounds
 	}
-	return words, assuming, nil
+	if unknown && e == nil {
+		note = ". dpsql chooses bounds when the statement is asked" + knownBefore(a)
+	}
+	return words, assuming, note, nil
+}
+
+// knownBefore says what makes a statement's bounds known before it is asked.
+func knownBefore(a *sensitivity.Analysis) string {
+	var all []string
+	for _, c := range a.Choices {
+		if list := cures(a, c, false); len(list) > 0 && !slices.Contains(all, list[0]) {
+			all = append(all, list[0])
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ". To know them before: " + strings.Join(all, " and ")
 }
 
 // likelyRows is how many rows a group may have, and who says so.
@@ -299,35 +373,40 @@ func (x explainer) likelyRows() (rows float64, from string, err error) {
 	return assumedRows, "10,000 rows a group", nil
 }
 
-// likelyBounds are bounds that may be chosen: those of a release of the statement that does not answer it now, else the least that hold one row a person; nil where neither is known.
-func (x explainer) likelyBounds(ctx context.Context) (price.Chosen, string, error) {
+// earlierBounds are those of a release of the statement that does not answer it now, and none where it chooses none; nil where they are not known.
+func (x explainer) earlierBounds(ctx context.Context) (price.Chosen, string, error) {
 	a, mp := x.st.an, x.st.plan
 	if len(a.Choices) == 0 {
 		return price.Chosen{}, "", nil
 	}
-	if len(x.st.inputs) == 0 {
-		old, err := x.ownRelease(ctx, x.st.stage, x.st.args)
-		if err != nil {
-			return nil, "", err
-		}
-		if old != nil {
-			defer func() { _ = old.Close() }()
-			if at, err := boundsOf(ctx, a, old)(mp); err == nil {
-				return at, fmt.Sprintf(", with the bounds of the release made at price %s", number(old.LastQuote().Price)), nil
-			}
-		}
+	if len(x.st.inputs) > 0 {
+		return nil, "", nil
 	}
+	old, err := x.ownRelease(ctx, x.st.stage, x.st.args)
+	if err != nil || old == nil {
+		return nil, "", err
+	}
+	defer func() { _ = old.Close() }()
+	at, err := boundsOf(ctx, a, old)(mp)
+	if err != nil {
+		return nil, "", nil //nolint:nilerr // they are not among this price's candidates
+	}
+	return at, fmt.Sprintf(", with the bounds of the release made at price %s", number(old.LastQuote().Price)), nil
+}
+
+// oneRowEach are the least bounds that hold one row a person; nil where no range says them.
+func oneRowEach(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
 	at := make(price.Chosen, len(a.Choices))
 	for i, c := range a.Choices {
 		need, ok := oneRow(a, c)
-		if !ok {
-			return nil, "", nil
+		if !ok || c.IsCap() {
+			return nil
 		}
 		for most := int(mp.CandidateCount(c)) - 1; at[i] < most && c.Edges[at[i]] < need; { //nolint:gosec // candidates are few
 			at[i]++
 		}
 	}
-	return at, ", if each person has one row", nil
+	return at
 }
 
 // oneRow is what one row is at most, in what a choice's edges count; false where no range says it.

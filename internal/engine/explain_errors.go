@@ -36,14 +36,14 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *price.
 		switch f := a.Formulas[n.formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
 			out = append(out, expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", number(e.Measure(f.Count)))})
-		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio):
-			out = append(out, expected{Column: n.name, Words: "depends on what is chosen"})
+		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment && unit != "" && !slices.Contains(linearStatistics, f.Moments.Stat)):
+			out = append(out, expected{Column: n.name, Words: dependsOnChoice})
 		case f.IsPick():
 		case f.IsOrderStatistic():
 			words := rankText(a, e, n.formula)
 			if words == "" {
 				rank, _ := e.Rank(n.formula)
-				words = number(rank/times) + unit + " rows in rank"
+				words = number(rank/times) + " rows in rank" + unit
 			}
 			out = append(out, expected{Column: n.name, Words: words})
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
@@ -71,6 +71,12 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *price.
 	}
 	return out, nil
 }
+
+// linearStatistics are in proportion to the bounds on what they are computed from.
+var linearStatistics = []plan.AggFunc{"var_pop", "var_samp", "covar_pop", "covar_samp", "regr_sxx", "regr_syy", "regr_sxy"}
+
+// dependsOnChoice are the words for an error that no one bound decides.
+const dependsOnChoice = "depends on what is chosen"
 
 // rankText says how many people are beyond what is shown for a MIN or MAX; "" of other aggregates.
 func rankText(a *sensitivity.Analysis, e *finish.Errors, i int) string {

@@ -48,6 +48,13 @@ func guestSession(t testing.TB, d dialect.Dialect) *Session {
 
 func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *Session {
 	t.Helper()
+	p, b := personless(t, d, text, statements)
+	return engineOn(t, p, b).session(t, "ann")
+}
+
+// personless are a policy and a database that statements make.
+func personless(t testing.TB, d dialect.Dialect, text string, statements []string) (*policy.Policy, backend.Backend) {
+	t.Helper()
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: guests.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
 	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(text)))
 	if err != nil {
@@ -76,7 +83,7 @@ func personlessSession(t testing.TB, d dialect.Dialect, text string, statements 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engineOn(t, p, b).session(t, "ann")
+	return p, b
 }
 
 // TestRowsWithoutAPerson: rows that lead to no person are counted where the policy says own, and never as persons; EXPLAIN says who is protected, and answers and EXPLAIN alike which rows are left out.

@@ -143,12 +143,12 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 		if err != nil {
 			return err
 		}
-		words, given, err := explainer{p, &stageRun{stage: st, args: noArgs(p), plan: mp}, len(p.stages) == 1}.expectedIntervals(ctx)
+		words, given, note, err := explainer{p, &stageRun{stage: st, args: noArgs(p), plan: mp}, len(p.stages) == 1}.expectedIntervals(ctx)
 		if err != nil {
 			return err
 		}
 		if len(words) > 0 {
-			words[len(words)-1] += given
+			words[len(words)-1] += given + note
 		}
 		if f.Expected = append(f.Expected, words...); st.as != i || !st.isCharged() {
 			keys[i] = keys[st.as]

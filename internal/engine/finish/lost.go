@@ -269,7 +269,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 			return nil, err
 		}
 		fine := float64(a.Measures[i].Subdivision)
-		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}
+		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: likelyGroups(a)}
 		expected, parts := math.Inf(1), partsOf(&a.Measures[i], run.Lost[i].Unit)
 		if run.Lost[i].Beyond > 0 {
 			expected = run.Lost[i].Beyond * float64(law.Sensitivity.PerGroup)
@@ -277,7 +277,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
 			told := make([]float64, sensitivity.LostClasses) // before it is told
-			if !math.IsInf(expected, 1) {
+			if !math.IsInf(expected, 1) && !price.IsLifted(a) { // beyond a lifted bound hardly anybody is
 				told[0], told[1] = expected*7/32, expected/32
 			}
 			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
@@ -300,6 +300,14 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		out[i] = m
 	}
 	return out, nil
+}
+
+// likelyGroups is how many groups of like size there may be, before they are released.
+func likelyGroups(a *sensitivity.Analysis) float64 {
+	if !a.Groups.Public {
+		return price.UnknownGroups
+	}
+	return float64(max(1, a.Groups.Count))
 }
 
 // isOneGroup: one unit changes one group, by an event's noise.

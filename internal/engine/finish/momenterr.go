@@ -148,16 +148,54 @@ func (e *Errors) figures(f sensitivity.Formula, exact central, v []*big.Int) fig
 	return c
 }
 
-// expectedMoment is the half width among n rows whose values are spread about the middles of their ranges.
+// The parts of its range by which a value is expected to differ from others (its standard deviation), and its mean from the range's middle.
+const (
+	usualSpread = 0.125
+	usualOffset = 0.2
+)
+
+// expectedMoment is the half width among n rows whose values have usualSpread and usualOffset in their ranges, and of two columns a correlation of a half.
 func (e *Errors) expectedMoment(i int, n float64) float64 {
-	v := make([]*big.Int, len(e.a.Measures))
-	for k := range v {
-		v[k] = new(big.Int)
+	return e.momentOfSpread(i, n, usualSpread)
+}
+
+// ExpectedOfEqual is the half width of a standard deviation among n rows whose values are all equal, the most that it may be; NaN of other aggregates.
+func (e *Errors) ExpectedOfEqual(i int, n float64) float64 {
+	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsMoment && (f.Moments.Stat == "stddev_pop" || f.Moments.Stat == "stddev_samp") {
+		return e.momentOfSpread(i, n, 0)
 	}
+	return math.NaN()
+}
+
+// momentOfSpread is the half width of a statistic among n rows whose values have this standard deviation, in their ranges.
+func (e *Errors) momentOfSpread(i int, n, spread float64) float64 {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return math.NaN()
 	}
-	new(big.Float).SetFloat64(n).Int(v[e.a.Formulas[i].Count])
+	v, m := e.nothing(), e.a.Formulas[i].Moments
+	set := func(at int, x float64) { new(big.Float).SetFloat64(x).Int(v[at]) }
+	mean := func(at int) (size float64) { // of the range
+		if at >= 0 {
+			size = e.a.Measures[at].RangeHi.Sub(e.a.Measures[at].RangeLo).InexactFloat64()
+			_, step := middle(e.a.Measures[at])
+			each, _ := step.Float64()
+			set(at, n*usualOffset*size/each)
+		}
+		return size
+	}
+	x, y := mean(m.X), mean(m.Y)
+	sum := func(at int, square, correlation float64) {
+		if at >= 0 {
+			perStep, perRow := e.a.Measures[at].UnitValue()
+			step, _ := perStep.Float64()
+			row, _ := perRow.Float64()
+			set(at, n*(square*(usualOffset*usualOffset+correlation*spread*spread)-row)/step)
+		}
+	}
+	sum(m.XX, x*x, 1)
+	sum(m.YY, y*y, 1)
+	sum(m.XY, x*y, 0.5)
+	set(e.a.Formulas[i].Count, n)
 	_, width := e.moment(i, v)
 	return width
 }

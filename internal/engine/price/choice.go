@@ -178,11 +178,14 @@ func (p *Quote) endOfRange(a *sensitivity.Analysis, c *sensitivity.Choice, chose
 
 // AppliedEdge is the edge that is taken where a choice by threshold ended at one of so many: it follows from that and from public facts.
 func AppliedEdge(a *sensitivity.Analysis, at int, edges uint64) int {
-	if at <= 0 || groups(a) > fewGroups {
+	if at <= 0 || !IsLifted(a) {
 		return at
 	}
 	return min(at+1, int(edges)-1) //nolint:gosec // at most dp.MaxEdges
 }
+
+// IsLifted reports a statement of few groups, whose bounds are taken one candidate higher than where choices ended.
+func IsLifted(a *sensitivity.Analysis) bool { return groups(a) <= fewGroups }
 
 // flowShare is the part of a measure's price that the choice of a flow's cap takes. It follows from public facts only: the price, the population that the policy declares or assumes, and the number of
 // groups. With few people it is dearer to miss a cap than to have a tenth more noise. The numbers are measured ones (docs/accuracy.md).
@@ -192,11 +195,14 @@ func flowShare(epsilon float64, population int64, groups float64) float64 {
 	return math.Min(most, math.Max(least, share/math.Sqrt(math.Min(16, groups))))
 }
 
+// UnknownGroups is how many groups a statement is expected to have where they are not public.
+const UnknownGroups = 25
+
 // groups is how many groups' noise one bound decides about, from public facts.
 func groups(a *sensitivity.Analysis) float64 {
-	const unknown, most = 25, 100
+	const most = 100
 	if !a.Groups.Public {
-		return unknown
+		return UnknownGroups
 	}
 	return math.Min(most, math.Max(1, float64(a.Groups.Count)))
 }
