@@ -288,7 +288,7 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 func finishingLines(p *stagedStatement) (lines []answer.Line) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
-			lines = append(lines, answer.Line{Text: "Public rows beside what is released: " + publicName(l.At), Key: "Public Rows", Value: publicName(l.At), Each: true})
+			lines = append(lines, answer.Line{Text: "Public rows beside what is released: " + tableNames(l.At), Key: "Public Rows", Value: tableNames(l.At), Each: true})
 		}
 	}
 	if l := finishingLine(p.program.Answer); l != "" {
@@ -301,17 +301,6 @@ func finishingLines(p *stagedStatement) (lines []answer.Line) {
 		lines = append(lines, answer.Keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
 	}
 	return append(lines, p.shown.lines(p.query)...)
-}
-
-// publicName are the tables of a public relation.
-func publicName(r plan.Rel) string {
-	var names []string
-	for _, s := range scansOf(r) {
-		if !slices.Contains(names, s.Table.Name) {
-			names = append(names, s.Table.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // explainer tells of one release. Where it is the statement's only one, also how many such statements are left.

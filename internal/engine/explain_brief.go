@@ -348,7 +348,7 @@ func (x explainer) expectedIntervals(ctx context.Context) (words []string, assum
 func knownBefore(a *sensitivity.Analysis) string {
 	var all []string
 	for _, c := range a.Choices {
-		if list := cures(a, c, false); len(list) > 0 && !slices.Contains(all, list[0]) {
+		if list := cures(a, c, false); c.By == sensitivity.ByUnits && len(list) > 0 && !slices.Contains(all, list[0]) {
 			all = append(all, list[0])
 		}
 	}

@@ -86,6 +86,7 @@ func TestInnerWarnings(t *testing.T) {
 		"select diag, count(*) from encounters group by 1 having count(*) > 5":                                 "",
 	} {
 		told := explained(t, s, sql)
+		s.warned = nil // told once a session
 		_, a := ask(t, s, sql)
 		got := slices.DeleteFunc(besideLost(a.Warnings), func(w string) bool { return strings.Contains(w, "by their noisy number") }) // which TestHiddenGroups looks at
 		if strings.Join(got, "; ") != want || strings.Count(told, "Warning: ") != len(a.Warnings)-len(besideLost(a.Warnings))+len(got) || !strings.Contains(told, want) {

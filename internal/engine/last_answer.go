@@ -21,6 +21,7 @@ type lastAnswer struct {
 	shown        string
 	simultaneous int             // in so many rows the intervals hold at once
 	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
+	warnings     []string        // what the answer is warned of, also where the session was told before
 	leftOut      []sqltype.Value // for each release which rows are in no answer; NULL: none is said to be
 }
 
@@ -45,13 +46,17 @@ func (r *run) lastAnswer() *lastAnswer {
 // rows implements lastFacts.
 func (l *lastAnswer) rows(ctx context.Context) ([][]sqltype.Value, error) {
 	var rows [][]sqltype.Value
+	var warnings sqltype.Value
+	if len(l.warnings) > 0 {
+		warnings = strings.Join(l.warnings, "\n")
+	}
 	for i, a := range l.releases {
 		of, err := a.facts(ctx, int64(i+1), l.simultaneous)
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range of {
-			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i], whatIsMeasured(a.an, int(row[1].(int64))-1)))
+			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i], whatIsMeasured(a.an, int(row[1].(int64))-1), warnings))
 		}
 	}
 	return rows, ctx.Err()

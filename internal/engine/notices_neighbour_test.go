@@ -64,7 +64,8 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(r.warnings(ctx), r.mark(), notice, fmt.Sprint(last)), made
+	now, all := r.warnings(ctx)
+	return append(now, r.mark(), notice, fmt.Sprint(last, all)), made
 }
 
 // TestNoticesNeighbours: warnings, the notice and dpsql.last are a function of the statement, the policy and what was released: over a database without one unit they are the same where the released numbers are. Where those are

@@ -12,7 +12,7 @@ var ownComments = map[string]map[string]string{
 		"": "bounds, noise and errors of the session's last answer", "release": "the number of the release, as in EXPLAIN (VERBOSE)", "measure": "the number of the measure, as in EXPLAIN (VERBOSE)", "kind": "what was measured",
 		"bound": "where the bound is from", "clip": "what one person counts for in one group at most", "groups": "groups of one person that count", "noise": "which noise was added", "scale": "the scale of the noise, in the measure's units",
 		"error_95": "the larger half of the 95% interval in the largest group", "price": "the price that the answer was made at", "free": "whether it was a repeat", "shown": "what was made of the values",
-		"hidden_up_to": "groups of at most so many people are not shown", "left_out": "which rows are in no answer", "of": "the value that is measured, and of which rows",
+		"hidden_up_to": "groups of at most so many people are not shown", "left_out": "which rows are in no answer", "of": "the value that is measured, and of which rows", "warnings": "what to know of the answer, one a line",
 	},
 	"releases": {"": "the stored answers that you paid for, which are free until they expire"},
 	"ledger":   {"": "what you paid, a row for each charge"},

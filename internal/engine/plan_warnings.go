@@ -97,18 +97,30 @@ func withoutEnds(gaps []sqlgen.Gap) (usual, atEnds []sqlgen.Gap) {
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
 
-// newOmitted are those that the session is warned of now: that a column may have other values than listed ones once a session.
+// newOmitted are those that the session is warned of now: what follows from a column and the policy once a session.
 func newOmitted(s *Session, list ...*sensitivity.Analysis) []string {
 	lines := omittedBut(s.warned, list...)
 	for _, a := range list {
 		if a != nil {
-			s.noteWarned(a.UnlistedGroups...)
+			for reason, columns := range map[string][]string{reasonLost: a.Lost, reasonNoPerson: a.NoPerson, reasonNull: a.NullGroups, reasonUnlisted: a.UnlistedGroups} {
+				for _, name := range columns {
+					s.noteWarned(reason + name)
+				}
+			}
 		}
 	}
 	return lines
 }
 
-// omittedBut leaves out that some columns may have unlisted values.
+// What a session is warned of for a column.
+const (
+	reasonLost     = "leads to no person: "
+	reasonNoPerson = "is no person: "
+	reasonNull     = "has no group of NULL: "
+	reasonUnlisted = "may have unlisted values: "
+)
+
+// omittedBut leaves out what was warned of before.
 func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []string) {
 	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
 	for _, a := range list {
@@ -124,7 +136,11 @@ func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []
 			none = append(none, a.NoValues...)
 		}
 	}
-	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[name] && !slices.Contains(groups, name) }) // a line on NULL alone would say that nothing else is missing
+	again := func(reason string, columns []string) []string {
+		return slices.DeleteFunc(columns, func(name string) bool { return warned[reason+name] })
+	}
+	lost, noPerson, groups = again(reasonLost, lost), again(reasonNoPerson, noPerson), again(reasonNull, groups)
+	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[reasonUnlisted+name] && !slices.Contains(groups, name) }) // a line on NULL alone would say that nothing else is missing
 	say := func(columns []string, words string) {
 		if len(columns) > 0 {
 			lines = append(lines, fmt.Sprintf(words, either(columns)))

@@ -86,7 +86,8 @@ func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value,
 		return nil, err
 	}
 	s.progress.At("computing the answer")
-	s.last = r.lastAnswer()
+	last := r.lastAnswer()
+	s.last = last
 	notice, mark := r.notice(ctx), r.mark()
 	ans, err = r.answer(ctx)
 	switch {
@@ -96,6 +97,6 @@ func (p *privateStatement) runPrivate(ctx context.Context, args []sqltype.Value,
 		return nil, err
 	}
 	ans.Notice, ans.Mark = notice, mark
-	ans.Warnings = r.warnings(ctx)
+	ans.Warnings, last.warnings = r.warnings(ctx)
 	return ans, nil
 }

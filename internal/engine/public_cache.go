@@ -230,3 +230,14 @@ func scansOf(r plan.Rel) []*plan.Scan {
 	})
 	return out
 }
+
+// tableNames are the tables of a relation.
+func tableNames(r plan.Rel) string {
+	var names []string
+	for _, s := range scansOf(r) {
+		if !slices.Contains(names, s.Table.Name) {
+			names = append(names, s.Table.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

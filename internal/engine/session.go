@@ -31,7 +31,7 @@ type Session struct {
 	last       lastFacts         // of the last SELECT from tables; nil: it released nothing
 	parameters pgmeta.Parameters // settings that are not dpsql's
 	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
-	warned     map[string]bool   // of which rare values, and of which columns' unlisted values, the session was warned
+	warned     map[string]bool   // what the session was warned of (onceASession, newGaps)
 	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 	progress   *Progress         // of the statement that runs; nil: it is not told of
 }
@@ -113,6 +113,23 @@ func (s *Session) usualRequest() price.Request {
 	return ask
 }
 
+// warning is a warning of an answer. One with a key is told once a session.
+type warning struct{ key, text string }
+
+// onceASession are the texts of warnings that the session has not been told yet. It follows from those that it was told, and so from its statements and their answers.
+func (s *Session) onceASession(list []warning) (lines []string) {
+	for _, w := range list {
+		if w.key == "" || !s.warned[w.key] {
+			lines = append(lines, w.text)
+		}
+	}
+	for _, w := range list {
+		s.noteWarned(w.key)
+	}
+	return lines
+}
+
+// noteWarned remembers what the session was warned of.
 func (s *Session) noteWarned(words ...string) {
 	if s.warned == nil {
 		s.warned = map[string]bool{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,26 +14,49 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// warnings say where an answer may be taken for more than it is. Every client gets them.
+// warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, and all of them in dpsql.last.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
-func (r *run) warnings(ctx context.Context) []string {
-	out := slices.Concat(r.innerWarnings(), newOmitted(r.session, r.analyses()...), warningsOf(r.session.newGaps(r.gaps()))) // (1) these follow from statement, policy, schema and public values
+// (8) What is left out, as the session was told it before, follows from earlier warnings, which show nothing more by (1) to (7).
+func (r *run) warnings(ctx context.Context) (now, all []string) {
+	var inner, later []warning // (1) these follow from statement, policy, schema and public values
+	for _, line := range r.innerWarnings() {
+		inner = append(inner, warning{tableNames(r.program.Query.Root) + ": " + line, line})
+	}
 	list := r.releases()
-	for i, a := range list {
-		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a), r.wideLines(ctx, a), r.fewLines(a)) { // (2), (3), (5), (6), (7) these from charged releases and the plan
-			out = append(out, stagePrefix(i, list)+l)
+	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
+		of := slices.Concat(eachTime(endLines(a.an, a.release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(a))
+		for _, w := range of {
+			later = append(later, warning{w.key, stagePrefix(i, list) + w.text})
 		}
 	}
-	return append(out, r.nulls...) // (4) and these from released numbers
+	for _, w := range slices.Concat(inner, eachTime(omitted(r.analyses()...)), eachTime(warningsOf(r.gaps())), later, eachTime(r.nulls)) { // (4) NULLs from released numbers
+		all = append(all, w.text)
+	}
+	s := r.session
+	return slices.Concat(s.onceASession(inner), newOmitted(s, r.analyses()...), warningsOf(s.newGaps(r.gaps())), s.onceASession(later), r.nulls), all // (8)
+}
+
+// eachTime are warnings that are told with each answer.
+func eachTime(lines []string) (out []warning) {
+	for _, l := range lines {
+		out = append(out, warning{text: l})
+	}
+	return out
+}
+
+// warningKey names what a warning is about: the reason, a release's tables and columns, and how large about a number in it is, so that one twice as large is told again.
+func warningKey(a *sensitivity.Analysis, reason string, number uint64, columns ...string) string {
+	return fmt.Sprintf("%s of %s (%s) %d", reason, tableNames(a.Agg), strings.Join(columns, ", "), bits.Len64(number))
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
-func (r *run) hiddenLines(a *stageRun) []string {
+func (r *run) hiddenLines(a *stageRun) []warning {
 	least, shown := r.world.policy.Query.MinPeople, a.release.Len()
 	most, is := hiddenUpTo(a.an, a.release, least)
 	if least > 0 && a.an.People >= 0 && !a.release.IsOnDisk() {
@@ -46,7 +70,7 @@ func (r *run) hiddenLines(a *stageRun) []string {
 	case !is, a.an.Groups.Public && shown == a.release.Len():
 		return nil
 	case shown > 0:
-		return []string{fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown", most)}
+		return []warning{{warningKey(a.an, "hidden groups", uint64(most), keyNames(a.an)...), fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown", most)}} //nolint:gosec // positive
 	}
 	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
 	switch price, lower := r.lowerThreshold(a); {
@@ -58,11 +82,19 @@ func (r *run) hiddenLines(a *stageRun) []string {
 	if !a.an.Groups.Public {
 		words += ". Groups whose values the policy declares are always shown"
 	}
-	return []string{words}
+	return []warning{{text: words}}
+}
+
+// keyNames are the names of the grouping columns.
+func keyNames(a *sensitivity.Analysis) (names []string) {
+	for _, id := range a.Agg.Keys {
+		names = append(names, a.Query.Columns[id].Name)
+	}
+	return names
 }
 
 // openLines say of MIN and MAX without a declared range that only their rank is known.
-func (r *run) openLines(a *stageRun) (lines []string) {
+func (r *run) openLines(a *stageRun) (lines []warning) {
 	var e *finish.Errors
 	for i, f := range a.an.Formulas {
 		if !f.IsEnd() || !a.an.Measures[f.Sum].Tree.Open {
@@ -88,8 +120,8 @@ func (r *run) openLines(a *stageRun) (lines []string) {
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += ". Values beyond " + ends + " count as these"
 		}
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		if w := (warning{warningKey(a.an, "open "+fn, 0, a.an.Measures[f.Sum].Tree.NoRange...), line}); !slices.Contains(lines, w) {
+			lines = append(lines, w)
 		}
 	}
 	return lines
@@ -168,7 +200,7 @@ func (r *run) wideLines(ctx context.Context, a *stageRun) (lines []string) {
 const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
-func (r *run) fewLines(a *stageRun) []string {
+func (r *run) fewLines(a *stageRun) []warning {
 	hidden, choice := a.release.Plan.HiddenOutliers()
 	all := float64(a.request.People(a.an))
 	if people := a.an.People; people >= 0 && !a.release.IsOnDisk() && len(a.release.Groups) > 0 {
@@ -182,11 +214,14 @@ func (r *run) fewLines(a *stageRun) []string {
 	if hidden == 0 || float64(hidden) < mostHidden*all || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
 		return nil
 	}
-	words := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden)
+	words, column := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden), ""
+	if m := a.an.Choices[choice].Measure; m >= 0 && a.an.Measures[m].Arg != nil {
+		column = plan.Readable(a.an.Query, a.an.Measures[m].Arg)
+	}
 	if of := aggregatesOf(a.an, a.an.Choices[choice]); len(of) > 0 && len(of) < len(a.an.Formulas) {
 		words += " in " + firstFew(of)
 	}
-	return []string{words + ", which dp_low and dp_high would not hold. A larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}
+	return []warning{{warningKey(a.an, "few people", hidden, column), words + ", which dp_low and dp_high would not hold. A larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

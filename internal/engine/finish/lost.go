@@ -276,7 +276,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		}
 		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
-			told := make([]float64, sensitivity.LostClasses) // before it is told
+			told := make([]float64, sensitivity.LostClasses)    // before it is told
 			if !math.IsInf(expected, 1) && !price.IsLifted(a) { // beyond a lifted bound hardly anybody is
 				told[0], told[1] = expected*7/32, expected/32
 			}
