@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -190,7 +192,63 @@ func either(list []string) string {
 	return strings.Join(slices.Compact(list), " or ")
 }
 
-const totalsHide = "a total leaves out groups that are not shown. The total as a query of its own has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
+// totalsHide says why a total over groups may be NULL, with what gives it.
+func (p *stagedStatement) totalsHide() string {
+	words := "a total leaves out groups that are not shown"
+	if conds := p.publicConditions(); len(conds) > 0 {
+		words += fmt.Sprintf(". With %s in WHERE all groups are shown, and each total and running total has them", strings.Join(conds, " and "))
+	}
+	return words + ". The total as a query of its own, with the same conditions, has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
+}
+
+// publicConditions are conditions that make the groups of a statement public, of each column that some are grouped by and that has no listed values.
+func (p *stagedStatement) publicConditions() (conds []string) {
+	for _, st := range p.stages {
+		if st.an.Groups.Public {
+			continue
+		}
+		computed, stored := map[plan.ColID]plan.Scalar{}, map[plan.ColID]*plan.TableColumn{}
+		plan.VisitRels(st.an.Agg.Input, func(r plan.Rel) bool {
+			switch n := r.(type) {
+			case *plan.Project:
+				for _, it := range n.Items {
+					computed[it.ID] = it.Expr
+				}
+			case *plan.Scan:
+				for i, id := range n.Columns {
+					if c := &n.Table.Columns[i]; !n.Table.Public && c.Domain == nil {
+						stored[id] = c
+					}
+				}
+			}
+			return true
+		})
+		var add func(id plan.ColID)
+		add = func(id plan.ColID) {
+			if x := computed[id]; x != nil {
+				delete(computed, id) // a column may be passed on under its own number
+				plan.VisitCols(x, func(c *plan.Col) { add(c.ID) })
+				return
+			}
+			c := stored[id]
+			if c == nil {
+				return
+			}
+			cond := c.Name + " IN (a, b)"
+			switch c.Type.OID {
+			case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+				cond = c.Name + " BETWEEN a AND b"
+			}
+			if !slices.Contains(conds, cond) {
+				conds = append(conds, cond)
+			}
+		}
+		for _, id := range st.an.Agg.Keys {
+			add(id)
+		}
+	}
+	return conds
+}
 
 // totalsLines say, before a charge, which columns are totals over groups that may not be shown.
 func (p *stagedStatement) totalsLines() (lines []string) {
@@ -199,7 +257,7 @@ func (p *stagedStatement) totalsLines() (lines []string) {
 	}
 	for _, m := range p.shown.marks {
 		if m.totals {
-			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.query.Outputs[m.out].Name, totalsHide))
+			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.query.Outputs[m.out].Name, p.totalsHide()))
 		}
 	}
 	return lines

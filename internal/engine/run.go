@@ -161,7 +161,7 @@ func (r *run) noInterval(name string, m displayColumn) {
 	}
 	switch {
 	case m.totals && slices.ContainsFunc(r.stages, func(st *stage) bool { return finish.HidesGroups(st.an) }):
-		why = totalsHide
+		why = r.totalsHide()
 	case m.isExact:
 		why = "one of its aggregates has no dp_low or dp_high. For min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
