@@ -268,9 +268,6 @@ func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *
 	if !holdsRow(a, c, c.Edges[usable-1]) {
 		return 0, 0, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
 	}
-	if c == a.Limit.Cap {
-		usable = min(usable, visible(p, ask.People(a)))
-	}
 	return usable, perStep, nil
 }
 
@@ -318,17 +315,26 @@ func LargestLikelyCap(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choi
 	return math.Inf(1)
 }
 
-// visible is how many caps leave a group in which many are: their threshold is at most a third of the population. The first stays in any case.
-func visible(p *Quote, population int64) int {
-	most := uint64(max(0, population)) / 3
-	n := len(p.Selections)
-	if n == 0 {
-		return math.MaxInt // groups are public
+// Visible lowers the numbers of units by which the cap of groups is chosen, so that no cap is taken at which hardly any group would be shown: the number that decides about an edge is at most that of all people, less peopleShown, plus the
+// choice's threshold. So noise compares all people with the one as it compares those in more groups with the other, and no population has to be declared.
+//
+// Proof: claim: one unit more raises each number by 0 or 1, as noise.Threshold.Choose assumes. (1) It raises the number of all people and of those beyond an edge by 0 or 1. (2) The thresholds are public. (3) The lesser of two such numbers is such a number, and so is the greater of one and 0.
+func (p *Quote) Visible(ev dp.AboveThreshold, units []int64) []int64 {
+	out := slices.Clone(units)
+	for edge := 1; edge < min(len(out), len(p.Selections)); edge++ { // of public groups there is no selection
+		more := int64(ev.Threshold) - peopleShown(p.Selections[edge]) //nolint:gosec // below 2^53, (2)
+		out[edge] = max(0, min(out[edge], units[0]+more))             // (3)
 	}
-	for n > 1 && p.Selections[n-1].Threshold > most {
-		n--
+	return out
+}
+
+// peopleShown is how many people a statement is of at least so that its groups are likely to be shown. With Laplace noise the threshold rises as the cap does, so groups in which people have no more of them are hidden sooner; with Gaussian noise it rises as the root.
+func peopleShown(s dp.Selection) int64 {
+	people := int64(min(s.Threshold, dp.MaxChoiceUnits)) //nolint:gosec // below 2^53
+	if s.Noise != dp.GaussianNoise {
+		people *= 3
 	}
-	return n
+	return people
 }
 
 // usualGroups is the number of groups of a unit at which noise is compared where that is chosen too.

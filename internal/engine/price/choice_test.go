@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -412,29 +413,50 @@ func plan(t *testing.T, a *sensitivity.Analysis, epsilon float64, mech Mechanism
 	return p
 }
 
-// TestCapIsVisible: caps of groups are candidates as long as groups of a third of the population can pass the threshold; public groups have none to pass.
+// TestCapIsVisible: every cap of groups is a candidate, whatever population is declared; which one is taken is limited by the people there are. One person more raises each number of Visible by 0 or 1.
 func TestCapIsVisible(t *testing.T) {
-	for _, public := range []bool{false, true} {
-		s := shape{cap: true, public: public, groups: 90, parts: []measured{people, chosenCount}}
-		for _, population := range []int64{10, 1000, 4000, 1 << 30} {
+	for _, mech := range []Mechanism{Laplace, Gaussian} {
+		for _, public := range []bool{false, true} {
+			a := shape{cap: true, public: public, groups: 90, parts: []measured{people, chosenCount}}.analysis()
+			c := a.Limit.Cap
 			for _, epsilon := range []float64{0.01, 0.1, 1, 5} {
-				a := s.analysis()
-				p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantPure), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
+				p := plan(t, a, epsilon, mech)
+				ask := Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech, Population: 10}
+				few, err := New(a, ask)
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := a.Limit.Cap
-				n, all := int(p.CandidateCount(c)), len(c.Edges)
-				if public {
-					if n != all {
-						t.Errorf("public groups: %d caps of %d", n, all)
+				if n := int(few.CandidateCount(c)); n != len(c.Edges) || n != int(p.CandidateCount(c)) {
+					t.Errorf("price %g: %d caps of %d for a population of 10, %d for one of 10,000", epsilon, n, len(c.Edges), p.CandidateCount(c))
+				}
+				ev := p.Choices[c.Index].(dp.AboveThreshold)
+				for _, all := range []int64{0, 1, 100, 1000, 10_000, 1_000_000} {
+					units := slices.Repeat([]int64{all}, len(c.Edges)) // everybody is in more groups than any cap
+					for edge, n := range p.Visible(ev, units)[1:] {
+						if shown := public || all > peopleShown(p.Selections[edge+1]); (n > int64(ev.Threshold)) != (shown && all > int64(ev.Threshold)) {
+							t.Errorf("price %g: %d people in many groups: %d decide about a cap of %d", epsilon, all, n, c.Edges[edge+1])
+						}
 					}
-					continue
 				}
-				most := uint64(population) / 3
-				if n > 1 && p.Selections[n-1].Threshold > most || n < all && p.Selections[n].Threshold <= most || n < 1 {
-					t.Errorf("population %d, epsilon %g: %d caps of %d, thresholds %v", population, epsilon, n, all, p.Selections)
-				}
+				rapid.Check(t, func(t *rapid.T) {
+					one, more := make([]int64, len(c.Edges)), make([]int64, len(c.Edges))
+					groups := rapid.IntRange(0, len(c.Edges)-1).Draw(t, "groups of the one more")
+					for edge := len(one) - 1; edge >= 0; edge-- {
+						one[edge] = rapid.Int64Range(0, 2000).Draw(t, "people")
+						if edge+1 < len(one) {
+							one[edge] += one[edge+1]
+						}
+						if more[edge] = one[edge]; edge <= groups {
+							more[edge]++
+						}
+					}
+					was, is := p.Visible(ev, one), p.Visible(ev, more)
+					for edge := range was {
+						if d := is[edge] - was[edge]; d < 0 || d > 1 || was[edge] < 0 || was[edge] > one[edge] {
+							t.Fatalf("%v became %v by one person more", was, is)
+						}
+					}
+				})
 			}
 		}
 	}
