@@ -37,9 +37,11 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 		}
 	}
 	switch stat {
+	case "var_pop", "var_samp":
+		width = wide*e.deviation(f, out) + e.square(f, c)
 	case "stddev_pop", "stddev_samp":
 		of, _ := statisticOf(map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp"}[stat], c)
-		w := wide * e.deviation(f, of)
+		w := wide*e.deviation(f, of) + e.square(f, c)
 		width = max(math.Sqrt(of.v+w)-out.v, out.v-math.Sqrt(max(0, of.v-w)))
 	case "regr_r2":
 		of, _ := statisticOf("corr", c)
@@ -49,6 +51,12 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 		width = wide * e.deviation(f, out)
 	}
 	return out.v, finite(min(width, span))
+}
+
+// square is what the first order leaves out of a variance: the mean of the squares about the released mean is larger than about the true one by the square of their distance.
+func (e *Errors) square(f sensitivity.Formula, c figures) float64 {
+	d := e.deviations(f) * e.deviation(f, c.x)
+	return d * d
 }
 
 func finite(x float64) float64 {

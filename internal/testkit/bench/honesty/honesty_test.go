@@ -62,6 +62,13 @@ func TestCut(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", c.got, c.want)
 		}
 	}
+	total := &statement{unit: "u.id", sql: "SELECT a AS b, c, count(*) FROM t GROUP BY ROLLUP(1, c) ORDER BY 3"}
+	if err := total.cut(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := total.truth(), "SELECT a, c, count(*), grouping(a, c) FROM t GROUP BY ROLLUP(1, c)"; got != want { // a total is not the group of NULL
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 	for text, want := range map[string]bool{"sum(x)": true, "count(*)": true, "count(DISTINCT x)": true, "avg(x)": false, "sum(x) / sum(y)": false, "sum(x) * 2": false, "max(x)": false, "100 * sum(x)": false} {
 		if got := (item{text: text}).adds(); got != want {
 			t.Errorf("%s adds up: %v", text, got)

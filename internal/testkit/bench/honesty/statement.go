@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +29,7 @@ type item struct {
 var (
 	header    = regexp.MustCompile(`(?m)^-- ([^\n]*)\n((?:[^-\n].*\n)+)`)
 	aggregate = regexp.MustCompile(`(?i)\b(count|sum|avg|min|max|stddev|variance|median|percentile_cont)\s*\(`)
+	rolledUp  = regexp.MustCompile(`(?i)^ROLLUP\s*\((.*)\)$`)
 	alias     = regexp.MustCompile(`(?i)\s+AS\s+"?\w+"?\s*$`)
 )
 
@@ -120,6 +122,15 @@ func (st *statement) cut() error {
 		end, st.group = i, strings.TrimSpace(st.sql[i+len("GROUP BY "):rest])
 	}
 	st.from, st.tail = strings.TrimSpace(st.sql[from:end]), strings.TrimSpace(st.sql[rest:])
+	if m := rolledUp.FindStringSubmatch(st.group); m != nil { // tells a total from the group of NULL
+		keys := commas(m[1])
+		for i, k := range keys {
+			if at, err := strconv.Atoi(k); err == nil && at >= 1 && at <= len(st.items) {
+				keys[i] = st.items[at-1].text
+			}
+		}
+		st.items = append(st.items, item{text: "grouping(" + strings.Join(keys, ", ") + ")"})
+	}
 	return nil
 }
 

@@ -73,3 +73,17 @@ SELECT sum(paid) / count(DISTINCT customer_id) FROM orders;
 SELECT channel, round(avg(total), 2) FROM orders GROUP BY channel;
 -- countries with more than 5,000 orders; unit: o.customer_id
 SELECT c.country, count(*) FROM orders o JOIN customers c ON c.customer_id = o.customer_id GROUP BY c.country HAVING count(*) > 5000;
+-- spread of totals (issue)
+SELECT stddev(total) FROM orders;
+-- spread of totals by channel (issue)
+SELECT channel, stddev(total) FROM orders GROUP BY channel;
+-- variance of totals by status (issue)
+SELECT status, variance(total) FROM orders GROUP BY status;
+-- median total (issue)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) FROM orders;
+-- ninth decile of totals by channel (issue)
+SELECT channel, percentile_cont(0.9) WITHIN GROUP (ORDER BY total) FROM orders GROUP BY channel;
+-- orders up to each channel (issue)
+SELECT channel, sum(count(*)) OVER (ORDER BY channel) FROM orders GROUP BY channel;
+-- share of the revenue by channel (issue)
+SELECT channel, sum(paid) / sum(sum(paid)) OVER () FROM orders GROUP BY channel;
