@@ -106,8 +106,7 @@ func briefly(ctx context.Context, p *stagedStatement, rep *answer.Report, list [
 	if len(expect) > 0 {
 		hidden := uint64(0)
 		for _, q := range whole {
-			most, _ := q.HiddenOutliers()
-			hidden = max(hidden, most)
+			hidden = max(hidden, q.HiddenOutliers())
 		}
 		wider := note
 		if hidden > 0 {

@@ -89,8 +89,7 @@ func firstReleaseNote(list []*stageRun) string {
 func outlierNote(plans ...*price.Quote) string {
 	n := uint64(0)
 	for _, p := range plans {
-		most, _ := p.HiddenOutliers()
-		n = max(n, most)
+		n = max(n, p.HiddenOutliers())
 	}
 	if n == 0 {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -201,7 +202,6 @@ const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
 func (r *run) fewLines(a *stageRun) []warning {
-	hidden, choice := a.release.Plan.HiddenOutliers()
 	all := float64(a.request.People(a.an))
 	if people := a.an.People; people >= 0 && !a.release.IsOnDisk() && len(a.release.Groups) > 0 {
 		sum := new(big.Int) // a person may be in several groups
@@ -211,7 +211,17 @@ func (r *run) fewLines(a *stageRun) []warning {
 		n, _ := new(big.Float).SetInt(sum).Float64()
 		all = min(all, n)
 	}
-	if hidden == 0 || float64(hidden) < mostHidden*all || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
+	hidden, choice := uint64(0), 0
+	for i := range a.an.Choices {
+		n, of := a.release.Plan.HiddenBy(i), all
+		if c := a.an.Choices[i]; c.Measure >= 0 && a.an.Measures[c.Measure].IsSumBounded() && !a.an.Measures[c.Measure].Declared {
+			of = min(of, policy.AssumedPopulation) // of many people too a few may have most of a sum without a range
+		}
+		if n > hidden && float64(n) >= mostHidden*of {
+			hidden, choice = n, i
+		}
+	}
+	if hidden == 0 || slices.ContainsFunc(a.an.Choices, a.release.Chosen.HasTooFewPeople) { // which has a warning of its own
 		return nil
 	}
 	words, column := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden), ""

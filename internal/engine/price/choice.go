@@ -233,14 +233,18 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quot
 	return ev, nil
 }
 
-// HiddenOutliers is about how many people a choice by threshold may leave beyond its bound, the most of any choice, and which one that is: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
-func (p *Quote) HiddenOutliers() (n uint64, choice int) {
-	for i, c := range p.Choices {
-		if ev, ok := c.(dp.AboveThreshold); ok && ev.Threshold > n {
-			n, choice = ev.Threshold, i
-		}
+// HiddenOutliers is about how many people a choice by threshold may leave beyond its bound, the most of any choice: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
+func (p *Quote) HiddenOutliers() (n uint64) {
+	for i := range p.Choices {
+		n = max(n, p.HiddenBy(i))
 	}
-	return n, choice
+	return n
+}
+
+// HiddenBy is about how many people choice i may leave beyond its bound; 0: it is not by threshold.
+func (p *Quote) HiddenBy(i int) uint64 {
+	ev, _ := p.event(i).(dp.AboveThreshold)
+	return ev.Threshold
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
