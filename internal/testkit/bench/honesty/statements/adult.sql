@@ -40,15 +40,15 @@ SELECT avg(CASE WHEN income = '>50K' THEN 1 ELSE 0 END) FROM adult;
 SELECT age / 10 * 10 AS decade, avg(education_num) FROM adult GROUP BY 1;
 -- share of women by occupation
 SELECT occupation, 1.0 * sum(CASE WHEN sex = 'Female' THEN 1 ELSE 0 END) / count(*) FROM adult GROUP BY occupation;
--- spread of ages (issue)
+-- spread of ages
 SELECT stddev(age) FROM adult;
--- variance of hours by sex (issue)
+-- variance of hours by sex
 SELECT sex, variance(hours_per_week) FROM adult GROUP BY sex;
--- median age by income (issue)
+-- median age by income
 SELECT income, percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM adult GROUP BY income;
--- ninth decile of hours by occupation (issue)
+-- ninth decile of hours by occupation
 SELECT occupation, percentile_cont(0.9) WITHIN GROUP (ORDER BY hours_per_week) FROM adult GROUP BY occupation;
--- people up to each age (issue)
+-- people up to each age
 SELECT age, sum(count(*)) OVER (ORDER BY age) FROM adult GROUP BY age;
--- share of people by education (issue)
+-- share of people by education
 SELECT education, 100.0 * count(*) / sum(count(*)) OVER () FROM adult GROUP BY education;

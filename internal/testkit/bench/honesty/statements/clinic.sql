@@ -34,15 +34,15 @@ SELECT a1c, count(*) FROM encounters WHERE med_change GROUP BY a1c;
 SELECT avg(medications * days_in_hospital) FROM encounters;
 -- change since earlier visits (issue)
 SELECT avg(prior_inpatient - prior_outpatient) FROM encounters;
--- spread of days (issue)
+-- spread of days
 SELECT stddev(days_in_hospital) FROM encounters;
--- variance of labs by readmission (issue)
+-- variance of labs by readmission
 SELECT readmitted, variance(lab_procedures) FROM encounters GROUP BY readmitted;
--- median of medications (issue)
+-- median of medications
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY medications) FROM encounters;
--- ninth decile of labs by age band (issue)
+-- ninth decile of labs by age band
 SELECT age_band, percentile_cont(0.9) WITHIN GROUP (ORDER BY lab_procedures) FROM encounters GROUP BY age_band;
--- encounters up to each age (issue)
+-- encounters up to each age
 SELECT age_band, sum(count(*)) OVER (ORDER BY age_band) FROM encounters GROUP BY age_band;
--- share of the days by age band (issue)
+-- share of the days by age band
 SELECT age_band, sum(days_in_hospital) / sum(sum(days_in_hospital)) OVER () FROM encounters GROUP BY age_band;

@@ -73,17 +73,17 @@ SELECT sum(paid) / count(DISTINCT customer_id) FROM orders;
 SELECT channel, round(avg(total), 2) FROM orders GROUP BY channel;
 -- countries with more than 5,000 orders; unit: o.customer_id
 SELECT c.country, count(*) FROM orders o JOIN customers c ON c.customer_id = o.customer_id GROUP BY c.country HAVING count(*) > 5000;
--- spread of totals (issue)
+-- spread of totals
 SELECT stddev(total) FROM orders;
--- spread of totals by channel (issue)
+-- spread of totals by channel
 SELECT channel, stddev(total) FROM orders GROUP BY channel;
--- variance of totals by status (issue)
+-- variance of totals by status
 SELECT status, variance(total) FROM orders GROUP BY status;
--- median total (issue)
+-- median total
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) FROM orders;
--- ninth decile of totals by channel (issue)
+-- ninth decile of totals by channel
 SELECT channel, percentile_cont(0.9) WITHIN GROUP (ORDER BY total) FROM orders GROUP BY channel;
--- orders up to each channel (issue)
+-- orders up to each channel
 SELECT channel, sum(count(*)) OVER (ORDER BY channel) FROM orders GROUP BY channel;
--- share of the revenue by channel (issue)
+-- share of the revenue by channel
 SELECT channel, sum(paid) / sum(sum(paid)) OVER () FROM orders GROUP BY channel;

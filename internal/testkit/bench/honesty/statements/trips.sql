@@ -60,15 +60,15 @@ SELECT pickup_zone, count(DISTINCT rider_id) FROM trips GROUP BY pickup_zone ORD
 SELECT payment, sum(tip) / sum(fare) FROM trips GROUP BY payment;
 -- fares per rider
 SELECT sum(fare) / count(DISTINCT rider_id) FROM trips;
--- spread of ratings (issue)
+-- spread of ratings
 SELECT stddev(rating) FROM trips;
--- variance of ratings by payment (issue)
+-- variance of ratings by payment
 SELECT payment, variance(rating) FROM trips GROUP BY payment;
--- median rating by payment (issue)
+-- median rating by payment
 SELECT payment, percentile_cont(0.5) WITHIN GROUP (ORDER BY rating) FROM trips GROUP BY payment;
--- ninth decile of ratings by pass (issue); unit: t.rider_id
+-- ninth decile of ratings by pass; unit: t.rider_id
 SELECT r.pass, percentile_cont(0.9) WITHIN GROUP (ORDER BY t.rating) FROM trips t JOIN riders r ON r.rider_id = t.rider_id GROUP BY r.pass;
--- fares up to each hour (issue)
+-- fares up to each hour
 SELECT extract(hour FROM started_at) AS hour, sum(sum(fare)) OVER (ORDER BY extract(hour FROM started_at)) FROM trips GROUP BY 1;
--- share of the trips by payment (issue)
+-- share of the trips by payment
 SELECT payment, 100.0 * count(*) / (SELECT count(*) FROM trips) FROM trips GROUP BY payment;
