@@ -111,7 +111,7 @@ func clientCanceled(ctx context.Context) bool {
 func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
-			WithHint("Nothing was spent. Ask the owner. Answers are given again once the freeze is lifted.").WithCause(ledgerCause{err})
+			WithHint("Nothing was spent. Ask the owner. Answers are given again once the freeze is lifted.").WithCause(ledgerCause{err: err})
 	}
 	if errors.Is(err, ledger.ErrStopped) {
 		return stopped()
@@ -121,7 +121,7 @@ func (s *Session) ledgerFailed(err error) error {
 	}
 	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
-		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(ledgerCause{err})
+		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(ledgerCause{err: err})
 }
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a

@@ -57,12 +57,14 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*wor
 func (e *Engine) promiseChanged(err error) error {
 	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
 	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
-		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err})
+		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server. What was answered before is answered again.").WithCause(ledgerCause{err: err})
 }
 
 // ledgerCause is a failure of the ledger. It reads no rows, and keeps what was asked, charged and released: its words, with the records that they name, may stand in the owner's log as they are.
-type ledgerCause struct{ error }
+type ledgerCause struct{ err error }
 
-func (c ledgerCause) Unwrap() error { return c.error }
+func (c ledgerCause) Error() string { return c.err.Error() }
+
+func (c ledgerCause) Unwrap() error { return c.err }
 
 func (c ledgerCause) LogText() string { return c.Error() }
