@@ -9,15 +9,15 @@ import (
 // answers counts the memory of the answers of all sessions, about: of those that portals hold unread, and of those that are sent, to clients that may not read them.
 type answers struct {
 	mu     sync.Mutex
-	held   map[*session]int
+	held   map[*connection]int
 	ofUser map[string]int
 	all    int
 }
 
-func newAnswers() *answers { return &answers{held: map[*session]int{}, ofUser: map[string]int{}} }
+func newAnswers() *answers { return &answers{held: map[*connection]int{}, ofUser: map[string]int{}} }
 
 // set says what a session holds. Under mu.
-func (a *answers) set(s *session, bytes int) {
+func (a *answers) set(s *connection, bytes int) {
 	more := bytes - a.held[s]
 	a.all += more
 	if a.held[s] = bytes; bytes == 0 {
@@ -29,14 +29,14 @@ func (a *answers) set(s *session, bytes int) {
 }
 
 // most is the session that holds most, of the user who holds most; of equals the one that asks; nil where nobody holds anything. Under mu.
-func (a *answers) most(asks *session) *session {
+func (a *answers) most(asks *connection) *connection {
 	user := asks.user
 	for u, bytes := range a.ofUser {
 		if bytes > a.ofUser[user] {
 			user = u
 		}
 	}
-	var most *session
+	var most *connection
 	for s, bytes := range a.held {
 		if s.user == user && (most == nil || bytes > a.held[most] || bytes == a.held[most] && s == asks) {
 			most = s
@@ -49,7 +49,7 @@ func (a *answers) most(asks *session) *session {
 // that is the one that asks, its new answer is given up.
 //
 // It does not wait for room: a client may hold an answer for ever, and all would wait for that one.
-func (s *session) hold(bytes int) error {
+func (s *connection) hold(bytes int) error {
 	a := s.srv.answers
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *session) hold(bytes int) error {
 }
 
 // unread is what the session's portals hold.
-func (s *session) unread() (bytes int) {
+func (s *connection) unread() (bytes int) {
 	for _, p := range s.portals.items {
 		bytes += p.unread
 	}
@@ -82,7 +82,7 @@ func (s *session) unread() (bytes int) {
 }
 
 // holdsUnread counts what is left of the answers when a message is done.
-func (s *session) holdsUnread() {
+func (s *connection) holdsUnread() {
 	if s.holding > 0 {
 		_ = s.hold(s.unread()) // never more than before
 	}

@@ -78,7 +78,7 @@ func TestUnreadAnswerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := func(user string) *session {
+	with := func(user string) *connection {
 		conn, other := net.Pipe()
 		t.Cleanup(func() { _ = errors.Join(conn.Close(), other.Close()) })
 		s := newSession(srv, conn)
@@ -92,7 +92,7 @@ func TestUnreadAnswerEnds(t *testing.T) {
 		sent <- err
 	}()
 	for i, step := range []struct {
-		of      *session
+		of      *connection
 		bytes   int
 		refused bool
 	}{{greedy, 32, false}, {other, 31, false}, {honest, 35, false}, {honest, 40, false}, {honest, 0, false}, {other, 101, true}, {other, 60, false}, {honest, 50, false}} {
@@ -109,7 +109,7 @@ func TestUnreadAnswerEnds(t *testing.T) {
 	if other.ctx.Err() == nil || honest.ctx.Err() != nil {
 		t.Error("another session ended")
 	}
-	for _, s := range []*session{greedy, other, honest} {
+	for _, s := range []*connection{greedy, other, honest} {
 		if err := s.hold(0); err != nil {
 			t.Error(err)
 		}

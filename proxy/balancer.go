@@ -22,7 +22,7 @@ func (srv *Server) originOf(a net.Addr) origin {
 // readProxyHeader reads what a declared balancer says before the client's first byte. A connection without it, or with another, ends without a word.
 //
 // A client of another machine is to come by TLS although the balancer's own connection does not leave this one: over TLS to us, or to the balancer. Of one whose address the balancer does not say nothing is known, so it is taken for one of another machine.
-func (s *session) readProxyHeader() error {
+func (s *connection) readProxyHeader() error {
 	from, err := readProxyHeader(s.raw)
 	switch {
 	case errors.Is(err, errProxyHeader):

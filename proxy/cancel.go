@@ -24,7 +24,7 @@ func keyLength(protocol uint32) int {
 }
 
 // cancelRequest ends the running statement of the session that the request names, if the key is that session's; else the other proxies are asked. An idle
-// session is left alone, and nothing is told to the asker.
+// connection is left alone, and nothing is told to the asker.
 func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	srv.mu.Lock()
 	s := srv.sessions[m.ProcessID]
@@ -36,7 +36,7 @@ func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	s.cancelRunning(errCanceled)
 }
 
-func (s *session) cancelRunning(why error) {
+func (s *connection) cancelRunning(why error) {
 	s.runMu.Lock()
 	defer s.runMu.Unlock()
 	if s.cancelRun != nil {
@@ -45,7 +45,7 @@ func (s *session) cancelRunning(why error) {
 }
 
 // running gives the context of one statement, which a CancelRequest ends. done must be called when it is over.
-func (s *session) running() (ctx context.Context, done func()) {
+func (s *connection) running() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.runMu.Lock()
 	s.cancelRun = cancel
@@ -67,7 +67,7 @@ func (s *session) running() (ctx context.Context, done func()) {
 }
 
 // ownTimeout is the session's statement_timeout.
-func (s *session) ownTimeout() time.Duration {
+func (s *connection) ownTimeout() time.Duration {
 	if s.set == nil { // before the log-in
 		return 0
 	}
@@ -75,13 +75,13 @@ func (s *session) ownTimeout() time.Duration {
 }
 
 // stop ends a session as soon as no statement runs.
-func (s *session) stop() {
+func (s *connection) stop() {
 	s.stopping.Store(true)
 	_ = s.raw.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
 }
 
 // terminate ends a session now: a running statement is cancelled.
-func (s *session) terminate() {
+func (s *connection) terminate() {
 	s.runMu.Lock()
 	s.terminated = true
 	s.runMu.Unlock()

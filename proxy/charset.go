@@ -59,7 +59,7 @@ func plainName(name string) string {
 }
 
 // charset is the client's; nil where it is UTF-8, or not converted.
-func (s *session) charset() *charset { return charsetOf(s.set.get("client_encoding")) }
+func (s *connection) charset() *charset { return charsetOf(s.set.get("client_encoding")) }
 
 func charsetOf(name string) *charset {
 	if name == "UTF8" || name == "SQL_ASCII" {

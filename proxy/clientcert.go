@@ -82,7 +82,7 @@ func (c *ClientCerts) owns(cert *x509.Certificate, user string) bool {
 var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}
 
 // certificate is the client's, which the handshake has verified.
-func (s *session) certificate() (*x509.Certificate, error) {
+func (s *connection) certificate() (*x509.Certificate, error) {
 	if s.tls != nil {
 		if state := s.tls.ConnectionState(); len(state.VerifiedChains) > 0 {
 			return state.PeerCertificates[0], nil
@@ -94,7 +94,7 @@ func (s *session) certificate() (*x509.Certificate, error) {
 
 // identify is the log-in as far as a certificate is asked for. another reports that it is somebody else's than the user's: then no password is right. done reports that no password is asked
 // for; then stored is the user's verifier, if there is one.
-func (s *session) identify() (another, done bool, stored string, err error) {
+func (s *connection) identify() (another, done bool, stored string, err error) {
 	c := s.srv.opts.ClientCerts
 	if c == nil {
 		return false, false, "", nil

@@ -12,7 +12,7 @@ import (
 )
 
 // runSession executes a session statement.
-func (s *session) runSession(st *statement, args []sqltype.Value) (*answer.Answer, error) {
+func (s *connection) runSession(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	switch st.node.(type) { // all others take a snapshot in PostgreSQL, which fixes the isolation level
 	case *pgsyntax.Begin, *pgsyntax.Commit, *pgsyntax.Rollback, *pgsyntax.Savepoint, *pgsyntax.Release, *pgsyntax.SetTransaction, *pgsyntax.Set, *pgsyntax.Reset, *pgsyntax.Show,
 		*pgsyntax.SetConstraints, *pgsyntax.Fetch, *pgsyntax.Listen, *pgsyntax.Unlisten:
@@ -67,7 +67,7 @@ func (s *session) runSession(st *statement, args []sqltype.Value) (*answer.Answe
 	return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 }
 
-func (s *session) runSet(n *pgsyntax.Set) (*answer.Answer, error) {
+func (s *connection) runSet(n *pgsyntax.Set) (*answer.Answer, error) {
 	if n.Local && !s.inBlock() {
 		s.warn(sqlerr.NoActiveTx, "SET LOCAL can only be used in transaction blocks")
 	}
@@ -91,7 +91,7 @@ func isMode(name string) bool {
 }
 
 // setModeByName is SET transaction_isolation = ...: it lasts as long as the transaction.
-func (s *session) setModeByName(n *pgsyntax.Set) error {
+func (s *connection) setModeByName(n *pgsyntax.Set) error {
 	list := n.Values
 	if n.Default {
 		list = []string{s.set.get("default_" + n.Name)}
@@ -104,7 +104,7 @@ func (s *session) setModeByName(n *pgsyntax.Set) error {
 	return err
 }
 
-func (s *session) runReset(n *pgsyntax.Reset) (*answer.Answer, error) {
+func (s *connection) runReset(n *pgsyntax.Reset) (*answer.Answer, error) {
 	var err error
 	switch {
 	case n.All:
@@ -140,7 +140,7 @@ func (s *settings) describe(n *pgsyntax.Show) ([]answer.Column, error) {
 	return []answer.Column{{Name: name, Type: sqltype.Text}}, nil
 }
 
-func (s *session) runShow(n *pgsyntax.Show) (*answer.Answer, error) {
+func (s *connection) runShow(n *pgsyntax.Show) (*answer.Answer, error) {
 	if n.All {
 		return s.showAll(), nil
 	}
@@ -155,7 +155,7 @@ func (s *session) runShow(n *pgsyntax.Show) (*answer.Answer, error) {
 var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}
 
 // showAll lists dpsql's settings among PostgreSQL's, by name.
-func (s *session) showAll() *answer.Answer {
+func (s *connection) showAll() *answer.Answer {
 	a := &answer.Answer{Tag: "SHOW"}
 	own := s.engine.Settings()
 	for _, name := range allNames {
@@ -169,7 +169,7 @@ func (s *session) showAll() *answer.Answer {
 	return a
 }
 
-func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, error) {
+func (s *connection) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, error) {
 	if n.All {
 		s.dropStatements()
 		return tag("DEALLOCATE ALL")
@@ -182,11 +182,11 @@ func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, error) 
 }
 
 // dropStatements forgets the named statements; the unnamed one is not DEALLOCATE's.
-func (s *session) dropStatements() {
+func (s *connection) dropStatements() {
 	s.statements.dropIf(func(name string, _ *statement) bool { return name != "" })
 }
 
-func (s *session) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
+func (s *connection) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 	if n.What == "ALL" {
 		if s.inBlock() {
 			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
@@ -199,7 +199,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 }
 
 // runClose closes cursors, which are portals by another name.
-func (s *session) runClose(n *pgsyntax.CloseCursor) (*answer.Answer, error) {
+func (s *connection) runClose(n *pgsyntax.CloseCursor) (*answer.Answer, error) {
 	if n.All {
 		s.closePortals()
 		return tag("CLOSE CURSOR ALL")

@@ -18,7 +18,7 @@ import (
 const copyToClient = "Nobody can here. COPY (query) TO STDOUT sends the rows to the client, and psql's \\copy (query) TO writes them to a file there."
 
 // refuseCopy refuses what no COPY here does, by name, before anything starts.
-func (s *session) refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
+func (s *connection) refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
 	switch {
 	case c == nil:
 		return sqlerr.New(sqlerr.Unsupported, "COPY FROM is not supported").At(int(pos)).
@@ -34,7 +34,7 @@ func (s *session) refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
 }
 
 // copyInstead refuses COPY of a table, and says what to copy in its place: what the engine takes.
-func (s *session) copyInstead(t *pgsyntax.TableName) error {
+func (s *connection) copyInstead(t *pgsyntax.TableName) error {
 	sel, columns := &pgsyntax.Select{From: []pgsyntax.TableExpr{&pgsyntax.TableName{Schema: t.Schema, Name: t.Name}}}, "*"
 	if len(t.Columns) == 0 {
 		sel.Targets = []pgsyntax.Target{{Expr: &pgsyntax.Star{}}}
@@ -79,7 +79,7 @@ type copyOptions struct {
 }
 
 // runCopy is COPY (query) TO STDOUT.
-func (s *session) runCopy(c *pgsyntax.Copy, text string) (*answer.Answer, error) {
+func (s *connection) runCopy(c *pgsyntax.Copy, text string) (*answer.Answer, error) {
 	opts, err := s.readCopyOptions(c.Options)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func copyConflict(format string, args ...any) *sqlerr.Error {
 }
 
 // readCopyOptions reads options as PostgreSQL's ProcessCopyOptions does, with its errors in its order.
-func (s *session) readCopyOptions(list []pgsyntax.CopyOption) (*copyOptions, error) {
+func (s *connection) readCopyOptions(list []pgsyntax.CopyOption) (*copyOptions, error) {
 	o := &copyOptions{format: "text", set: s.charset()}
 	given := map[string]string{}
 	for _, opt := range list {

@@ -14,7 +14,7 @@ import (
 const copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // copyOut sends rows as COPY does: a message a row. The binary head leaves with the first row, as PostgreSQL sends it.
-func (s *session) copyOut(columns []answer.Column, answer *answer.Answer, o *copyOptions, force []bool) (n int, err error) {
+func (s *connection) copyOut(columns []answer.Column, answer *answer.Answer, o *copyOptions, force []bool) (n int, err error) {
 	format := o.columnFormat()
 	codes := make([]uint16, len(columns))
 	for i := range codes {

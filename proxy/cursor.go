@@ -14,7 +14,7 @@ import (
 // direction and however often, and draws and costs nothing. So the answer's rows are kept until the cursor is closed.
 
 // prepareCursor finds the types of DECLARE's query.
-func (s *session) prepareCursor(n *pgsyntax.DeclareCursor, text string, oids []sqltype.OID, out *statement) error {
+func (s *connection) prepareCursor(n *pgsyntax.DeclareCursor, text string, oids []sqltype.OID, out *statement) error {
 	for _, both := range []struct {
 		on bool
 		a  string
@@ -32,11 +32,11 @@ func (s *session) prepareCursor(n *pgsyntax.DeclareCursor, text string, oids []s
 }
 
 // prepareInner prepares the query within a statement.
-func (s *session) prepareInner(q *pgsyntax.Select, at pgsyntax.Span, text string, oids []sqltype.OID) (*statement, error) {
+func (s *connection) prepareInner(q *pgsyntax.Select, at pgsyntax.Span, text string, oids []sqltype.OID) (*statement, error) {
 	return s.prepare(pgsyntax.Statement{Node: q, Text: text[at.First:at.End], Offset: int(at.First)}, text, oids)
 }
 
-func (s *session) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sqltype.Value) (*answer.Answer, error) {
+func (s *connection) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if !n.Hold && !s.inBlock() {
 		return nil, onlyInBlock("DECLARE CURSOR")
 	}
@@ -63,7 +63,7 @@ func cursorExists(name string) error {
 	return sqlerr.New(sqlerr.DuplicatePortal, "cursor \"%s\" already exists", name)
 }
 
-func (s *session) roomForPortal() error {
+func (s *connection) roomForPortal() error {
 	if len(s.portals.items) < s.srv.opts.MaxPortals {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *session) roomForPortal() error {
 }
 
 // runFetch is FETCH and MOVE, also of a portal that the client bound by the protocol.
-func (s *session) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
+func (s *connection) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
 	p, ok := s.portals.get(n.Name)
 	if !ok {
 		return nil, noCursor(n.Name)
@@ -113,7 +113,7 @@ func noCursor(name string) error {
 }
 
 // shape gives the columns of a statement whose answer is another's. They may change from one run to the next.
-func (s *session) shape(node pgsyntax.Node) (columns []answer.Column, rows bool) {
+func (s *connection) shape(node pgsyntax.Node) (columns []answer.Column, rows bool) {
 	switch n := node.(type) {
 	case *pgsyntax.Fetch:
 		if p, ok := s.portals.get(n.Name); ok && !n.Move {
@@ -128,7 +128,7 @@ func (s *session) shape(node pgsyntax.Node) (columns []answer.Column, rows bool)
 }
 
 // fresh is a statement with the columns that its answer has now.
-func (s *session) fresh(st *statement) *statement {
+func (s *connection) fresh(st *statement) *statement {
 	switch st.node.(type) {
 	case *pgsyntax.Fetch, *pgsyntax.Execute:
 	default:
@@ -140,7 +140,7 @@ func (s *session) fresh(st *statement) *statement {
 }
 
 // simpleFormats are those in which the simple protocol gives an answer: text, but for a BINARY cursor's.
-func (s *session) simpleFormats(node pgsyntax.Node) []int16 {
+func (s *connection) simpleFormats(node pgsyntax.Node) []int16 {
 	if n, ok := node.(*pgsyntax.Fetch); ok {
 		if p, ok := s.portals.get(n.Name); ok && p.binary {
 			return []int16{sqltype.BinaryFormat}

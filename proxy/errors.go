@@ -26,7 +26,7 @@ func errAborted() *sqlerr.Error {
 }
 
 // shown turns any error into what the client may see; what it may not see is logged.
-func (s *session) shown(err error) *sqlerr.Error {
+func (s *connection) shown(err error) *sqlerr.Error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
 		s.log.Error("internal error", "error", redact(err))
@@ -65,7 +65,7 @@ func runError(ctx context.Context, err error) error {
 }
 
 // sendError writes an ErrorResponse. text is the message's text that the error's position is in.
-func (s *session) sendError(severity string, e *sqlerr.Error, text string) {
+func (s *connection) sendError(severity string, e *sqlerr.Error, text string) {
 	var c *charset
 	if s.set != nil { // after the log-in
 		c = s.charset()
@@ -96,19 +96,21 @@ func clean(s string) string {
 var severities = map[string]int{"debug5": 1, "debug4": 2, "debug3": 3, "debug2": 4, "debug1": 5, "debug": 4, "log": 6, "notice": 8, "warning": 9, "error": 10}
 
 // notice sends a NOTICE, unless the client wants less.
-func (s *session) notice(text string) {
+func (s *connection) notice(text string) {
 	s.sendNotice("notice", "NOTICE", "00000", text)
 }
 
 // mark sends a NOTICE without which an answer would be taken for another.
-func (s *session) mark(text string) {
+func (s *connection) mark(text string) {
 	s.send(&pgproto3.NoticeResponse{Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000", Message: s.charset().shown(clean(text))})
 }
 
 // warn sends a WARNING.
-func (s *session) warn(k sqlerr.Kind, text string) { s.sendNotice("warning", "WARNING", k.Code, text) }
+func (s *connection) warn(k sqlerr.Kind, text string) {
+	s.sendNotice("warning", "WARNING", k.Code, text)
+}
 
-func (s *session) sendNotice(level, severity, code, text string) {
+func (s *connection) sendNotice(level, severity, code, text string) {
 	if severities[s.set.get("client_min_messages")] > severities[level] {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // extended serves one message of the extended protocol. After an error everything up to Sync is skipped.
-func (s *session) extended(msg pgproto3.FrontendMessage) error {
+func (s *connection) extended(msg pgproto3.FrontendMessage) error {
 	var text string
 	var err error
 	switch m := msg.(type) {
@@ -42,13 +42,13 @@ func (s *session) extended(msg pgproto3.FrontendMessage) error {
 }
 
 // sync ends the messages since the last one, and with them the implicit transaction.
-func (s *session) sync() error {
+func (s *connection) sync() error {
 	s.skipping = false
 	s.endImplicit()
 	return s.ready()
 }
 
-func (s *session) parseMessage(m *pgproto3.Parse) error {
+func (s *connection) parseMessage(m *pgproto3.Parse) error {
 	if err := validName(m.Name); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *session) parseMessage(m *pgproto3.Parse) error {
 
 func validName(name string) error { return sqltype.ValidText([]byte(name)) }
 
-func (s *session) findStatement(name string) (*statement, error) {
+func (s *connection) findStatement(name string) (*statement, error) {
 	if st, ok := s.statements.get(name); ok {
 		return st, nil
 	}
@@ -95,7 +95,7 @@ func (s *session) findStatement(name string) (*statement, error) {
 	return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", name)
 }
 
-func (s *session) findPortal(name string) (*portal, error) {
+func (s *connection) findPortal(name string) (*portal, error) {
 	if p, ok := s.portals.get(name); ok {
 		return p, nil
 	}
@@ -103,7 +103,7 @@ func (s *session) findPortal(name string) (*portal, error) {
 }
 
 // bind makes a portal of a statement and its arguments, and gives the statement's text for positions.
-func (s *session) bind(m *pgproto3.Bind) (string, error) {
+func (s *connection) bind(m *pgproto3.Bind) (string, error) {
 	if err := validName(m.DestinationPortal + m.PreparedStatement); err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func resultFormats(codes []int16, st *statement) ([]int16, error) {
 }
 
 // describe tells types of a statement or a portal. It runs nothing.
-func (s *session) describe(m *pgproto3.Describe) error {
+func (s *connection) describe(m *pgproto3.Describe) error {
 	if err := validName(m.Name); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (s *session) describe(m *pgproto3.Describe) error {
 }
 
 // execute runs a portal, or goes on with it, and gives its statement's text for positions.
-func (s *session) execute(m *pgproto3.Execute) (string, error) {
+func (s *connection) execute(m *pgproto3.Execute) (string, error) {
 	if err := validName(m.Portal); err != nil {
 		return "", err
 	}
@@ -259,7 +259,7 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 }
 
 // closeMessage forgets a statement or a portal; what does not exist is closed already.
-func (s *session) closeMessage(m *pgproto3.Close) error {
+func (s *connection) closeMessage(m *pgproto3.Close) error {
 	switch m.ObjectType {
 	case 'S':
 		s.statements.drop(m.Name)

@@ -50,7 +50,7 @@ type asked struct {
 // mostShown is PostgreSQL's track_activity_query_size, less its last byte.
 const mostShown = 1023
 
-func (s *session) asks(text string) {
+func (s *connection) asks(text string) {
 	if len(text) > mostShown {
 		text = strings.ToValidUTF8(strings.Clone(text[:mostShown]), "")
 	}

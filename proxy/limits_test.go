@@ -166,7 +166,7 @@ func TestHeldStatements(t *testing.T) {
 
 // TestMeasure: a tree costs much more than its text, and is counted.
 func TestMeasure(t *testing.T) {
-	s := &session{}
+	s := &connection{}
 	st, err := s.parse("select 1 where 1 in (1" + strings.Repeat(",1", 10000) + ")")
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import "github.com/jackc/pgx/v5/pgproto3"
 const flushAt = 64 << 10
 
 // send appends a message to what is written by the next flush. A message that cannot be encoded ends the session there.
-func (s *session) send(m pgproto3.BackendMessage) {
+func (s *connection) send(m pgproto3.BackendMessage) {
 	out, err := m.Encode(s.out)
 	if err != nil { // longer than the protocol can say
 		s.unsent = err
@@ -16,7 +16,7 @@ func (s *session) send(m pgproto3.BackendMessage) {
 }
 
 // write writes what was sent.
-func (s *session) write() error {
+func (s *connection) write() error {
 	if s.unsent != nil {
 		return s.unsent
 	}
@@ -27,7 +27,7 @@ func (s *session) write() error {
 	return err
 }
 
-func (s *session) flush() error {
+func (s *connection) flush() error {
 	if err := s.write(); err != nil {
 		s.log.Info("the client does not take its answers", "error", redact(err))
 		return errQuiet
@@ -37,7 +37,7 @@ func (s *session) flush() error {
 
 // relieve flushes if there is much: a client that sends on and on without Sync, or many statements in a message, must not
 // make us keep all answers.
-func (s *session) relieve() error {
+func (s *connection) relieve() error {
 	if len(s.out) < flushAt {
 		return nil
 	}

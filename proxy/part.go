@@ -17,7 +17,7 @@ const partRows = 256
 type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error)
 
 // partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
-func (s *session) partsOf(a *answer.Answer) partReader {
+func (s *connection) partsOf(a *answer.Answer) partReader {
 	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
 		before := s.unread()
 		for held, counted := 0, 0; count == allRows || len(rows) < count; {
@@ -76,7 +76,7 @@ func (p *portal) pull(count int) {
 }
 
 // read gives a portal the context in which it is read on: until done, a cancel ends that.
-func (s *session) read(p *portal) (done func()) {
+func (s *connection) read(p *portal) (done func()) {
 	if p.more == nil {
 		return func() {}
 	}
@@ -85,7 +85,7 @@ func (s *session) read(p *portal) (done func()) {
 }
 
 // streamed makes a cursor's answer one that is read forward only, where memory does not hold it, or holds it where SCROLL was asked for.
-func (s *session) streamed(p *portal, scroll bool) error {
+func (s *connection) streamed(p *portal, scroll bool) error {
 	if p.answer.More == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ func answerBytes(rows [][]sqltype.Value) int {
 
 // roomForAnswer refuses to run one statement more while the session's portals hold too much that was not read. Nothing is spent
 // then. What is held is at most the limit and one answer.
-func (s *session) roomForAnswer() error {
+func (s *connection) roomForAnswer() error {
 	held := s.unread()
 	if held < s.srv.opts.MaxAnswerBytes {
 		return nil
@@ -80,7 +80,7 @@ func (s *session) roomForAnswer() error {
 
 // executePortal sends up to limit rows (all for limit <= 0). As in PostgreSQL a portal is suspended whenever the limit was
 // reached, though there may be no row left.
-func (s *session) executePortal(p *portal, limit int) error {
+func (s *connection) executePortal(p *portal, limit int) error {
 	if p.broken {
 		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
 	}
@@ -131,7 +131,7 @@ func (s *session) executePortal(p *portal, limit int) error {
 }
 
 // fill makes a portal's answer, once.
-func (s *session) fill(p *portal) error {
+func (s *connection) fill(p *portal) error {
 	if p.answer != nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (p *portal) holds() int {
 const held = -1
 
 // holdPortals keeps the cursors WITH HOLD of a transaction that went well.
-func (s *session) holdPortals() {
+func (s *connection) holdPortals() {
 	for _, p := range s.portals.items {
 		if p.hold {
 			p.depth = held
@@ -169,11 +169,11 @@ func (s *session) holdPortals() {
 }
 
 // closePortals is CLOSE ALL, which leaves its own.
-func (s *session) closePortals() {
+func (s *connection) closePortals() {
 	s.portals.dropIf(func(_ string, p *portal) bool { return p != s.active })
 }
 
 // dropPortals forgets the portals made under more than depth savepoints; held means all of the transaction.
-func (s *session) dropPortals(depth int) {
+func (s *connection) dropPortals(depth int) {
 	s.portals.dropIf(func(_ string, p *portal) bool { return p.depth > depth })
 }

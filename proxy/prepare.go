@@ -13,7 +13,7 @@ import (
 
 // PREPARE of SQL makes the same prepared statements as Parse of the protocol; EXECUTE is Bind and Execute. Preparing spends nothing.
 
-func (s *session) runPrepare(n *pgsyntax.Prepare, text string) (*answer.Answer, error) {
+func (s *connection) runPrepare(n *pgsyntax.Prepare, text string) (*answer.Answer, error) {
 	oids, err := s.typesOf(n.Types)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *session) runPrepare(n *pgsyntax.Prepare, text string) (*answer.Answer, 
 }
 
 // typesOf finds the types that PREPARE names: the engine says what NULLs of them are.
-func (s *session) typesOf(names []pgsyntax.TypeName) ([]sqltype.OID, error) {
+func (s *connection) typesOf(names []pgsyntax.TypeName) ([]sqltype.OID, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -50,13 +50,13 @@ func (s *session) typesOf(names []pgsyntax.TypeName) ([]sqltype.OID, error) {
 }
 
 // prepareMade prepares a query that stands in no text.
-func (s *session) prepareMade(sel *pgsyntax.Select) (*statement, error) {
+func (s *connection) prepareMade(sel *pgsyntax.Select) (*statement, error) {
 	text := pgsyntax.Print(sel)
 	return s.prepare(pgsyntax.Statement{Node: sel, Text: text}, text, nil)
 }
 
 // keepStatement gives a prepared statement its name.
-func (s *session) keepStatement(name string, st *statement) error {
+func (s *connection) keepStatement(name string, st *statement) error {
 	if _, taken := s.statements.get(name); taken && name != "" {
 		return sqlerr.New(sqlerr.DuplicateStmt, "prepared statement \"%s\" already exists", name)
 	}
@@ -76,7 +76,7 @@ func (s *session) keepStatement(name string, st *statement) error {
 // maxExecutes bounds an EXECUTE of an EXECUTE, which a client may have prepared by the protocol.
 const maxExecutes = 20
 
-func (s *session) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
+func (s *connection) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
 	if s.executes++; s.executes > maxExecutes {
 		s.executes = 0
 		return nil, sqlerr.New(sqlerr.TooComplex, "stack depth limit exceeded")
@@ -91,7 +91,7 @@ func (s *session) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
 }
 
 // executed finds EXECUTE's statement and the values of its arguments.
-func (s *session) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value, error) {
+func (s *connection) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value, error) {
 	st, err := s.findStatement(n.Name)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +108,7 @@ func (s *session) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value, er
 }
 
 // explained is EXPLAIN of a DECLARE or of an EXECUTE: of the query in it. args are the EXECUTE's.
-func (s *session) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args []sqltype.Value, types []sqltype.OID, err error) {
+func (s *connection) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args []sqltype.Value, types []sqltype.OID, err error) {
 	of := &pgsyntax.Explain{Pos: n.Pos, Options: n.Options, Query: n.Query}
 	switch q := n.Query.(type) {
 	case *pgsyntax.DeclareCursor:
@@ -143,7 +143,7 @@ func unplaced(err error) error {
 
 // evaluate computes EXECUTE's arguments. Strings are read as the parameters' types, as they are in text form; all else is an expression of
 // no table, which the engine computes and which spends nothing.
-func (s *session) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqltype.Value, error) {
+func (s *connection) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqltype.Value, error) {
 	args := make([]sqltype.Value, len(list))
 	row, cast, at := []pgsyntax.Expr(nil), &pgsyntax.Select{}, []int(nil)
 	for i, x := range list {

@@ -8,7 +8,7 @@ import (
 )
 
 // rowDescription describes columns; formats are of a portal, nil for a statement.
-func (s *session) rowDescription(columns []answer.Column, formats []int16) *pgproto3.RowDescription {
+func (s *connection) rowDescription(columns []answer.Column, formats []int16) *pgproto3.RowDescription {
 	c8 := s.charset()
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, c := range columns {
@@ -19,7 +19,7 @@ func (s *session) rowDescription(columns []answer.Column, formats []int16) *pgpr
 }
 
 // sender writes rows, flushing as they grow.
-func (s *session) sender(columns []answer.Column, formats []int16) func(row []sqltype.Value) error {
+func (s *connection) sender(columns []answer.Column, formats []int16) func(row []sqltype.Value) error {
 	formatting, set := s.set.formats(), s.charset()
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
@@ -54,7 +54,7 @@ func (s *session) sender(columns []answer.Column, formats []int16) func(row []sq
 }
 
 // sendRows writes rows.
-func (s *session) sendRows(columns []answer.Column, formats []int16, rows [][]sqltype.Value) error {
+func (s *connection) sendRows(columns []answer.Column, formats []int16, rows [][]sqltype.Value) error {
 	send := s.sender(columns, formats)
 	for _, row := range rows {
 		if err := send(row); err != nil {
@@ -65,7 +65,7 @@ func (s *session) sendRows(columns []answer.Column, formats []int16, rows [][]sq
 }
 
 // eachRow hands the rows of an answer over and tells how many there were. Those that memory does not hold are read as they are used; the client's cancel ends that. It closes the answer.
-func (s *session) eachRow(a *answer.Answer, use func(row []sqltype.Value) error) (n int, err error) {
+func (s *connection) eachRow(a *answer.Answer, use func(row []sqltype.Value) error) (n int, err error) {
 	defer func() { _ = a.Close() }()
 	for _, row := range a.Rows {
 		if err := use(row); err != nil {

@@ -30,7 +30,7 @@ const (
 //
 // A user whose name the client's certificate must have and has not is nobody, too: whatever the password, the answer is that of a wrong one, as PostgreSQL's is. So a certificate of
 // one's own lets nobody guess another's password.
-func (s *session) authenticate() (string, error) {
+func (s *connection) authenticate() (string, error) {
 	another, done, stored, err := s.identify()
 	if err != nil || done {
 		return stored, err
@@ -115,7 +115,7 @@ func wrongPassword(user string) error {
 }
 
 // ask sends what is pending and reads the client's answer to it.
-func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
+func (s *connection) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 	if err := s.be.SetAuthType(authType); err != nil {
 		return nil, err
 	}

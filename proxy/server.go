@@ -26,10 +26,10 @@ type Server struct {
 	cancel   context.CancelCauseFunc
 
 	mu       sync.Mutex
-	open     map[*session]struct{}
-	waiting  map[origin][]*session // those that have not logged in, the oldest first
-	sessions map[uint32]*session   // those that have, by process id
-	ofUser   map[string]int        // how many they are
+	open     map[*connection]struct{}
+	waiting  map[origin][]*connection // those that have not logged in, the oldest first
+	sessions map[uint32]*connection   // those that have, by process id
+	ofUser   map[string]int           // how many they are
 	stopping bool
 	wg       sync.WaitGroup
 }
@@ -44,7 +44,7 @@ func New(e Engine, opts Options) (*Server, error) {
 		return nil, err
 	}
 	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2), forwards: newForwards(), answers: newAnswers(),
-		open: map[*session]struct{}{}, waiting: map[origin][]*session{}, sessions: map[uint32]*session{}, ofUser: map[string]int{}}
+		open: map[*connection]struct{}{}, waiting: map[origin][]*connection{}, sessions: map[uint32]*connection{}, ofUser: map[string]int{}}
 	srv.ctx, srv.cancel = context.WithCancelCause(context.Background())
 	return srv, nil
 }
@@ -129,7 +129,7 @@ func (srv *Server) start(conn net.Conn) {
 
 // admit makes room for a connection. Where there are too many that have not logged in, of its address or in all, the oldest
 // gives way: a stranger who only holds connections open locks nobody out.
-func (srv *Server) admit(s *session) bool {
+func (srv *Server) admit(s *connection) bool {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	if srv.stopping {
@@ -162,7 +162,7 @@ func (srv *Server) crowded(o origin) {
 }
 
 // comesFrom puts a connection that waits for its log-in under the client's own address, as its balancer says it.
-func (srv *Server) comesFrom(s *session, client net.Addr) {
+func (srv *Server) comesFrom(s *connection, client net.Addr) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	if s.ctx.Err() != nil || srv.stopping { // it was evicted
@@ -175,7 +175,7 @@ func (srv *Server) comesFrom(s *session, client net.Addr) {
 }
 
 // evict ends a connection that has not logged in. It is waiting for its client or for its delay; both end here.
-func (srv *Server) evict(s *session) {
+func (srv *Server) evict(s *connection) {
 	srv.unwait(s)
 	s.log.Info("connection closed before its log-in: there are too many", "client", s.address())
 	s.cancel()
@@ -183,7 +183,7 @@ func (srv *Server) evict(s *session) {
 }
 
 // unwait takes a session off the list of those that have not logged in.
-func (srv *Server) unwait(s *session) {
+func (srv *Server) unwait(s *connection) {
 	list := srv.waiting[s.origin]
 	for i := range list {
 		if list[i] == s {
@@ -196,7 +196,7 @@ func (srv *Server) unwait(s *session) {
 	}
 }
 
-func (srv *Server) forget(s *session) {
+func (srv *Server) forget(s *connection) {
 	s.hangUp()
 	s.cancel()
 	_ = s.hold(0)
@@ -213,7 +213,7 @@ func (srv *Server) forget(s *session) {
 }
 
 // serve is one connection's life.
-func (srv *Server) serve(s *session) {
+func (srv *Server) serve(s *connection) {
 	defer s.end()
 	if err := s.startup(); err != nil {
 		if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
@@ -228,7 +228,7 @@ func (srv *Server) serve(s *session) {
 }
 
 // register makes an authenticated session known to cancels and to the stop, and gives it its process id and key.
-func (srv *Server) register(s *session) error {
+func (srv *Server) register(s *connection) error {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	switch {

@@ -23,7 +23,7 @@ type settings struct {
 	now         values
 	zone        *sqltype.Zone // of TimeZone, once it was asked for
 	pid         uint32        // of the session, as BackendKeyData tells it
-	of          *session
+	of          *connection
 }
 
 // values are what transactions roll back. Its maps are never written to, only replaced, so that a snapshot is a copy of it.
@@ -248,7 +248,7 @@ func (s *settings) SetParameter(name, value string, local bool) error {
 }
 
 // reportSettings sends the ParameterStatus of what changed since it was last sent.
-func (s *session) reportSettings() {
+func (s *connection) reportSettings() {
 	for _, name := range reportedNames {
 		if v := s.set.get(name); !s.has(name, v) {
 			s.reported[name] = v
@@ -257,7 +257,7 @@ func (s *session) reportSettings() {
 	}
 }
 
-func (s *session) has(name, v string) bool {
+func (s *connection) has(name, v string) bool {
 	old, ok := s.reported[name]
 	return ok && old == v
 }

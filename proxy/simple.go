@@ -13,7 +13,7 @@ import (
 
 // query serves the simple protocol: statements one after the other in one implicit transaction, each with its own result, up to
 // the first that fails.
-func (s *session) query(text string) error {
+func (s *connection) query(text string) error {
 	s.statements.drop("")
 	s.portals.drop("")
 	statements, err := s.parse(text)
@@ -43,7 +43,7 @@ func (s *session) query(text string) error {
 	return s.ready()
 }
 
-func (s *session) simple(st pgsyntax.Statement, text string) error {
+func (s *connection) simple(st pgsyntax.Statement, text string) error {
 	if s.tx.failed() && !endsTransaction(st.Node) {
 		return errAborted()
 	}

@@ -34,7 +34,7 @@ var errQuiet = errors.New("the connection is over")
 
 // startup reads the start-up packets, authenticates and greets. Nothing is read beyond what was asked for: bytes behind an
 // SSLRequest are never taken as clear text.
-func (s *session) startup() error {
+func (s *connection) startup() error {
 	if err := s.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *session) startup() error {
 }
 
 // readStartup answers requests for encryption until the start-up packet comes, and gives its parameters.
-func (s *session) readStartup() (map[string]string, error) {
+func (s *connection) readStartup() (map[string]string, error) {
 	asked := map[uint32]bool{}
 	for first := true; ; first = false {
 		packet, err := s.readPacket(first)
@@ -147,7 +147,7 @@ func (s *session) readStartup() (map[string]string, error) {
 
 // readPacket reads a packet without a type byte: its length, then the body that starts with a code. The first may be behind
 // TLS that nobody asked for.
-func (s *session) readPacket(first bool) ([]byte, error) {
+func (s *connection) readPacket(first bool) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
 		return nil, errQuiet
@@ -169,7 +169,7 @@ func (s *session) readPacket(first bool) ([]byte, error) {
 	return packet, nil
 }
 
-func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, error) {
+func (s *connection) decodeStartup(packet []byte, code uint32) (map[string]string, error) {
 	if code>>16 != 3 {
 		return nil, sqlerr.New(sqlerr.Unsupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.%d", code>>16, code&0xffff, newest&0xffff)
 	}
@@ -196,7 +196,7 @@ func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, 
 }
 
 // startSettings applies the settings of the packet: first those of options, then the others, as PostgreSQL does.
-func (s *session) startSettings(params map[string]string) error {
+func (s *connection) startSettings(params map[string]string) error {
 	options, err := splitOptions(params["options"])
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func measure(n pgsyntax.Node, text string) int {
 }
 
 // keep refuses to hold so many bytes more.
-func (s *session) keep(bytes int) error {
+func (s *connection) keep(bytes int) error {
 	if held := s.statements.bytes + s.portals.bytes; held+bytes > s.srv.opts.MaxStatementBytes {
 		return sqlerr.New(sqlerr.SessionLimit, "the statements and portals of a session can hold about %d bytes; this one needs %d, %d are held",
 			s.srv.opts.MaxStatementBytes, bytes, held).WithHint("Close those that are not needed any more (DEALLOCATE), or send the statement by the simple protocol.")
@@ -62,7 +62,7 @@ func (s *session) keep(bytes int) error {
 }
 
 // prepare finds a statement's types. oids are the parameter types that the client gave.
-func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID) (*statement, error) {
+func (s *connection) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID) (*statement, error) {
 	out := &statement{node: st.Node, text: text, bytes: measure(st.Node, text)}
 	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Read != nil {
 		out.node = o.Read
@@ -149,7 +149,7 @@ func endsTransaction(n pgsyntax.Node) bool {
 }
 
 // parse reads a message's statements.
-func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
+func (s *connection) parse(text string) ([]pgsyntax.Statement, error) {
 	if err := sqltype.ValidText([]byte(text)); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
 }
 
 // run executes a statement, tells of it and gives its answer; one without rows has only a tag.
-func (s *session) run(st *statement, args []sqltype.Value) (*answer.Answer, error) {
+func (s *connection) run(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if st.prepared == nil {
 		return s.runSession(st, args)
 	}
@@ -174,7 +174,7 @@ func (s *session) run(st *statement, args []sqltype.Value) (*answer.Answer, erro
 }
 
 // tell sends an answer's warnings and NOTICEs.
-func (s *session) tell(answer *answer.Answer) {
+func (s *connection) tell(answer *answer.Answer) {
 	s.warnings(answer.Warnings)
 	if answer.Mark != "" {
 		s.mark(answer.Mark)
@@ -185,14 +185,14 @@ func (s *session) tell(answer *answer.Answer) {
 }
 
 // warnings sends an answer's WARNINGs.
-func (s *session) warnings(list []string) {
+func (s *connection) warnings(list []string) {
 	for _, w := range list {
 		s.sendNotice("warning", "WARNING", "01000", w)
 	}
 }
 
 // answer executes what the engine prepared.
-func (s *session) answer(st *statement, args []sqltype.Value) (*answer.Answer, error) {
+func (s *connection) answer(st *statement, args []sqltype.Value) (*answer.Answer, error) {
 	if st.args != nil { // its client has none to give
 		args = st.args
 	}

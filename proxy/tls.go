@@ -62,7 +62,7 @@ func serverTLS(given *tls.Config) (*tls.Config, error) {
 
 // encrypt makes the connection one of TLS. Nothing was read ahead of it: what a client, or somebody between, sent in clear text
 // behind its SSLRequest is read as TLS and fails (CVE-2021-23222).
-func (s *session) encrypt(conn net.Conn) error {
+func (s *connection) encrypt(conn net.Conn) error {
 	config := s.srv.opts.TLS.Clone()
 	var shown *tls.Certificate
 	config.GetCertificate = func(hello *tls.ClientHelloInfo) (_ *tls.Certificate, err error) {
@@ -87,7 +87,7 @@ func (s *session) encrypt(conn net.Conn) error {
 
 // encryptDirect serves a client that began with TLS. head is what was read of it. As PostgreSQL 17 does, it must say by ALPN
 // that it means PostgreSQL: a browser that is led here must not.
-func (s *session) encryptDirect(head []byte) error {
+func (s *connection) encryptDirect(head []byte) error {
 	if err := s.encrypt(&headed{Conn: s.conn, head: head}); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (srv *Server) errPlaintext() *sqlerr.Error {
 }
 
 // hangUp closes the connection. After TLS it says so, that the client can tell the end from a cut.
-func (s *session) hangUp() {
+func (s *connection) hangUp() {
 	if err := s.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		s.log.Debug("closing a connection", "error", redact(err))
 	}
@@ -149,7 +149,7 @@ func (s *session) hangUp() {
 
 // linger ends the writing side and drops for a while what the client still sends. Closed at once, the connection would be reset,
 // and a client in the middle of a long message would not read the error.
-func (s *session) linger(bytes int64) {
+func (s *connection) linger(bytes int64) {
 	if c, ok := s.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
 		return
 	}

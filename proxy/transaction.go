@@ -39,24 +39,24 @@ func (t *transaction) status() byte {
 func (t *transaction) failed() bool { return t.broken }
 
 // beginImplicit opens a transaction around statements that stand in no block.
-func (s *session) beginImplicit() {
+func (s *connection) beginImplicit() {
 	if !s.tx.block && !s.tx.implicit {
 		s.tx = transaction{implicit: true, begin: s.set.snapshot()}
 	}
 }
 
 // inBlock reports a transaction that outlives the statement.
-func (s *session) inBlock() bool { return s.tx.block || s.several }
+func (s *connection) inBlock() bool { return s.tx.block || s.several }
 
 // endImplicit ends it well, at the end of a message or at Sync.
-func (s *session) endImplicit() {
+func (s *connection) endImplicit() {
 	if s.tx.implicit && !s.tx.block {
 		s.finish(true)
 	}
 }
 
 // failTransaction is an error's effect. Settings go back at once, to the last savepoint's or to BEGIN's.
-func (s *session) failTransaction() {
+func (s *connection) failTransaction() {
 	switch {
 	case s.tx.block:
 		back := s.tx.begin
@@ -74,7 +74,7 @@ func (s *session) failTransaction() {
 }
 
 // finish ends the transaction: its settings stay or go, its portals die.
-func (s *session) finish(commit bool) {
+func (s *connection) finish(commit bool) {
 	if commit {
 		s.set.endLocal()
 		s.holdPortals()
@@ -85,7 +85,7 @@ func (s *session) finish(commit bool) {
 	s.tx = transaction{}
 }
 
-func (s *session) runBegin(n *pgsyntax.Begin) (*answer.Answer, error) {
+func (s *connection) runBegin(n *pgsyntax.Begin) (*answer.Answer, error) {
 	if s.tx.block {
 		s.warn(sqlerr.ActiveTx, "there is already a transaction in progress")
 	}
@@ -100,7 +100,7 @@ func (s *session) runBegin(n *pgsyntax.Begin) (*answer.Answer, error) {
 	return tag("BEGIN")
 }
 
-func (s *session) runCommit(n *pgsyntax.Commit) (*answer.Answer, error) {
+func (s *connection) runCommit(n *pgsyntax.Commit) (*answer.Answer, error) {
 	failed, modes := s.tx.broken, s.allModes()
 	if !s.tx.block {
 		if n.Chain {
@@ -116,7 +116,7 @@ func (s *session) runCommit(n *pgsyntax.Commit) (*answer.Answer, error) {
 	return tag("COMMIT")
 }
 
-func (s *session) runRollback(n *pgsyntax.Rollback) (*answer.Answer, error) {
+func (s *connection) runRollback(n *pgsyntax.Rollback) (*answer.Answer, error) {
 	if n.To != "" {
 		return s.rollbackTo(n.To)
 	}
@@ -133,13 +133,13 @@ func (s *session) runRollback(n *pgsyntax.Rollback) (*answer.Answer, error) {
 }
 
 // chain opens the next block with the modes of the last.
-func (s *session) chain(on bool, modes map[string]string) {
+func (s *connection) chain(on bool, modes map[string]string) {
 	if on {
 		s.tx = transaction{block: true, begin: s.set.snapshot(), modes: modes}
 	}
 }
 
-func (s *session) runSavepoint(n *pgsyntax.Savepoint) (*answer.Answer, error) {
+func (s *connection) runSavepoint(n *pgsyntax.Savepoint) (*answer.Answer, error) {
 	if !s.tx.block {
 		return nil, onlyInBlock("SAVEPOINT")
 	}
@@ -152,7 +152,7 @@ func (s *session) runSavepoint(n *pgsyntax.Savepoint) (*answer.Answer, error) {
 
 const maxSavepoints = 1000
 
-func (s *session) findSavepoint(name, command string) (int, error) {
+func (s *connection) findSavepoint(name, command string) (int, error) {
 	if !s.tx.block {
 		return 0, onlyInBlock(command)
 	}
@@ -164,7 +164,7 @@ func (s *session) findSavepoint(name, command string) (int, error) {
 	return 0, sqlerr.New(sqlerr.InvalidSavepoint, "savepoint \"%s\" does not exist", name)
 }
 
-func (s *session) runRelease(n *pgsyntax.Release) (*answer.Answer, error) {
+func (s *connection) runRelease(n *pgsyntax.Release) (*answer.Answer, error) {
 	i, err := s.findSavepoint(n.Name, "RELEASE SAVEPOINT")
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *session) runRelease(n *pgsyntax.Release) (*answer.Answer, error) {
 	return tag("RELEASE")
 }
 
-func (s *session) rollbackTo(name string) (*answer.Answer, error) {
+func (s *connection) rollbackTo(name string) (*answer.Answer, error) {
 	i, err := s.findSavepoint(name, "ROLLBACK TO SAVEPOINT")
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func readMode(mode string) (name, value string, ok bool) {
 
 // setModes applies modes to the transaction, or to the session's later ones. All isolation levels are given: a statement reads
 // one snapshot, and nothing that it reads is shown but through a release.
-func (s *session) setModes(modes []string, session bool) error {
+func (s *connection) setModes(modes []string, session bool) error {
 	for _, m := range modes {
 		name, value, ok := readMode(m)
 		switch {
@@ -237,7 +237,7 @@ func (s *session) setModes(modes []string, session bool) error {
 }
 
 // setMode sets a mode of the transaction, if it is not too late for it.
-func (s *session) setMode(name, value string) error {
+func (s *connection) setMode(name, value string) error {
 	now, within := s.mode(name), len(s.tx.saves) > 0
 	late := ""
 	switch {
@@ -262,7 +262,7 @@ func (s *session) setMode(name, value string) error {
 }
 
 // mode is a mode of the transaction: what was said for it, or what was the session's as it began.
-func (s *session) mode(name string) string {
+func (s *connection) mode(name string) string {
 	if v, ok := s.tx.modes[name]; ok {
 		return v
 	}
@@ -273,7 +273,7 @@ func (s *session) mode(name string) string {
 }
 
 // allModes are all modes of the transaction.
-func (s *session) allModes() map[string]string {
+func (s *connection) allModes() map[string]string {
 	return map[string]string{modeIsolation: s.mode(modeIsolation), modeReadOnly: s.mode(modeReadOnly), modeDeferrable: s.mode(modeDeferrable)}
 }
 
@@ -287,7 +287,7 @@ func (t *transaction) setMode(name, value string) {
 	t.modes = next
 }
 
-func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*answer.Answer, error) {
+func (s *connection) runSetTransaction(n *pgsyntax.SetTransaction) (*answer.Answer, error) {
 	if !n.Session && !s.inBlock() { // it holds up to the Sync
 		s.warn(sqlerr.NoActiveTx, "SET TRANSACTION can only be used in transaction blocks")
 	}

@@ -68,10 +68,10 @@ var tricks = []struct {
 			_ = c.Close()
 		}
 	}},
-	session("an unknown message", func(c net.Conn) { send(c, '\x01', "x") }),
-	session("a length of 3", func(c net.Conn) { _, _ = c.Write([]byte{'Q', 0, 0, 0, 3}) }),
-	session("a negative length", func(c net.Conn) { _, _ = c.Write([]byte{'Q', 0xff, 0xff, 0xff, 0xff}) }),
-	session("100 MB", func(c net.Conn) {
+	loggedIn("an unknown message", func(c net.Conn) { send(c, '\x01', "x") }),
+	loggedIn("a length of 3", func(c net.Conn) { _, _ = c.Write([]byte{'Q', 0, 0, 0, 3}) }),
+	loggedIn("a negative length", func(c net.Conn) { _, _ = c.Write([]byte{'Q', 0xff, 0xff, 0xff, 0xff}) }),
+	loggedIn("100 MB", func(c net.Conn) {
 		_, _ = c.Write(binary.BigEndian.AppendUint32([]byte{'Q'}, 100<<20))
 		chunk := make([]byte, 1<<20)
 		for range 100 {
@@ -80,19 +80,19 @@ var tricks = []struct {
 			}
 		}
 	}),
-	session("10,000 parentheses", func(c net.Conn) {
+	loggedIn("10,000 parentheses", func(c net.Conn) {
 		send(c, 'Q', "select "+strings.Repeat("(", 10_000)+"1"+strings.Repeat(")", 10_000)+"\x00")
 	}),
-	session("4 MB of statement", func(c net.Conn) { send(c, 'Q', "select "+strings.Repeat("1+", 2<<20)+"1\x00") }),
-	session("many statements in one", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 50_000)+"\x00") }),
-	session("as many as are taken", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 1000)+"\x00") }),
-	session("as many words as are taken", func(c net.Conn) {
+	loggedIn("4 MB of statement", func(c net.Conn) { send(c, 'Q', "select "+strings.Repeat("1+", 2<<20)+"1\x00") }),
+	loggedIn("many statements in one", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 50_000)+"\x00") }),
+	loggedIn("as many as are taken", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 1000)+"\x00") }),
+	loggedIn("as many words as are taken", func(c net.Conn) {
 		send(c, 'Q', "select 1 where 1 in (1"+strings.Repeat(",1", 24_990)+")\x00")
 	}),
-	session("the worst of trees", func(c net.Conn) {
+	loggedIn("the worst of trees", func(c net.Conn) {
 		send(c, 'Q', "select 1"+strings.Repeat(",(table a"+strings.Repeat(" union table b", 1000)+")", 16)+"\x00")
 	}),
-	session("10,000 named statements", func(c net.Conn) {
+	loggedIn("10,000 named statements", func(c net.Conn) {
 		for i := range 10_000 {
 			if !send(c, 'P', fmt.Sprintf("s%d\x00select count(*) from stays\x00\x00\x00", i)) {
 				return
@@ -100,14 +100,14 @@ var tricks = []struct {
 		}
 		send(c, 'S', "")
 	}),
-	session("Parse without Sync", func(c net.Conn) {
+	loggedIn("Parse without Sync", func(c net.Conn) {
 		for range 3000 {
 			if !send(c, 'P', "\x00select "+strings.Repeat("x", 1000)+"\x00\x00\x00") {
 				return
 			}
 		}
 	}),
-	session("portals that nobody reads", func(c net.Conn) {
+	loggedIn("portals that nobody reads", func(c net.Conn) {
 		for i := range 200 {
 			name := fmt.Sprintf("p%d\x00", i)
 			if !send(c, 'P', "\x00select * from generate\x00\x00\x00") || !send(c, 'B', name+"\x00\x00\x00\x00\x00\x00\x00") || !send(c, 'E', name+"\x00\x00\x00\x01") {
@@ -115,9 +115,9 @@ var tricks = []struct {
 			}
 		}
 	}),
-	session("text that is not UTF-8", func(c net.Conn) { send(c, 'Q', "select '\xff\xfe'\x00") }),
-	session("a NUL", func(c net.Conn) { send(c, 'Q', "select '\x00'\x00") }),
-	session("a reader that does not read", func(c net.Conn) {
+	loggedIn("text that is not UTF-8", func(c net.Conn) { send(c, 'Q', "select '\xff\xfe'\x00") }),
+	loggedIn("a NUL", func(c net.Conn) { send(c, 'Q', "select '\x00'\x00") }),
+	loggedIn("a reader that does not read", func(c net.Conn) {
 		for range 300 {
 			if !send(c, 'Q', "explain select count(*) from stays\x00") {
 				return
@@ -125,7 +125,7 @@ var tricks = []struct {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}),
-	session("the budget asked away", func(c net.Conn) {
+	loggedIn("the budget asked away", func(c net.Conn) {
 		send(c, 'Q', fmt.Sprintf("select count(*) from stays where stay_id <> %d\x00", rand.Int64()))
 	}),
 }
@@ -142,8 +142,8 @@ func say(addr, text string) {
 	taste(c)
 }
 
-// session logs in as the abuser, and leaves without a word.
-func session(name string, do func(net.Conn)) struct {
+// loggedIn logs in as the abuser, and leaves without a word.
+func loggedIn(name string, do func(net.Conn)) struct {
 	name string
 	play func(addr string)
 } {

@@ -17,7 +17,7 @@ import (
 )
 
 // benchServer is `dpsql serve` before a real PostgreSQL.
-func benchServer(b *testing.B, kind, where, policyText string) *server {
+func benchServer(b *testing.B, kind, where, policyText string) *serving {
 	b.Helper()
 	verifier, err := policy.MakeVerifier("demo")
 	if err != nil {

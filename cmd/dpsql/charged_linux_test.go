@@ -25,7 +25,7 @@ const (
 )
 
 // serveStoredAt starts a server over a stored backend.
-func serveStoredAt(b *testing.B, policyPath string, env ...string) *server {
+func serveStoredAt(b *testing.B, policyPath string, env ...string) *serving {
 	cmd := program(context.Background())
 	cmd.Env = append(append(cmd.Env, "DPSQL_TEST_MAIN=0", storedVariable+"="+policyPath), env...)
 	cmd.Dir = filepath.Dir(policyPath)
@@ -76,7 +76,7 @@ func charge(b *testing.B, conns []*pgx.Conn, next *atomic.Int64) float64 {
 	return chargedRound / took
 }
 
-func connectAll(b *testing.B, servers []*server) []*pgx.Conn {
+func connectAll(b *testing.B, servers []*serving) []*pgx.Conn {
 	conns := make([]*pgx.Conn, chargedClients)
 	for i := range conns {
 		conns[i] = connect(b, servers[i%len(servers)].url("analyst"))
@@ -89,7 +89,7 @@ func connectAll(b *testing.B, servers []*server) []*pgx.Conn {
 func BenchmarkCharged(b *testing.B) {
 	path := chargedPolicy(b, "")
 	s := serveStoredAt(b, path)
-	conns := connectAll(b, []*server{s})
+	conns := connectAll(b, []*serving{s})
 	var next atomic.Int64
 	charge(b, conns, &next)
 	var rates, limits, server, clients []float64
@@ -195,7 +195,7 @@ func BenchmarkTwoProxiesAtOnce(b *testing.B) { twoProxies(b, "0s") }
 func twoProxies(b *testing.B, wait string) {
 	pg := pgtest.Start(b, "fsync=on", "full_page_writes=on", "synchronous_commit=on")
 	b.Setenv("LEDGER_URL", pg.URL("postgres"))
-	var servers []*server
+	var servers []*serving
 	for range 2 {
 		servers = append(servers, serveStoredAt(b, chargedPolicy(b, "ledger: {postgres: env:LEDGER_URL}\n"), waitVariable+"="+wait))
 	}

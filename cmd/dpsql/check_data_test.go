@@ -35,7 +35,7 @@ func TestOtherLedger(t *testing.T) {
 	if said := output(t, "check", "--config", path); !strings.Contains(said, "no mistakes, 0 warnings") {
 		t.Error(said)
 	}
-	stop := func(s *server) {
+	stop := func(s *serving) {
 		t.Helper()
 		if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)

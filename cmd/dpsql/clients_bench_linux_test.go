@@ -124,7 +124,7 @@ func BenchmarkManySessions(b *testing.B) {
 		}
 	}
 	idle := peak(b, s.cmd.Process.Pid)
-	conns := connectAll(b, []*server{s})
+	conns := connectAll(b, []*serving{s})
 	var next atomic.Int64
 	for b.Loop() {
 		charge(b, conns, &next)

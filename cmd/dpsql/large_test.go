@@ -29,7 +29,7 @@ analysts:
 `
 
 // largeServer serves groups of three people each.
-func largeServer(t testing.TB, groups int) (*server, *pgtest.Server) {
+func largeServer(t testing.TB, groups int) (*serving, *pgtest.Server) {
 	t.Helper()
 	pg := pgtest.Start(t)
 	if err := pg.CreateDB("demo"); err != nil {

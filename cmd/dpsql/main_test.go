@@ -36,14 +36,14 @@ func program(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// server is a running `dpsql serve`.
-type server struct {
+// serving is a running `dpsql serve`.
+type serving struct {
 	cmd  *exec.Cmd
 	addr string
 }
 
 // serveDir starts `dpsql serve` on a policy; the address comes from its log.
-func serveDir(t testing.TB, policyPath string) *server {
+func serveDir(t testing.TB, policyPath string) *serving {
 	t.Helper()
 	cmd := program(context.Background(), "serve", "--config", policyPath, "--listen", "127.0.0.1:0")
 	cmd.Dir = filepath.Dir(policyPath)
@@ -51,7 +51,7 @@ func serveDir(t testing.TB, policyPath string) *server {
 }
 
 // started starts a server and waits for its address.
-func started(t testing.TB, cmd *exec.Cmd) *server {
+func started(t testing.TB, cmd *exec.Cmd) *serving {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -60,7 +60,7 @@ func started(t testing.TB, cmd *exec.Cmd) *server {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{cmd: cmd}
+	s := &serving{cmd: cmd}
 	found := make(chan string, 1)
 	go func() {
 		defer close(found)
@@ -85,12 +85,12 @@ func started(t testing.TB, cmd *exec.Cmd) *server {
 	return s
 }
 
-func (s *server) kill() {
+func (s *serving) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-func (s *server) url(user string) string {
+func (s *serving) url(user string) string {
 	return fmt.Sprintf("postgres://%s:demo@%s/demo?sslmode=disable", user, s.addr)
 }
 

@@ -64,7 +64,7 @@ func startLog(t *testing.T, path string) string {
 			t.Fatalf("%v\n%s", err, log)
 		}
 	}
-	(&server{cmd: cmd}).kill()
+	(&serving{cmd: cmd}).kill()
 	return log.String()
 }
 

@@ -123,7 +123,7 @@ func TestPsqlCommands(t *testing.T) {
 		return strings.Split(strings.ReplaceAll(string(out), "psql:"+script, "psql"), "=== ")
 	}
 	want := ask(strings.Replace(pg.URL("demo"), "postgres://postgres@", "postgres://analyst@", 1))
-	oids := func(s *server) (list string) {
+	oids := func(s *serving) (list string) {
 		if err := connect(t, s.url("analyst")).QueryRow(t.Context(), "SELECT string_agg(oid::text, ' ' ORDER BY relname) FROM pg_class WHERE oid >= 16384").Scan(&list); err != nil {
 			t.Fatal(err)
 		}

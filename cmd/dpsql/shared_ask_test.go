@@ -59,7 +59,7 @@ func (l *locked) letGo(t *testing.T) {
 }
 
 // asksAtOnce: sessions of both proxies ask the same while it cannot be read yet; one of them is charged, and all are shown its answer.
-func asksAtOnce(t *testing.T, pg *pgtest.Server, proxies [2]*server, spent func() int64) {
+func asksAtOnce(t *testing.T, pg *pgtest.Server, proxies [2]*serving, spent func() int64) {
 	t.Helper()
 	const sql = "SELECT count(*) FROM stays WHERE stay_id <> -77"
 	var (
@@ -87,7 +87,7 @@ func asksAtOnce(t *testing.T, pg *pgtest.Server, proxies [2]*server, spent func(
 }
 
 // cancelsElsewhere: the bytes of a CancelRequest that reach the other proxy, as through a balancer, cancel the statement; with another key they do not. The charge stays.
-func cancelsElsewhere(t *testing.T, pg *pgtest.Server, proxies [2]*server, spent func() int64) {
+func cancelsElsewhere(t *testing.T, pg *pgtest.Server, proxies [2]*serving, spent func() int64) {
 	t.Helper()
 	for i := range proxies {
 		conn := connect(t, proxies[i].url("analyst"))

@@ -63,7 +63,7 @@ func TestTwoProxies(t *testing.T) {
 	pg, verifier := startShared(t)
 	var (
 		paths   [2]string
-		proxies [2]*server
+		proxies [2]*serving
 		conns   [2]*pgx.Conn
 	)
 	write := func(i, rows int) {

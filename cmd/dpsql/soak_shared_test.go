@@ -30,7 +30,7 @@ type soakShared struct {
 	paths [2]string
 
 	mu      sync.Mutex
-	proxies [2]*server
+	proxies [2]*serving
 	next    int                    // of statements; the last few are asked by all clients
 	anew    int                    // answers to statements that are always asked with dpsql.fresh: each is a charge
 	shown   map[int]map[int64]bool // the others' answers, by statement: each that differs is a charge
@@ -55,7 +55,7 @@ func newSoakShared(t *testing.T) *soakShared {
 	return s
 }
 
-func (s *soakShared) proxy(i int) *server {
+func (s *soakShared) proxy(i int) *serving {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proxies[i]

@@ -22,7 +22,7 @@ import (
 const endless = "TRAIN DP MODEL %s USING logistic_regression METHOD dp_gd TARGET y WITH (epsilon = 1, delta = 1e-9, steps = 1000000, population = 500) AS SELECT days, days > 5 AS y FROM stays"
 
 // trainingClient is a client that trains without end, and hears that it does.
-func trainingClient(t *testing.T, s *server, name string) (c *pgx.Conn, ended chan error) {
+func trainingClient(t *testing.T, s *serving, name string) (c *pgx.Conn, ended chan error) {
 	t.Helper()
 	config, err := pgx.ParseConfig(s.url("analyst") + "&application_name=psql&dpsql.progress=on")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestTrainStopped(t *testing.T) {
 }
 
 // interrupted is Ctrl-C in dpsql train beside a server: it says that the price is gone.
-func interrupted(t *testing.T, s *server, path string) {
+func interrupted(t *testing.T, s *serving, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

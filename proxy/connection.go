@@ -17,9 +17,9 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// session is one connection, served by one goroutine. Only raw, origin, cancel, stopping, what register sets and what runMu
+// connection is that of one client, served by one goroutine. Only raw, origin, cancel, stopping, what register sets and what runMu
 // guards are touched by others.
-type session struct {
+type connection struct {
 	srv    *Server
 	raw    net.Conn // as accepted
 	began  time.Time
@@ -97,19 +97,19 @@ func (t *tap) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func newSession(srv *Server, conn net.Conn) *session {
+func newSession(srv *Server, conn net.Conn) *connection {
 	t := &tap{conn: conn, metrics: srv.opts.Metrics}
-	s := &session{srv: srv, raw: conn, began: time.Now(), client: conn.RemoteAddr(), origin: srv.originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
+	s := &connection{srv: srv, raw: conn, began: time.Now(), client: conn.RemoteAddr(), origin: srv.originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
 		statements: newShelf[*statement](), portals: newShelf[*portal](), reported: map[string]string{}}
 	s.ctx, s.cancel = context.WithCancel(srv.ctx)
 	return s
 }
 
-func (s *session) address() string { return s.client.String() }
+func (s *connection) address() string { return s.client.String() }
 
 // end closes the engine's session. A panic, ours or the engine's, ends here: the client is told of an internal error, the log
 // has the stack, and the other sessions go on. What the panic said may quote data, so only an error of the runtime is logged.
-func (s *session) end() {
+func (s *connection) end() {
 	if p := recover(); p != nil {
 		what := "a value that is not logged"
 		var re interface{ RuntimeError() }
@@ -132,7 +132,7 @@ func (s *session) end() {
 }
 
 // refuse says a last FATAL word. The connection is closed afterwards.
-func (s *session) refuse(err error) {
+func (s *connection) refuse(err error) {
 	if errors.Is(err, errQuiet) {
 		return
 	}
@@ -150,7 +150,7 @@ func (s *session) refuse(err error) {
 }
 
 // readError is what a failed Receive means: a lost connection, a stop, or bytes that are no message.
-func (s *session) readError(err error) error {
+func (s *connection) readError(err error) error {
 	switch {
 	case s.stopping.Load():
 		return errStopping()
@@ -172,7 +172,7 @@ func (s *session) readError(err error) error {
 }
 
 // loop serves messages until the client leaves.
-func (s *session) loop() {
+func (s *connection) loop() {
 	for {
 		msg, err := s.receive()
 		if err == nil {
@@ -192,7 +192,7 @@ func (s *session) loop() {
 
 // receive reads the next message. A stop that comes between its look at the flag and its read ends the read by the deadline,
 // which is why the flag is looked at after the deadline of idleness was set.
-func (s *session) receive() (pgproto3.FrontendMessage, error) {
+func (s *connection) receive() (pgproto3.FrontendMessage, error) {
 	s.holdsUnread()
 	before := s.idle
 	s.idle, s.idleInBlock = s.idleTime()
@@ -216,7 +216,7 @@ func (s *session) receive() (pgproto3.FrontendMessage, error) {
 }
 
 // idleTime is how long the client may take to its next message: the owner's limit, or the session's own if that is less.
-func (s *session) idleTime() (limit time.Duration, inBlock bool) {
+func (s *connection) idleTime() (limit time.Duration, inBlock bool) {
 	limit, own := s.srv.opts.IdleTimeout, time.Duration(0)
 	if s.tx.block {
 		own = s.set.millis("idle_in_transaction_session_timeout")
@@ -230,7 +230,7 @@ func (s *session) idleTime() (limit time.Duration, inBlock bool) {
 }
 
 // handle serves one message. Its error ends the session: errors of statements are sent here, not returned.
-func (s *session) handle(msg pgproto3.FrontendMessage) error {
+func (s *connection) handle(msg pgproto3.FrontendMessage) error {
 	switch m := msg.(type) {
 	case *pgproto3.Terminate:
 		return errQuiet
@@ -264,7 +264,7 @@ func (s *session) handle(msg pgproto3.FrontendMessage) error {
 }
 
 // fail sends a statement's error and gives the transaction up: a block is failed until it ends, an implicit one is over.
-func (s *session) fail(err error, text string) {
+func (s *connection) fail(err error, text string) {
 	e := s.shown(err)
 	s.log.Debug("refused", "code", e.Code, "id", e.ID)
 	s.sendError("ERROR", e, text)
@@ -273,7 +273,7 @@ func (s *session) fail(err error, text string) {
 }
 
 // ready ends a cycle: changed settings are reported, and all that is pending leaves in one write.
-func (s *session) ready() error {
+func (s *connection) ready() error {
 	s.reportSettings()
 	s.send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
 	return s.flush()
