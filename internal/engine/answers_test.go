@@ -82,7 +82,7 @@ func TestNobody(t *testing.T) {
 func TestRareGroups(t *testing.T) {
 	p := clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
 	p.Query.Delta = 1e-14
-	s := engineOn(t, p, tame.open(t, funcs.DuckDB)).session(t, "ann")
+	s := newSession(engineOn(t, p, tame.open(t, funcs.DuckDB)), t, "ann")
 	set(t, s, "dpsql.max_groups", "1")
 	for range 20 {
 		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
@@ -94,7 +94,7 @@ func TestRareGroups(t *testing.T) {
 	d := demoSession(t, demoDuck(t), "analyst")
 	const races = "select race, count(distinct patient_id) from patients group by race"
 	pr, a := ask(t, d, races)
-	mp, err := d.price(pr.analysis())
+	mp, err := priceOf(d, pr.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}

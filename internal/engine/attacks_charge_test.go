@@ -136,7 +136,7 @@ func TestAttack06Refund(t *testing.T) {
 	attack := func(e *Engine) string {
 		f := &failing{Backend: e.backend, row: errBackend, afterRow: 1}
 		e.backend = f
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		for i := range 3 {
 			_, _ = try(s, fmt.Sprintf("select days, count(*) from encounters where days <> %d group by 1", i))
 		}
@@ -162,7 +162,7 @@ func TestAttack06Refund(t *testing.T) {
 func TestAttack07Limits(t *testing.T) {
 	attack := func(e *Engine, forgive bool) string {
 		bits := 0
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		e.backend = &failing{Backend: e.backend, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
 		for i := range 20 {
 			if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
@@ -219,7 +219,7 @@ func TestAttack16Helpers(t *testing.T) {
 	attack := func(e *Engine) string {
 		spy := &spying{Backend: e.backend, paid: func() int { return len(charges(t, e)) }}
 		e.backend = spy
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		for _, sql := range []string{"select count(*) from encounters", "select race from patients group by 1", "select diag, avg(days), count(distinct patient_id) from encounters group by 1",
 			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain verbose select diag, avg(days) from encounters group by 1",
 			"select gender from patients group by 1", "select count(*) from cities", "select * from dpsql.budget", "select min(days) from encounters", "select count(*) from encounters"} {
@@ -254,9 +254,9 @@ func TestAttack19Collusion(t *testing.T) {
 		}
 		return ""
 	}
-	succeeds(t, attack(open().session(t, "ann"), open().session(t, "bob")))
+	succeeds(t, attack(newSession(open(), t, "ann"), newSession(open(), t, "bob")))
 	e := open()
-	fails(t, attack(e.session(t, "ann"), e.session(t, "bob"), e.session(t, "ann")))
+	fails(t, attack(newSession(e, t, "ann"), newSession(e, t, "bob"), newSession(e, t, "ann")))
 }
 
 // TestAttack21Repeats: one question in 120 spellings, to average its noise away. The careless proxy charges the question once and draws its
@@ -315,7 +315,7 @@ func TestAttack22Prepared(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
 	var prepared []*Prepared
 	for _, user := range []string{"ann", "bob"} {
-		p, err := prepare(e.session(t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
+		p, err := prepare(newSession(e, t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,7 +438,7 @@ func sickSession(t *testing.T, bits []bool) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engineOn(t, p, db).session(t, "ann")
+	return newSession(engineOn(t, p, db), t, "ann")
 }
 
 // countSick asks for the number of the sick among these persons; its error is that the budget has ended.
@@ -471,7 +471,7 @@ func TestAttack30Proxies(t *testing.T) {
 				continue
 			}
 			t.Cleanup(func() { _ = e.Close() })
-			_, err = try(e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
+			_, err = try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
 			switch {
 			case err == nil:
 				got++

@@ -60,7 +60,7 @@ func TestAttack12Joins(t *testing.T) {
 					if err != nil {
 						return seen{err: everything(err)}
 					}
-					mp, err := s.price(p.analysis())
+					mp, err := priceOf(s, p.analysis())
 					if err != nil {
 						t.Fatal(err)
 					}

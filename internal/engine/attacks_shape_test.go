@@ -97,7 +97,7 @@ func TestAttack10Keys(t *testing.T) {
 	for _, d := range dialects {
 		p := clinicPolicyFor(t, d, "epsilon: 20,", "epsilon: 1000,")
 		p.Query.Delta = 1e-14
-		fails(t, attack(through(engineOn(t, p, tame.open(t, d)).session(t, "ann"))))
+		fails(t, attack(through(newSession(engineOn(t, p, tame.open(t, d)), t, "ann"))))
 	}
 }
 

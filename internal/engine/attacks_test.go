@@ -175,7 +175,7 @@ func made(t testing.TB, name string, edits []string, statements ...string) (*Ses
 	if err != nil {
 		return nil, naive(t, name), err
 	}
-	return e.session(t, "ann"), naive(t, name), nil
+	return newSession(e, t, "ann"), naive(t, name), nil
 }
 
 func openFor(t testing.TB, p *policy.Policy, b backend.Backend) (*Engine, error) {

@@ -175,7 +175,7 @@ func TestAttack27SecondPerson(t *testing.T) {
 // stored releases to whoever asks.
 func TestAttack28Hidden(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, clerk := e.session(t, "ann"), e.session(t, "clerk")
+	ann, clerk := newSession(e, t, "ann"), newSession(e, t, "clerk")
 	const paid = "select race, count(*) from patients group by 1"
 	ask(t, ann, paid)
 	rightsLast := func(sql string) seen {

@@ -60,7 +60,7 @@ func TestAttack35Models(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	const train = "DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 1, delta = 1e-10) AS SELECT cost, days, readmitted = 'NO' AS y FROM encounters"
 	if _, err := try(s, "TRAIN "+train); err != nil {
 		t.Fatal(err)

@@ -271,7 +271,7 @@ func TestBadData(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.String(), func(t *testing.T) {
 			with, lacking := openBad(t, d, oneBad), openBad(t, d, noneBad)
-			s := engineOn(t, badPolicyFor(t, d), with).session(t, "ann")
+			s := newSession(engineOn(t, badPolicyFor(t, d), with), t, "ann")
 			run, full, refused := 0, 0, []string{}
 			for _, c := range badColumns {
 				for _, sql := range badQuestions(c) {
@@ -373,7 +373,7 @@ func canonical(v sqltype.Value) any {
 func TestBadDataAnswers(t *testing.T) {
 	for _, d := range dialects {
 		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, allBad))
-		s, keys := e.session(t, "ann"), map[string]bool{}
+		s, keys := newSession(e, t, "ann"), map[string]bool{}
 		if err := s.Set("dpsql.notices", []string{"brief"}); err != nil {
 			t.Fatal(err)
 		}
@@ -469,7 +469,7 @@ func TestBadEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := engineOn(t, p, b).session(t, "ann")
+		s := newSession(engineOn(t, p, b), t, "ann")
 		for _, sql := range []string{"select t, count(*) from people group by 1", "select upper(t), length(t), count(*) from people group by 1, 2", "select count(*) from people where t > 'é'",
 			"select t || c, count(*) from people group by 1", "select count(*) from people where t like '_'"} {
 			rows, err := try(s, sql)

@@ -54,7 +54,7 @@ func bounds(t testing.TB, s *Session, sql, want string, args ...sqltype.Value) {
 // would have to be e^0.5 where its parameter is 0.024.
 func TestJoinsByEarlierReleases(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB, doubtful...).engine
-	s, bob := e.session(t, "ann"), e.session(t, "bob")
+	s, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	set(t, s, "dpsql.bounding", "auto")
 	of := func(sql string, want int, args ...sqltype.Value) (out string) {
 		t.Helper()
@@ -189,7 +189,7 @@ func TestJoinsByWhoseReleases(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close() })
-		ann, bob := e.session(t, "ann"), e.session(t, "bob")
+		ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 		bounds(t, bob, onDays, byGuess)
 		set(t, ann, "dpsql.bounding", "elastic")
 		if _, err := try(ann, sumDays); err != nil {

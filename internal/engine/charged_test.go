@@ -21,7 +21,7 @@ func TestCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	ann := e.session(t, "ann")
+	ann := newSession(e, t, "ann")
 	mustTry(t, ann, "select count(*) from encounters where days > 7654")
 	mustTry(t, ann, "select count(*) from encounters where days > 7654")
 	mustTry(t, ann, "TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters")

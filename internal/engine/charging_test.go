@@ -55,7 +55,7 @@ func charged(t testing.TB, e *Engine, do func()) int {
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
 	var before [][]sqltype.Value
 	if n := charged(t, e, func() { _, a := ask(t, ann, first); before = a.Rows }); n != 1 {
@@ -218,7 +218,7 @@ func TestFree(t *testing.T) {
 // TestRights: without `may` a table or column does not exist: the errors are those of a name that nobody has.
 func TestRights(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
-	ann, clerk, nobody := e.session(t, "ann"), e.session(t, "clerk"), e.session(t, "nobody")
+	ann, clerk, nobody := newSession(e, t, "ann"), newSession(e, t, "clerk"), newSession(e, t, "nobody")
 	ask(t, ann, "select count(*) from encounters")
 	ask(t, ann, "select race, count(*) from patients group by 1")
 	same := func(s *Session, sql, word, invented string) {
@@ -251,7 +251,7 @@ func TestRights(t *testing.T) {
 // TestQuotaAndLimits: an analyst's quota and max_query_price hold, and refusals tell what is left.
 func TestQuotaAndLimits(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
-	guest, ann := e.session(t, "guest"), e.session(t, "ann")
+	guest, ann := newSession(e, t, "guest"), newSession(e, t, "ann")
 	_, err := try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
 	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "0.2") || denied.Hint == "" {
@@ -284,7 +284,7 @@ func TestQuotaAndLimits(t *testing.T) {
 // TestReleasesTable: an analyst sees the own releases that still answer, and nobody else's.
 func TestReleasesTable(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	ask(t, ann, "select count(*) from patients")
 	ask(t, ann, "select count(*) from encounters")
 	ask(t, bob, "select count(*) from visits")

@@ -58,13 +58,13 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	e.backend = g
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // nothing here takes that long, but for what waits
 	defer cancel()
-	bob := e.session(t, "bob")
+	bob := newSession(e, t, "bob")
 	var (
 		wg  sync.WaitGroup
 		all []*Prepared
 	)
 	for i := range 8 {
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		set(t, s, "dpsql.fresh", []string{"on", "off"}[i%2])
 		if i < 6 {
 			set(t, s, "dpsql.price", "0.0005")

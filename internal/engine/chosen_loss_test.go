@@ -388,7 +388,7 @@ func TestChosenLoss(t *testing.T) {
 				return p
 			}
 			epsilon := func(p *Prepared) *price.Quote {
-				mp, err := p.session.price(p.analysis())
+				mp, err := priceOf(p.session, p.analysis())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -406,7 +406,7 @@ func TestChosenLoss(t *testing.T) {
 				t.Fatal("the plans differ")
 			}
 			with, without := readSide(t, p), readSide(t, q)
-			loss, err := p.session.engine.filter().Loss(mp.Choices[0])
+			loss, err := filterOf(p.session.engine).Loss(mp.Choices[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -416,7 +416,7 @@ func TestChosenLoss(t *testing.T) {
 			}
 			for _, l := range mp.Lost { // which is not drawn here: TestLostNeighbours holds it
 				for _, ev := range []dp.Event{l.Event} {
-					of, err := p.session.engine.filter().Loss(ev)
+					of, err := filterOf(p.session.engine).Loss(ev)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -268,7 +268,7 @@ func fixedCap(p *policy.Policy) {
 }
 
 // session is a session of an analyst of the clinic.
-func (e *Engine) session(t testing.TB, user string) *Session {
+func newSession(e *Engine, t testing.TB, user string) *Session {
 	t.Helper()
 	s, err := NewSession(e, user, "test")
 	if err != nil {
@@ -287,7 +287,7 @@ func fixedNoise(s *Session, seed uint64) *Session {
 // clinicSession is a session of ann before a clinic, on an empty ledger.
 func clinicSession(t testing.TB, c clinic, d dialect.Dialect, edits ...string) *Session {
 	t.Helper()
-	return engineOn(t, clinicPolicyFor(t, d, edits...), c.open(t, d)).session(t, "ann")
+	return newSession(engineOn(t, clinicPolicyFor(t, d, edits...), c.open(t, d)), t, "ann")
 }
 
 // try prepares and runs a statement.

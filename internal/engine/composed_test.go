@@ -107,7 +107,7 @@ func (c *composed) renew() {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		w.Session = engineOn(c.t, p, readable{w.of}).session(c.t, "ann")
+		w.Session = newSession(engineOn(c.t, p, readable{w.of}), c.t, "ann")
 		set(c.t, w.Session, "dpsql.fresh", "on") // each statement is read
 	}
 }

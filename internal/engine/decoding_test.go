@@ -40,7 +40,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	n := charged(t, e, func() {
 		for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 			ctx, cancel := context.WithCancel(context.Background())
-			s, ended := e.session(t, "ann"), make(chan error, 1)
+			s, ended := newSession(e, t, "ann"), make(chan error, 1)
 			p, err := prepare(s, q)
 			if err != nil {
 				t.Fatal(err)
@@ -61,15 +61,15 @@ func TestDecodingTakesATurn(t *testing.T) {
 				t.Errorf("%s: %v", q, err)
 			}
 		}
-		mustTry(t, e.session(t, "ann"), small)
-		mustTry(t, e.session(t, "bob"), large)
+		mustTry(t, newSession(e, t, "ann"), small)
+		mustTry(t, newSession(e, t, "bob"), large)
 	})
 	if n != 0 {
 		t.Errorf("%d charges for what is stored", n)
 	}
-	mustTry(t, e.session(t, "ann"), "select ward, count(*) from patients group by 1")
+	mustTry(t, newSession(e, t, "ann"), "select ward, count(*) from patients group by 1")
 	held[0]() // one turn does for all that follow, one after the other
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 		mustTry(t, s, q)
 	}

@@ -400,7 +400,7 @@ func declared(t testing.TB, s *Session) {
 // deviations releases a statement's totals once more and counts the noisy numbers beyond 4 deviations.
 func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 	t.Helper()
-	mp, err := p.session.price(p.analysis())
+	mp, err := priceOf(p.session, p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestDeniedGaussian(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6}", "query:  {price: 0.5}", "query:  {price: 0.1}",
 		"budget: {epsilon: 0.2}}", "budget: {epsilon: 0.5}}"), tame.open(t, funcs.DuckDB))
-	s := e.session(t, "guest")
+	s := newSession(e, t, "guest")
 	set(t, s, "dpsql.price", "0.5")
 	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 1 statement at price 0.5 with Laplace noise, 0 with Gaussian; ") {
 		t.Errorf("%s %v", line, err)

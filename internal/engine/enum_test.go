@@ -12,7 +12,7 @@ import (
 // TestEnums: an enum is text where text is asked for, and a parameter's type, inferred or as a driver gives it back.
 func TestEnums(t *testing.T) {
 	for _, d := range dialects {
-		s := engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad)).session(t, "ann")
+		s := newSession(engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad)), t, "ann")
 		mustTry(t, s, "select e::text, e || '!', lower(e::varchar), count(*) from facts where e::text like 'a%' and e::text <> 'nothing' group by 1, 2, 3")
 		const sql = "select count(*) from facts where e = $1"
 		p, err := prepare(s, sql)

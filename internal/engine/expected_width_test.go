@@ -103,7 +103,7 @@ func TestExpectedWidths(t *testing.T) {
 		price     string
 	}{{1000, "1 + i % 3", 2, 3, "1"}, {10_000, "1", 1, 1, "0.1"}, {10_000, "1 + 40 / (1 + i * 7919 % 40)", 5, 41, "0.5"}} {
 		p, b := personless(t, funcs.DuckDB, storePolicy, storeStatements(data.customers, data.orders))
-		s := openOn(t, p, b).session(t, "ann")
+		s := newSession(openOn(t, p, b), t, "ann")
 		set(t, s, "dpsql.price", data.price)
 		told := 0
 		for _, c := range expectedCases {

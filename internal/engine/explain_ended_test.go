@@ -14,7 +14,7 @@ func TestExplainEnded(t *testing.T) {
 	const asked = "select avg(days) from encounters"
 	const all, own, same = "from the first Gaussian statement on, the budget counts Renyi losses alone", "From your first Gaussian statement on", "noise at the same Renyi loss"
 	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := s.engine.session(t, "bob")
+	bob := newSession(s.engine, t, "bob")
 	told := func(s *Session, mechanism string, want ...string) string {
 		t.Helper()
 		set(t, s, "dpsql.mechanism", mechanism)

@@ -19,7 +19,7 @@ func TestExplainStored(t *testing.T) {
 	for scope, shared := range map[string]bool{"data_set": true, "analyst": false} {
 		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, autoEdits...)...)
 		set(t, s, "dpsql.mechanism", "laplace")
-		other := s.engine.session(t, "bob")
+		other := newSession(s.engine, t, "bob")
 		set(t, other, "dpsql.mechanism", "laplace")
 		fresh := explained(t, s, sql)
 		if !strings.Contains(fresh, "Charge: price 0.5") || explained(t, other, sql) != fresh {

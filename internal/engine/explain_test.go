@@ -25,7 +25,7 @@ func TestExplain(t *testing.T) {
 				user = a.Vals[0]
 			}
 		}
-		s := e.session(t, user)
+		s := newSession(e, t, user)
 		for _, a := range d.CmdArgs {
 			if a.Key != "as" {
 				set(t, s, "dpsql."+a.Key, a.Vals[0])
@@ -51,7 +51,7 @@ func TestExplainJoined(t *testing.T) {
 	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
 	shop := shopSession(t, allShop, funcs.DuckDB).engine
 	datadriven.RunTest(t, "testdata/explain_joined", func(t *testing.T, d *datadriven.TestData) string {
-		s := map[string]*Engine{"explain": joined, "shop": shop}[d.Cmd].session(t, "ann")
+		s := newSession(map[string]*Engine{"explain": joined, "shop": shop}[d.Cmd], t, "ann")
 		for _, a := range d.CmdArgs {
 			set(t, s, "dpsql."+a.Key, a.Vals[0])
 		}
@@ -100,7 +100,7 @@ func TestExplainBrief(t *testing.T) {
 				name, value, _ := strings.Cut(o, "=")
 				options[name] = value
 			}
-			s := e.session(t, options["as"])
+			s := newSession(e, t, options["as"])
 			delete(options, "as")
 			for name, value := range options {
 				set(t, s, "dpsql."+name, value)
@@ -157,7 +157,7 @@ func TestOdometerShown(t *testing.T) {
 	if text, want := show(), fmt.Sprintf("; %.3g %% of your epsilon 20 is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
 		t.Errorf("%s: %s", want, text)
 	}
-	guest := s.engine.session(t, "guest")
+	guest := newSession(s.engine, t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
 	if text := showOf(guest); !strings.Contains(text, "; 0 % of your epsilon 0.2 is spent") {
@@ -169,7 +169,7 @@ func TestOdometerShown(t *testing.T) {
 	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
 		t.Error("the data set's odometer is the owner's")
 	}
-	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
+	if e, _ := filterOf(s.engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")

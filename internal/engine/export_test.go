@@ -17,7 +17,7 @@ import (
 
 // What the tests of the documents, which come by the wire, need of this package's own tests.
 
-func (e *Engine) filter() *budget.Filter { return e.ledger.Filter() }
+func filterOf(e *Engine) *budget.Filter { return e.ledger.Filter() }
 
 // DemoPolicy is the text of the demo's policy, ClinicPolicy that of the clinic's.
 func DemoPolicy() string {
@@ -45,14 +45,14 @@ func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
 func ClinicData(t testing.TB) backend.Backend { return tame.open(t, funcs.DuckDB) }
 
 // FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
-func (e *Engine) FailFor(analyst string) {
+func FailFor(e *Engine, analyst string) {
 	for range ledger.MaxFailures {
 		e.unnoted.add(analyst)
 	}
 }
 
 // RaisedElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
-func (e *Engine) RaisedElsewhere() { e.ledger = raisedElsewhere{e.ledger} }
+func RaisedElsewhere(e *Engine) { e.ledger = raisedElsewhere{e.ledger} }
 
 type raisedElsewhere struct{ ledger.Ledger }
 
@@ -92,7 +92,7 @@ func (p *Prepared) withAnalysis(an *sensitivity.Analysis) *Prepared {
 
 func (p *Prepared) price() (*price.Quote, error) { return p.staged().stages[0].price() }
 
-func (s *Session) price(a *sensitivity.Analysis) (*price.Quote, error) {
+func priceOf(s *Session, a *sensitivity.Analysis) (*price.Quote, error) {
 	return price.New(a, s.request())
 }
 

@@ -123,7 +123,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			e.backend = f.failing
 			var log bytes.Buffer
 			e.log = slog.New(slog.NewTextHandler(&log, nil))
-			s := e.session(t, "ann")
+			s := newSession(e, t, "ann")
 			asked++
 			sql := fmt.Sprintf("select days, count(*) from encounters where days > %d group by 1", -asked)
 			before, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
@@ -164,7 +164,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
 	e.backend = f
-	p, err := prepare(e.session(t, "ann"), "select count(*) from encounters")
+	p, err := prepare(newSession(e, t, "ann"), "select count(*) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 func TestStoppedAnalyst(t *testing.T) {
 	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	ask(t, ann, "select count(*) from encounters")
 	e.backend = &failing{Backend: real, query: errBackend}
 	for i := range ledger.MaxFailures {
@@ -255,7 +255,7 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		e.backend = f
 		var log bytes.Buffer
 		e.log = slog.New(slog.NewTextHandler(&log, nil))
-		rows, err := try(e.session(t, "ann"), "select count(*) from encounters")
+		rows, err := try(newSession(e, t, "ann"), "select count(*) from encounters")
 		var shown *sqlerr.Error
 		if rows != nil || !errors.As(err, &shown) || shown.ID != "ledger_unavailable" || strings.Contains(shown.Error()+shown.Hint+shown.Detail, "disk") {
 			t.Errorf("%s: %v, %+v", name, rows, err)
@@ -279,7 +279,7 @@ func TestSameQuestionAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	answers := make([]string, 8)
 	for i := range answers {
-		s := e.session(t, []string{"ann", "bob"}[i%2])
+		s := newSession(e, t, []string{"ann", "bob"}[i%2])
 		wg.Go(func() {
 			rows, err := try(s, "select readmitted, count(*) from encounters group by 1 order by 1")
 			if err != nil {

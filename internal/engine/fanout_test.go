@@ -46,7 +46,7 @@ func TestFanOutGrows(t *testing.T) {
 	}
 	defer func() { _ = b.Close() }()
 	e := engineOn(t, buyersPolicyFor(t, `{postgres: "postgres://reader@127.0.0.1/shop"}`, "kind: {}}}\n  bought", "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"), b)
-	session := e.session(t, "ann")
+	session := newSession(e, t, "ann")
 	set(t, session, "dpsql.price", "5")
 	p, err := prepare(session, "select count(*) from buyers cross join kinds")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestWithinDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engineOn(t, p, demoDuck(t)).session(t, "analyst")
+	s := newSession(engineOn(t, p, demoDuck(t)), t, "analyst")
 	set(t, s, "dpsql.price", "2")
 	for _, c := range []struct {
 		sql  string

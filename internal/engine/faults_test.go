@@ -238,7 +238,7 @@ func (p *patient) fresh() string {
 // fails asks what must fail with the fixed error, at the price of a charge.
 func (p *patient) fails(user string) {
 	p.t.Helper()
-	p.failed(try(p.session(p.t, user), p.fresh()))
+	p.failed(try(newSession(p.Engine, p.t, user), p.fresh()))
 }
 
 // failsFree asks what must fail before it is charged: the database does not answer at all.
@@ -246,7 +246,7 @@ func (p *patient) failsFree(user string) {
 	p.t.Helper()
 	sql := p.fresh()
 	p.asked--
-	p.failed(try(p.session(p.t, user), sql))
+	p.failed(try(newSession(p.Engine, p.t, user), sql))
 }
 
 func (p *patient) failed(rows any, err error) {
@@ -261,7 +261,7 @@ func (p *patient) failed(rows any, err error) {
 // answers asks what must be answered, at the price of a charge.
 func (p *patient) answers(user string) {
 	p.t.Helper()
-	if _, err := try(p.session(p.t, user), p.fresh()); err != nil {
+	if _, err := try(newSession(p.Engine, p.t, user), p.fresh()); err != nil {
 		p.t.Errorf("%s is not served: %v", user, err)
 	}
 	p.answered++
@@ -316,7 +316,7 @@ func TestFaults(t *testing.T) {
 	t.Run("no answer on the wire", func(t *testing.T) { // the server is there and nothing comes: the connection is given up after a while
 		p := f.engine(t, f.behind, "3s")
 		p.answers("ann")
-		s, sql := p.session(t, "ann"), p.fresh()
+		s, sql := newSession(p.Engine, t, "ann"), p.fresh()
 		done := make(chan error, 1)
 		release := f.wire.hold()
 		go func() {
@@ -344,16 +344,16 @@ func TestFaults(t *testing.T) {
 		p := f.engine(t, f.direct, "20s")
 		p.answers("ann")
 		stop()
-		if _, err := try(p.session(t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
+		if _, err := try(newSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 			t.Errorf("what was released is not given: %v", err)
 		}
-		if _, err := try(p.session(t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
+		if _, err := try(newSession(p.Engine, t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
 			t.Errorf("EXPLAIN needs the database: %v", err)
 		}
-		if _, err := try(p.session(t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {
+		if _, err := try(newSession(p.Engine, t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {
 			t.Errorf("a mistake: %v", err)
 		}
-		if _, err := try(p.session(t, "bob"), "select name from cities"); sqlerr.ID(err) != "resource_failure" {
+		if _, err := try(newSession(p.Engine, t, "bob"), "select name from cities"); sqlerr.ID(err) != "resource_failure" {
 			t.Errorf("a public table: %v", err)
 		}
 		p.spent(1)
@@ -406,11 +406,11 @@ func TestFaults(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := try(p.session(t, "bob"), "select gender, count(*) from patients group by 1"); err != nil {
+			if _, err := try(newSession(p.Engine, t, "bob"), "select gender, count(*) from patients group by 1"); err != nil {
 				t.Errorf("bob is not served: %v", err)
 			}
 		})
-		s, sql := p.session(t, "ann"), p.fresh()
+		s, sql := newSession(p.Engine, t, "ann"), p.fresh()
 		rows, err := try(s, sql)
 		wg.Wait()
 		p.asked++ // bob's
@@ -434,7 +434,7 @@ func TestFaults(t *testing.T) {
 		defer func() { _ = b.Close() }()
 		p := f.engine(t, b, "20s")
 		p.fails("ann")
-		if _, err := try(p.session(t, "ann"), "select gender, count(*) from patients group by 1"); err != nil {
+		if _, err := try(newSession(p.Engine, t, "ann"), "select gender, count(*) from patients group by 1"); err != nil {
 			t.Errorf("a small question: %v", err)
 		}
 	})

@@ -85,7 +85,7 @@ func TestPairFollowsTheWhole(t *testing.T) {
 	}
 	answer := func() (all, filtered int64) {
 		st, rows := scan(t, p)
-		mp, err := s.price(p.analysis())
+		mp, err := priceOf(s, p.analysis())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestFlowMemoryShared(t *testing.T) {
 		g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 		start := func(by backend.Backend, sql string) (end chan error, cancel func()) {
 			e.backend = by
-			p, err := prepare(e.session(t, "ann"), sql)
+			p, err := prepare(newSession(e, t, "ann"), sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestFlowMemoryTurns(t *testing.T) {
 			start := func(what string) (*rowsGate, chan error) {
 				g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 				e.backend = g
-				s := e.session(t, "ann")
+				s := newSession(e, t, "ann")
 				set(t, s, "dpsql.price", epsilon)
 				p, err := prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
 				if err != nil {

@@ -71,7 +71,7 @@ func TestFreeQuestions(t *testing.T) {
 			continue
 		}
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
-		bob := s.engine.session(t, "bob")
+		bob := newSession(s.engine, t, "bob")
 		set(t, s, "dpsql.notices", "brief")
 		for _, step := range freeSteps {
 			sql, free := strings.CutPrefix(step, "free ")
@@ -139,7 +139,7 @@ func TestFreeIsTheSum(t *testing.T) {
 // TestFreeNeedsRights: who may not read a column of the release's question is not answered from it.
 func TestFreeNeedsRights(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	clerk := ann.engine.session(t, "clerk")
+	clerk := newSession(ann.engine, t, "clerk")
 	ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
 	before := paidFor(t, ann)
 	const sql = "select gender, count(*) from patients group by gender"

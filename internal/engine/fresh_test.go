@@ -12,7 +12,7 @@ import (
 // TestFresh: with dpsql.fresh a statement is charged and drawn again, whatever is stored, in all its releases; afterwards a repeat is given the dearest, the newest of equally dear ones.
 func TestFresh(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").engine
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	const sql = "select count(*) from encounters"
 	of := func(s *Session, text string) string {
 		t.Helper()

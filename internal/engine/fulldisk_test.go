@@ -48,11 +48,11 @@ func TestFullDisk(t *testing.T) {
 		l := &fullDisk{Ledger: p.ledger}
 		p.ledger = l
 		refused := func() {
-			rows, err := try(p.session(t, "ann"), p.fresh())
+			rows, err := try(newSession(p.Engine, t, "ann"), p.fresh())
 			if rows != nil || sqlerr.ID(err) != "ledger_unavailable" || strings.Contains(err.Error(), "disk") {
 				t.Errorf("%v, %v", rows, err)
 			}
-			if _, err := try(p.session(t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
+			if _, err := try(newSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 				t.Errorf("what was released is not given: %v", err)
 			}
 		}

@@ -36,7 +36,7 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 	if why != "" || err != nil {
 		return why, err
 	}
-	got, raised := r.finish(ctx)
+	got, raised := finishRun(r, ctx)
 	if raised != nil && refusedWell(raised) != nil {
 		return "", raised
 	}

@@ -119,7 +119,7 @@ func TestShapesNotInternal(t *testing.T) {
 		return clinicSession(t, tame, funcs.DuckDB, slices.Concat(lists...)...)
 	}
 	shop := func(edits ...string) *Session {
-		return engineOn(t, shopPolicyFor(t, funcs.DuckDB, append(edits, rich...)...), allShop.open(t, funcs.DuckDB)).session(t, "ann")
+		return newSession(engineOn(t, shopPolicyFor(t, funcs.DuckDB, append(edits, rich...)...), allShop.open(t, funcs.DuckDB)), t, "ann")
 	}
 	usual, declared := clinic(anyJoins, rich), clinic(declaredKeys, rich)
 	one, self := ofClinic("encounters a"), ofClinic("encounters a join encounters b on a.days = b.days")

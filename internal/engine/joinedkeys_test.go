@@ -179,7 +179,7 @@ func one(t testing.TB, b backend.Backend, sql string) *big.Int {
 func TestJoinedKeys(t *testing.T) {
 	for _, d := range dialects {
 		db := openJoinedKeys(t, d)
-		s := engineOn(t, joinedKeysPolicy(t, d), db).session(t, "ann")
+		s := newSession(engineOn(t, joinedKeysPolicy(t, d), db), t, "ann")
 		crossed := []string{"i4", "n", "f8", "t", "c", "nm", "b", "d", "ts", "tz", "ct", "u", "e"}
 		for _, x := range joinedKeys {
 			for _, y := range joinedKeys {
@@ -263,7 +263,7 @@ func TestJoinedKeys(t *testing.T) {
 func TestCollationsMeet(t *testing.T) {
 	d := funcs.Postgres
 	db := openJoinedKeys(t, d)
-	s := engineOn(t, joinedKeysPolicy(t, d), db).session(t, "ann")
+	s := newSession(engineOn(t, joinedKeysPolicy(t, d), db), t, "ann")
 	plain := &sqlgen.Statement{SQL: "SELECT count(*) FROM public.one WHERE tu = tp", Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int8}}}
 	if rows, err := (uncovered{db}).Query(context.Background(), plain); err == nil {
 		t.Errorf("PostgreSQL compares them by itself: %v", rows)
@@ -317,7 +317,7 @@ EXTRAbudget: {epsilon: 900, delta: 1e-6}
 query: {price: 0.5, joins: any}
 analysts: {ann: {password: VERIFIER, may: [person, two, few, named]}}
 `
-	s := engineOn(t, replaced(t, d, strings.Replace(text, "EXTRA", "", 1)), db).session(t, "ann")
+	s := newSession(engineOn(t, replaced(t, d, strings.Replace(text, "EXTRA", "", 1)), db), t, "ann")
 	for sql, plain := range map[string]string{
 		"select count(*) from few a join two b on a.i4 = b.i8":                                                        "SELECT count(*) FROM public.few a JOIN public.two b ON a.i4 = b.i8 WHERE OWNED",
 		"select count(*) from few a join two b on a.up = b.t":                                                         "SELECT count(*) FROM public.few a JOIN public.two b ON a.up = b.t WHERE OWNED",

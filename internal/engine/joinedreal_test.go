@@ -212,7 +212,7 @@ func TestJoinedNeighbours(t *testing.T) {
 		for _, d := range dialects {
 			t.Run(site.name+" "+d.String(), func(t *testing.T) {
 				db := site.open(t, d)
-				s := engineOn(t, site.policy(t, d), db).session(t, map[bool]string{false: "ann", true: "analyst"}[site.name == "diabetes"])
+				s := newSession(engineOn(t, site.policy(t, d), db), t, map[bool]string{false: "ann", true: "analyst"}[site.name == "diabetes"])
 				set(t, s, "dpsql.bounding", "elastic")
 				schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 				var units []int64

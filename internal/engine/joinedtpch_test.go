@@ -107,7 +107,7 @@ analysts: {ann: {password: VERIFIER, may: [customer, supplier, part, orders, lin
 func TestPairsTPCHNeighbours(t *testing.T) {
 	for _, d := range dialects {
 		db := openTPCH(t, d)
-		s := engineOn(t, replaced(t, d, twoKindsPolicy), db).session(t, "ann")
+		s := newSession(engineOn(t, replaced(t, d, twoKindsPolicy), db), t, "ann")
 		schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 		most := func(column string) []int64 {
 			return []int64{one(t, db, strings.ReplaceAll(fmt.Sprintf("SELECT %s FROM SCHEMA.lineitem JOIN SCHEMA.orders ON l_orderkey = o_orderkey GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1", column), "SCHEMA", schema)).Int64()}

@@ -33,7 +33,7 @@ var publicKeys = map[string]string{
 func TestKeysAgree(t *testing.T) {
 	for _, d := range dialects {
 		db := openBad(t, d, oneBad)
-		unknown := engineOn(t, badPolicyFor(t, d), db).session(t, "ann")
+		unknown := newSession(engineOn(t, badPolicyFor(t, d), db), t, "ann")
 		text := badPolicyText(d)
 		for _, c := range badColumns {
 			if publicKeys[c.name] == "" {
@@ -45,7 +45,7 @@ func TestKeysAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		public := engineOn(t, pol, db).session(t, "ann")
+		public := newSession(engineOn(t, pol, db), t, "ann")
 		for _, c := range badColumns {
 			sql := "select " + c.name + ", count(*) from facts group by 1"
 			for _, s := range []*Session{unknown, public} {

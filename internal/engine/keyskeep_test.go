@@ -103,7 +103,7 @@ func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engineOn(t, pol, b).session(t, "ann")
+	return newSession(engineOn(t, pol, b), t, "ann")
 }
 
 // TestKeysKeepRows: a key that is computed from a column with listed values, or from constants, by whichever function, operator or cast of the registry, is

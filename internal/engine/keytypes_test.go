@@ -185,7 +185,7 @@ func TestKeyTypes(t *testing.T) {
 			if m == nil {
 				t.Fatalf("no way in %q", refused.Problems[0].Hint)
 			}
-			s := engineOn(t, keyTypesPolicy(t, d, m[1]), all).session(t, "ann")
+			s := newSession(engineOn(t, keyTypesPolicy(t, d, m[1]), all), t, "ann")
 			statements := []string{"select count(*), sum(qty) from items", "select count(*) from shipments", "select count(*), sum(amount) from orders where ordered_at >= '2024-01-01'",
 				"select count(*) from orders a join orders b on a.id = b.id and a.ordered_at = b.ordered_at and a.customer_id = b.customer_id"}
 			_, err = try(s, "select count(*) from items i join orders o on i.order_id = o.id where o.amount > 1")

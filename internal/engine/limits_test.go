@@ -20,7 +20,7 @@ func limited(t *testing.T, change func(*policy.Policy), edits ...string) *Sessio
 	t.Helper()
 	p := clinicPolicyFor(t, funcs.DuckDB, edits...)
 	change(p)
-	return engineOn(t, p, tame.open(t, funcs.DuckDB)).session(t, "ann")
+	return newSession(engineOn(t, p, tame.open(t, funcs.DuckDB)), t, "ann")
 }
 
 // refused asks for an error's kind and for how many charges were made until it came; the session goes on.
@@ -228,7 +228,7 @@ func TestStatementsAtOnce(t *testing.T) {
 	}
 	n := charged(t, e, func() {
 		for _, q := range []string{"select count(*) from encounters", "select name from cities"} {
-			if _, err := try(e.session(t, "ann"), q); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			if _, err := try(newSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 				t.Errorf("%s: %v", q, err)
 			}
 		}
@@ -236,12 +236,12 @@ func TestStatementsAtOnce(t *testing.T) {
 	if n != 0 || blamed(t, e) != 0 {
 		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
-	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
+	mustTry(t, newSession(e, t, "bob"), "select count(*) from encounters")
 	more := clinicPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 2}")
 	if err := e.Reload(ctx, more); err != nil { // it takes the limit over, beside a turn that is taken
 		t.Fatal(err)
 	}
-	mustTry(t, e.session(t, "ann"), "select count(*) from encounters where days > 3")
+	mustTry(t, newSession(e, t, "ann"), "select count(*) from encounters where days > 3")
 	done()
-	mustTry(t, e.session(t, "ann"), "select count(*) from encounters")
+	mustTry(t, newSession(e, t, "ann"), "select count(*) from encounters")
 }

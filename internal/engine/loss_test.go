@@ -46,7 +46,7 @@ func TestReleasedLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := s.price(p.analysis())
+			mp, err := priceOf(s, p.analysis())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,11 +189,11 @@ func TestReleasedSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := s.price(p.analysis())
+	mp, err := priceOf(s, p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := s.engine.filter().Order
+	order := filterOf(s.engine).Order
 	slack := math.Sqrt(6 * math.Log(1/falseAlarm) / draws)
 	enough := func(mp2 *price.Quote) bool {
 		squares := 0.0

@@ -30,9 +30,9 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	}
 	const sql, other = "select count(*) from encounters", "select count(*) from patients"
 	e := start()
-	kept, err := try(e.session(t, "ann"), other)
+	kept, err := try(newSession(e, t, "ann"), other)
 	if err == nil {
-		_, err = try(e.session(t, "ann"), sql)
+		_, err = try(newSession(e, t, "ann"), sql)
 	}
 	if err := errors.Join(err, e.Close()); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	var anew [][]sqltype.Value
 	for i, want := range []int{1, 0} {
 		if n := charged(t, e, func() {
-			rows, err := try(e.session(t, "bob"), sql)
+			rows, err := try(newSession(e, t, "bob"), sql)
 			if err != nil || i > 0 && !reflect.DeepEqual(rows, anew) {
 				t.Fatalf("%v, after %v: %v", rows, anew, err)
 			}
@@ -67,7 +67,7 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 		}
 	}
 	if n := charged(t, e, func() {
-		if rows, err := try(e.session(t, "bob"), other); err != nil || !reflect.DeepEqual(rows, kept) {
+		if rows, err := try(newSession(e, t, "bob"), other); err != nil || !reflect.DeepEqual(rows, kept) {
 			t.Errorf("the other: %v, not %v: %v", rows, kept, err)
 		}
 	}); n != 0 {

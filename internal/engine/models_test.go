@@ -30,7 +30,7 @@ func TestModelsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e, e.session(t, "ann")
+		return e, newSession(e, t, "ann")
 	}
 	e, s := open(keys[0])
 	const train = "TRAIN DP MODEL kept USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, cost, medications FROM encounters"
@@ -75,7 +75,7 @@ func TestModelsSealed(t *testing.T) {
 // TestModelNames: of several models of a name the own one is meant, else the one that was granted; of several granted ones each is named by its owner. One that was not granted is like one that there is not, however it is named.
 func TestModelNames(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, guest := ann.engine.session(t, "bob"), ann.engine.session(t, "guest")
+	bob, guest := newSession(ann.engine, t, "bob"), newSession(ann.engine, t, "guest")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "
 	for s, columns := range map[*Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
 		if _, err := try(s, train+columns); err != nil {
@@ -130,7 +130,7 @@ func TestModelNames(t *testing.T) {
 // TestPreparedWithoutModel: a statement that was prepared with a model is refused each time that it is run after the model was revoked, or dropped, and answers again once there is one.
 func TestPreparedWithoutModel(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob := ann.engine.session(t, "bob")
+	bob := newSession(ann.engine, t, "bob")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters"
 	mustTry(t, ann, train)
 	mustTry(t, ann, "GRANT DP MODEL risk TO bob")
@@ -163,7 +163,7 @@ func TestPreparedWithoutModel(t *testing.T) {
 // A model that was stored before what it read was kept is nobody's.
 func TestModelRights(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, clerk := ann.engine.session(t, "bob"), ann.engine.session(t, "clerk")
+	bob, clerk := newSession(ann.engine, t, "bob"), newSession(ann.engine, t, "clerk")
 	const all = "patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]"
 	for _, sql := range []string{
 		"TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT e.days, e.medications FROM (SELECT * FROM encounters) e JOIN patients p ON p.patient_id = e.patient_id WHERE p.gender = 'F'",

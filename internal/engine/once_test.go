@@ -58,7 +58,7 @@ func TestOneReleaseForAll(t *testing.T) {
 			begin = make(chan struct{})
 		)
 		for i := range sessions {
-			s := both[i%2].session(t, []string{"ann", "bob"}[i/2%2])
+			s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
 			set(t, s, "dpsql.price", c.epsilon)
 			set(t, s, "dpsql.fresh", c.fresh)
 			wg.Go(func() {
@@ -84,7 +84,7 @@ func TestWaitForAnother(t *testing.T) {
 	const sql = "select count(*) from encounters"
 	f := &failing{Backend: both[0].backend, wait: true, entered: make(chan struct{})}
 	both[0].backend = f
-	first, err := prepare(both[0].session(t, "ann"), sql)
+	first, err := prepare(newSession(both[0], t, "ann"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestWaitForAnother(t *testing.T) {
 		done <- err
 	}()
 	<-f.entered
-	second, err := prepare(both[1].session(t, "bob"), sql)
+	second, err := prepare(newSession(both[1], t, "bob"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestWaitForAnother(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	both[0].backend = f.Backend
-	if rows, err := try(both[0].session(t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
+	if rows, err := try(newSession(both[0], t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
 		t.Errorf("the first is shown %v, the second was %v; %v", rows, a.Rows, err)
 	}
 	if n := len(charges(t, both[0])); n != 2 {

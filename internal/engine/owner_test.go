@@ -24,7 +24,7 @@ import (
 func TestReload(t *testing.T) {
 	ctx := context.Background()
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
 	const sum = "select sum(days) from encounters"
 	old, err := prepare(ann, sum)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestMinPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := hidden.price(p.analysis())
+	mp, err := priceOf(hidden, p.analysis())
 	if err != nil || len(mp.Events()) != 2 {
 		t.Errorf("the count of people is measured: %v, %v", mp, err)
 	}
@@ -135,7 +135,7 @@ func TestFreeze(t *testing.T) {
 	}
 	e := open()
 	const q = "select count(*) from encounters"
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	mustTry(t, ann, q)
 	if err := e.Freeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestFreeze(t *testing.T) {
 	}
 	e = open()
 	defer func() { _ = e.Close() }()
-	bob = e.session(t, "bob")
+	bob = newSession(e, t, "bob")
 	if _, err := try(bob, q); sqlerr.ID(err) != sqlerr.Frozen.ID {
 		t.Errorf("everybody is frozen: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustTry(t, bob, q)
-	if _, err := try(e.session(t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
+	if _, err := try(newSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
 		t.Errorf("ann's own freeze: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	mustTry(t, s, "select count(*) from encounters")
 	if _, err := try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
@@ -233,7 +233,7 @@ func TestTwoUnits(t *testing.T) {
 // where a name may stand.
 func TestHiddenIsAbsent(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	clerk := e.session(t, "clerk") // patients.gender, patients.patient_id and public tables
+	clerk := newSession(e, t, "clerk") // patients.gender, patients.patient_id and public tables
 	say := func(sql string) string {
 		p, err := prepare(clerk, sql)
 		if err == nil {
@@ -286,7 +286,7 @@ func TestHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
 	mustTry(t, ann, "select count(*) from encounters where days > 7654")
 	mustTry(t, ann, "select count(*) from encounters where days > 7654")
 	_, _ = try(guest, "select count(*) from labs")
@@ -393,7 +393,7 @@ func TestPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, first.session(t, "ann"), "select count(*) from encounters")
+	mustTry(t, newSession(first, t, "ann"), "select count(*) from encounters")
 	if _, err := open(append(shared, "dataset: clinic", "dataset: survey")...); !errors.Is(err, ledger.ErrInUse) {
 		t.Errorf("a second server on the ledger: %v", err)
 	}
@@ -408,7 +408,7 @@ func TestPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = second.Close() }()
-	if _, err := try(second.session(t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
+	if _, err := try(newSession(second, t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
 		t.Errorf("4 of 7 are used, and 4 more were given: %v", err)
 	}
 }
@@ -433,7 +433,7 @@ func TestMinPeopleJudgesPeople(t *testing.T) {
 // TestExplainHidesNames: EXPLAIN and hints name nothing that the analyst may not see, not even the unit.
 func TestExplainHidesNames(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, funcs.DuckDB))
-	s := e.session(t, "clerk")
+	s := newSession(e, t, "clerk")
 	set(t, s, "dpsql.notices", "full")
 	for _, q := range []string{"explain verbose select sum(dose) from prescriptions", "explain verbose select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
 		"select avg(a.dose) from prescriptions a, prescriptions b", "select max(dose) from prescriptions", "select * from prescriptions"} {

@@ -14,7 +14,7 @@ import (
 // TestLedgerTable: an analyst sees the own charges, which add up to the own balance, and nothing of what others ask between them: neither rows nor gaps in a number.
 func TestLedgerTable(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	rows := func(s *Session, sql string) [][]sqltype.Value {
 		t.Helper()
 		_, a := ask(t, s, sql)
@@ -72,7 +72,7 @@ func TestLedgerTable(t *testing.T) {
 // TestBudgetLine: SHOW dpsql.budget begins with what may still be asked, and keeps its word; it says where others are why there is less.
 func TestBudgetLine(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
 	line := func(s *Session) string {
 		t.Helper()
 		text, ok, err := s.Show("dpsql.budget")
@@ -109,7 +109,7 @@ func TestBudgetLine(t *testing.T) {
 	if _, err := fmt.Sscanf(spent, "%f %% of your epsilon 20 is spent", &percent); err != nil || !(percent > 95 && percent <= 100) {
 		t.Errorf("at the end: %s: %v", text, err)
 	}
-	bob := e.session(t, "bob")
+	bob := newSession(e, t, "bob")
 	if text := line(bob); !strings.Contains(text, ", as the data set has no room; ") {
 		t.Error(text)
 	}

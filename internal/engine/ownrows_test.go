@@ -49,7 +49,7 @@ func guestSession(t testing.TB, d dialect.Dialect) *Session {
 func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *Session {
 	t.Helper()
 	p, b := personless(t, d, text, statements)
-	return engineOn(t, p, b).session(t, "ann")
+	return newSession(engineOn(t, p, b), t, "ann")
 }
 
 // personless are a policy and a database that statements make.

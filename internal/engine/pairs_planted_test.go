@@ -114,7 +114,7 @@ func TestPairsRefused(t *testing.T) {
 			t.Errorf("%d charges", n)
 		}
 	}
-	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}"), allShop.open(t, funcs.DuckDB)).session(t, "ann")
+	s := newSession(engineOn(t, shopPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}"), allShop.open(t, funcs.DuckDB)), t, "ann")
 	if _, err := try(s, "SELECT l_shipmode, count(*) FROM lineitem GROUP BY 1"); err == nil || !strings.Contains(err.Error(), "min_people") {
 		t.Errorf("min_people: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestPairsMillions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	s := engineOn(t, shopPolicyFor(t, funcs.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {price: 0.5}", "query:  {price: 0.8}", "delta: 1e-6", "delta: 1e-7"), b).session(t, "ann")
+	s := newSession(engineOn(t, shopPolicyFor(t, funcs.DuckDB, "population: 40", "population: 150000", "statement_timeout: 20s", "statement_timeout: 600s", "query:  {price: 0.5}", "query:  {price: 0.8}", "delta: 1e-6", "delta: 1e-7"), b), t, "ann")
 	var most, now runtime.MemStats
 	var taken atomic.Int64
 	done := make(chan struct{})

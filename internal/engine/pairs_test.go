@@ -206,7 +206,7 @@ func (s shop) open(t testing.TB, d dialect.Dialect) backend.Backend {
 
 func shopSession(t testing.TB, s shop, d dialect.Dialect, edits ...string) *Session {
 	t.Helper()
-	return engineOn(t, shopPolicyFor(t, d, edits...), s.open(t, d)).session(t, "ann")
+	return newSession(engineOn(t, shopPolicyFor(t, d, edits...), s.open(t, d)), t, "ann")
 }
 
 var (

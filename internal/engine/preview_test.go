@@ -34,7 +34,7 @@ func (l *looked) Begin(ctx context.Context) (backend.Tx, error) {
 func previewed(t *testing.T, how string, d dialect.Dialect) (*Session, *looked) {
 	t.Helper()
 	b := &looked{Backend: tame.open(t, d)}
-	s := engineOn(t, clinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b).session(t, "ann")
+	s := newSession(engineOn(t, clinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b), t, "ann")
 	b.shut, b.asked = true, 0
 	return s, b
 }

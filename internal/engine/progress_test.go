@@ -64,7 +64,7 @@ func TestProgress(t *testing.T) {
 			waits = append(waits, wait)
 			return ticks
 		}
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		s.UseProgress(func(text string) { told <- text })
 		ask := func(sql string) {
 			t.Helper()

@@ -12,7 +12,7 @@ import (
 // TestPublicErrors: what the values of a public table make fail has PostgreSQL's SQLSTATE; over private rows the same text has no error.
 func TestPublicErrors(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)).session(t, "ann")
+		s := newSession(engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)), t, "ann")
 		refused(t, s, "select 1 / (id - id) from cities", sqlerr.DivisionByZero, 0)
 		refused(t, s, "select (select id from cities c where c.id > 0) from cities", sqlerr.Cardinality, 0)
 		refused(t, s, "select id from cities limit -1", sqlerr.InvalidRowCount, 0)
@@ -29,7 +29,7 @@ func TestPublicErrors(t *testing.T) {
 func TestSeveralPublicRows(t *testing.T) {
 	const words = "a subquery that gives more than one row stands for NULL; PostgreSQL raises an error there"
 	for _, d := range dialects {
-		s := engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)).session(t, "ann")
+		s := newSession(engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)), t, "ann")
 		for _, sql := range []string{
 			"select count(*) from patients where city_id = (select id from cities)",
 			"select count(*) from patients where patient_id < 0 and city_id = (select id from cities)",

@@ -16,7 +16,7 @@ func TestRoles(t *testing.T) {
 	ctx := context.Background()
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
 		"kinds, rates], max_query_price: 5}", "kinds, rates], max_query_price: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
-	ann, guest, bob := e.session(t, "ann"), e.session(t, "guest"), e.session(t, "bob")
+	ann, guest, bob := newSession(e, t, "ann"), newSession(e, t, "guest"), newSession(e, t, "bob")
 	for _, s := range []*Session{ann, guest, bob} {
 		set(t, s, "dpsql.mechanism", "laplace")
 	}
@@ -133,7 +133,7 @@ func must[T any](v T, err error) T {
 // An older policy under a ledger that another server raised charges nothing and shows no balance; what was released is shown.
 func TestPromiseChanged(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann := e.session(t, "ann")
+	ann := newSession(e, t, "ann")
 	_, first := ask(t, ann, "select count(*) from encounters")
 	e.ledger = raisedElsewhere{e.ledger}
 	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {

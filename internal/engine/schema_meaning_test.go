@@ -82,7 +82,7 @@ func buyersPolicyFor(t *testing.T, uri string, edits ...string) *policy.Policy {
 }
 
 // looked sets when the schema was last compared; in the future, stored releases are given without a look, which would come before what a test does to it.
-func (e *Engine) looked(at time.Time) {
+func lookedAt(e *Engine, at time.Time) {
 	e.schema.mu.Lock()
 	defer e.schema.mu.Unlock()
 	e.schema.looked = at
@@ -104,8 +104,8 @@ func TestDefinitionsAreInTheEpoch(t *testing.T) {
 	ask := func(sql string) (n int64, charged bool) {
 		t.Helper()
 		before := len(charges(t, e))
-		e.looked(time.Time{}) // as if the time had passed
-		s := e.session(t, "ann")
+		lookedAt(e, time.Time{}) // as if the time had passed
+		s := newSession(e, t, "ann")
 		rows, err := try(s, sql)
 		if sqlerr.ID(err) == sqlerr.SchemaChanged.ID { // what it meant has changed: told once
 			rows, err = try(s, sql)
@@ -174,7 +174,7 @@ func TestDefinitionsAreInTheEpoch(t *testing.T) {
 func TestHarmlessChanges(t *testing.T) {
 	do, b, p := buyersDB(t, "harmless")
 	e := engineOn(t, p, b)
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	const stored = "select sum(total) from bought"
 	mustTry(t, s, stored)
 	do(`insert into bought select i, i - 10000, 5, 7 from generate_series(10001, 10002) i where false`)
@@ -193,7 +193,7 @@ func TestHarmlessChanges(t *testing.T) {
 			if how == "before" {
 				do(ddl)
 			} else if i < 1 || i == 7 || i == 11 { // of several kinds of rows of the catalogs
-				e.looked(time.Now().Add(time.Hour))
+				lookedAt(e, time.Now().Add(time.Hour))
 				e.backend = &between{Backend: b, do: func() { do(ddl) }}
 			} else {
 				continue
@@ -222,7 +222,7 @@ func TestHarmlessChanges(t *testing.T) {
 	}
 	mustTry(t, s, "select count(*) from buyers where kind <> 'old'")
 	// And while it reads.
-	e.looked(time.Now().Add(time.Hour))
+	lookedAt(e, time.Now().Add(time.Hour))
 	e.backend = &between{Backend: b, do: func() { do(`create or replace view buyers as select id, kind, age from middle`) }}
 	if _, err := try(s, "select count(*) from buyers where kind <> 'new'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
 		t.Errorf("another view while it was read: %v", err)
@@ -234,7 +234,7 @@ func TestHarmlessChanges(t *testing.T) {
 func TestPreparedOverRedefinedView(t *testing.T) {
 	do, b, p := buyersDB(t, "prepared")
 	e := engineOn(t, p, b)
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	var young bool
 	redefine := func() {
 		where := ""
@@ -267,7 +267,7 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 		t.Fatal("no answer")
 	}
 	redefine()
-	e.looked(time.Time{}) // as if the time had passed
+	lookedAt(e, time.Time{}) // as if the time had passed
 	second, ok := run(statement)
 	if !ok {
 		second, ok = run(statement)
@@ -293,7 +293,7 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 		tries = 200
 	}
 	for range tries {
-		e.looked(time.Time{})
+		lookedAt(e, time.Time{})
 		if n, ok := run(statement); ok {
 			if answers++; (n < 900 || n > 1100) && (n < 1900 || n > 2100) {
 				t.Errorf("%d people are of no definition", n)

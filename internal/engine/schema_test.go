@@ -43,7 +43,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	ann := e.session(t, "ann")
+	ann := newSession(e, t, "ann")
 	n := 0
 	next := func() string { n++; return fmt.Sprintf("select count(*) from prescriptions where dose <> %d", n) }
 	mustTry(t, ann, next())
@@ -118,7 +118,7 @@ func TestSchemaChanges(t *testing.T) {
 	mustTry(t, ann, next())
 
 	// While a training reads: its rows are not trained on, it keeps its charge, there is no model.
-	e.looked(time.Now().Add(time.Hour))
+	lookedAt(e, time.Now().Add(time.Hour))
 	e.backend = &between{Backend: b, do: func() { do(`alter table encounters alter column days type integer`) }}
 	before = len(charges(t, e))
 	const train = "TRAIN DP MODEL late USING linear_regression TARGET days AS SELECT days, cost FROM encounters"
@@ -136,7 +136,7 @@ func TestSchemaChanges(t *testing.T) {
 
 	// The same behind the comparison: the table is swapped between the snapshot and the statement.
 	do(`create table public.swap as select encounter_id, drug, dose, change from prescriptions, generate_series(1, 100)`)
-	e.looked(time.Now().Add(time.Hour))
+	lookedAt(e, time.Now().Add(time.Hour))
 	e.backend = &swapping{Marker: b, Backend: b, do: func() {
 		do(`begin; alter table prescriptions rename to aside; alter table swap rename to prescriptions; commit`)
 	}}

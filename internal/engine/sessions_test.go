@@ -67,7 +67,7 @@ func TestBackendsAgree(t *testing.T) {
 // publicFacts are the charge and the expected errors of a statement.
 func publicFacts(t testing.TB, p *Prepared) string {
 	t.Helper()
-	mp, err := p.session.price(p.analysis())
+	mp, err := priceOf(p.session, p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +104,11 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	e := open()
-	_, first := ask(t, e.session(t, "ann"), sql)
+	_, first := ask(t, newSession(e, t, "ann"), sql)
 	shut(e)
 	e = open()
 	if n := charged(t, e, func() {
-		if _, again := ask(t, e.session(t, "bob"), sql); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
+		if _, again := ask(t, newSession(e, t, "bob"), sql); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 			t.Errorf("%v, it was %v", again.Rows, first.Rows)
 		}
 	}); n != 0 {
@@ -116,7 +116,7 @@ func TestRestart(t *testing.T) {
 	}
 	shut(e)
 	e = open("range: [1, 14]", "range: [1, 15]")
-	if n := charged(t, e, func() { ask(t, e.session(t, "ann"), sql) }); n != 1 {
+	if n := charged(t, e, func() { ask(t, newSession(e, t, "ann"), sql) }); n != 1 {
 		t.Errorf("under another policy: %d charges", n)
 	}
 	if n := len(charges(t, e)); n != 2 {
@@ -179,11 +179,11 @@ func TestCancelWhileWaiting(t *testing.T) {
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
 	e.backend = f
 	const sql = "select count(*) from encounters"
-	first, err := prepare(e.session(t, "ann"), sql)
+	first, err := prepare(newSession(e, t, "ann"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := prepare(e.session(t, "bob"), sql)
+	second, err := prepare(newSession(e, t, "bob"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 // TestNotices: off by default, on for psql; brief says what was spent, what is left and the error, full the plan's bounds too.
 func TestNotices(t *testing.T) {
 	e := clinicSession(t, tame, funcs.DuckDB).engine
-	quiet := e.session(t, "ann")
+	quiet := newSession(e, t, "ann")
 	if _, a := ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
 	}

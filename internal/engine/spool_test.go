@@ -93,7 +93,7 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 			a.release = held
 		}
 	}
-	if rows, err = r.finish(context.Background()); err != nil {
+	if rows, err = finishRun(r, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return rows, many
@@ -117,7 +117,7 @@ func TestSpooledAnswers(t *testing.T) {
 	for _, d := range dialects {
 		path := filepath.Join(t.TempDir(), "ledger")
 		e := spoolingEngine(t, path, d, nil)
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		first := map[string][][]sqltype.Value{}
 		for i, sql := range spooledStatements {
 			rows, err := try(s, sql)
@@ -135,7 +135,7 @@ func TestSpooledAnswers(t *testing.T) {
 				t.Errorf("%s: %d releases are on disk", sql, many)
 			}
 		}
-		if _, err := try(e.session(t, "clerk"), spooledStatements[0]); sqlerr.ID(err) != sqlerr.UndefinedColumn.ID {
+		if _, err := try(newSession(e, t, "clerk"), spooledStatements[0]); sqlerr.ID(err) != sqlerr.UndefinedColumn.ID {
 			t.Errorf("who may not see the column: %v", err)
 		}
 		if err := e.ledger.Verify(context.Background()); err != nil {
@@ -145,7 +145,7 @@ func TestSpooledAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		e = spoolingEngine(t, path, d, nil)
-		s = e.session(t, "bob")
+		s = newSession(e, t, "bob")
 		if n := charged(t, e, func() {
 			for _, sql := range spooledStatements {
 				if rows, err := try(s, sql); err != nil || !sameAnswer(rows, first[sql]) {
@@ -162,7 +162,7 @@ func TestSpooledAnswers(t *testing.T) {
 func TestFinishingMemory(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
 	e.world.Load().policy.Limits.FinishingMemory = 100
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
 	refused(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t group by city_id", sqlerr.TooComplex, 0)
 	if n := charged(t, e, func() {
@@ -176,7 +176,7 @@ func TestFinishingMemory(t *testing.T) {
 // TestSpoolReadInParts: rows come as they are asked for; an answer that is closed, or whose asker cancels, ends there, and the next is whole.
 func TestSpoolReadInParts(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	const sql = "select ward, gender, kind_id, count(*) from encounters join patients using (patient_id) group by 1, 2, 3 order by 4 desc"
 	all := mustTry(t, s, sql)
 	start := func() *answer.Answer {
@@ -227,7 +227,7 @@ func TestSpoolFails(t *testing.T) {
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "ledger")
 	e := spoolingEngine(t, path, funcs.DuckDB, func() time.Time { return now })
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	const sql = "select city_id, count(*) from patients group by 1"
 	real := e.ledger
 	file := filepath.Join(t.TempDir(), "file")

@@ -37,11 +37,11 @@ func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	if err := releaseAll(t, r); err != nil {
 		return nil, err
 	}
-	return r.finish(ctx)
+	return finishRun(r, ctx)
 }
 
 // finish gives the whole answer.
-func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
+func finishRun(r *run, ctx context.Context) ([][]sqltype.Value, error) {
 	a, err := r.answer(ctx)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func TestStagesCharge(t *testing.T) {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
 		b, err := s.engine.ledger.Balance(s.payer())
-		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter().RenyiLimit(0.5)*(1+1e-9) {
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > filterOf(s.engine).RenyiLimit(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
 		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
@@ -264,7 +264,7 @@ func TestStagesCharge(t *testing.T) {
 		t.Errorf("%v is not %v", again.Rows, one.Rows)
 	}
 	ask(t, s, "select count(*) from encounters")
-	if all, f := charges(t, s.engine), s.engine.filter(); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
+	if all, f := charges(t, s.engine), filterOf(s.engine); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
 		t.Errorf("the top-up is %+v", all)
 	}
 }

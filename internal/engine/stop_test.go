@@ -44,7 +44,7 @@ func failTimes(t *testing.T, e *Engine, times int) {
 	defer unlucky(e)()
 	for i := range times {
 		sql := fmt.Sprintf("select (select count(*) from patients) + (select count(*) from encounters where days > %d)", i)
-		if _, err := try(e.session(t, "ann"), sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+		if _, err := try(newSession(e, t, "ann"), sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestStopOutlivesRestarts(t *testing.T) {
 	}
 	asks := func(want string) {
 		t.Helper()
-		if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != want {
+		if _, err := try(newSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != want {
 			t.Errorf("%v, not %q", err, want)
 		}
 	}
@@ -80,14 +80,14 @@ func TestStopOutlivesRestarts(t *testing.T) {
 	asks(sqlerr.AnalystStopped.ID)
 	again()
 	asks(sqlerr.AnalystStopped.ID)
-	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
+	mustTry(t, newSession(e, t, "bob"), "select count(*) from encounters")
 	if err := e.Unfreeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
 	asks("")
 	again()
 	failTimes(t, e, ledger.MaxFailures-1) // counted anew
-	mustTry(t, e.session(t, "ann"), "select count(*) from prescriptions")
+	mustTry(t, newSession(e, t, "ann"), "select count(*) from prescriptions")
 	if err := e.Verify(ctx); err != nil {
 		t.Error(err)
 	}
@@ -105,13 +105,13 @@ func TestUnnotedFailuresStop(t *testing.T) {
 	e.ledger = notNoting{real}
 	failTimes(t, e, ledger.MaxFailures)
 	e.ledger = real
-	if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
+	if _, err := try(newSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
 		t.Errorf("%v", err)
 	}
 	if err := e.Unfreeze(context.Background(), "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, e.session(t, "ann"), "select count(*) from labs")
+	mustTry(t, newSession(e, t, "ann"), "select count(*) from labs")
 }
 
 // TestStopOverProxies: two proxies over one ledger count an analyst's failures together, and a pardon at one is heard by the other.
@@ -120,9 +120,9 @@ func TestStopOverProxies(t *testing.T) {
 	failTimes(t, proxies[0], ledger.MaxFailures-2)
 	failTimes(t, proxies[1], 2)
 	const stored, anew = "select count(*) from encounters", "select count(*) from labs"
-	mustTry(t, proxies[0].session(t, "bob"), stored)
+	mustTry(t, newSession(proxies[0], t, "bob"), stored)
 	for _, e := range proxies {
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		mustTry(t, s, stored)
 		set(t, s, "dpsql.fresh", "on") // the ledger is not looked at before the reservation
 		if n := charged(t, e, func() {
@@ -137,7 +137,7 @@ func TestStopOverProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range proxies {
-		mustTry(t, e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", 20+i))
+		mustTry(t, newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", 20+i))
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}

@@ -113,8 +113,8 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if len(all) != 2 || !chosen || last.Price != aimed[0].request.Epsilon {
 			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].request.Epsilon, all)
 		}
-		own, err := s.engine.filter().Sum(last.Events)
-		if tag := s.engine.filter().Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
+		own, err := filterOf(s.engine).Sum(last.Events)
+		if tag := filterOf(s.engine).Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
 			t.Errorf("%s: a new release is charged %+v of %+v: %v", first, own, tag, err)
 		}
 		set(t, s, "dpsql.target_error", "off")

@@ -14,7 +14,7 @@ import (
 // TestQueryColumn: an analyst sees what they asked, in dpsql.ledger and dpsql.releases, and nothing of another's, also where a release of another one answers; the owner sees all.
 func TestQueryColumn(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	queries := func(s *Session, table string) (out []string) {
 		t.Helper()
 		for _, r := range mustTry(t, s, "select query from dpsql."+table+" order by charge") {

@@ -19,7 +19,7 @@ import (
 // nobody's answer is less exact for it.
 func TestTopUpOfLittle(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	bob := s.engine.session(t, "bob")
+	bob := newSession(s.engine, t, "bob")
 	for _, x := range []*Session{s, bob} {
 		set(t, x, "dpsql.mechanism", "laplace")
 		set(t, x, "dpsql.notices", "brief")
@@ -38,7 +38,7 @@ func TestTopUpOfLittle(t *testing.T) {
 			t.Errorf("at %s: %d charges", epsilon, n)
 		}
 	}
-	s.engine.FailFor("ann") // free answers are given to whom nothing else is
+	FailFor(s.engine, "ann") // free answers are given to whom nothing else is
 	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}

@@ -36,7 +36,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 		return []string{"dataset: shop", "dataset: shop" + version, kinds, "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"}
 	}
 	e := engineOn(t, buyersPolicyFor(t, uri, policyOf("")...), b)
-	session := e.session(t, "ann")
+	session := newSession(e, t, "ann")
 	set(t, session, "dpsql.notices", "brief")
 	set(t, session, "dpsql.mechanism", "laplace")
 	ask := func(price, sql string) (n int64, notice string, paid float64) {
@@ -170,7 +170,7 @@ func TestSteadyData(t *testing.T) {
 		return b
 	}
 	e := engineOn(t, buyersPolicyFor(t, "{duckdb: shop.duckdb}"), open())
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	set(t, s, "dpsql.mechanism", "laplace")
 	var sums []float64
 	for _, price := range []string{"2", "4", "8"} {

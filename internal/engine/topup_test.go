@@ -99,7 +99,7 @@ func TestTopUps(t *testing.T) {
 			set(t, s, "dpsql.bounding", c.bounding)
 			set(t, s, "dpsql.max_groups", c.groups)
 			set(t, s, "dpsql.notices", "brief")
-			f := s.engine.filter()
+			f := filterOf(s.engine)
 			var before [][]sqltype.Value
 			var bounds, left string
 			var was []float64
@@ -253,7 +253,7 @@ func TestTopUpCrash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e, e.session(t, "ann")
+		return e, newSession(e, t, "ann")
 	}
 	e, s := reopen()
 	set(t, s, "dpsql.mechanism", "laplace")

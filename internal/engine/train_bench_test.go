@@ -49,7 +49,7 @@ func BenchmarkTrainStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session := engineOn(b, p, db).session(b, "ann")
+	session := newSession(engineOn(b, p, db), b, "ann")
 	prepared, err := prepare(session, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT "+strings.Join(columns, ", ")+", y FROM people")
 	if err != nil {
 		b.Fatal(err)

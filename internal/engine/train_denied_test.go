@@ -57,7 +57,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	const budget = "epsilon: 20, delta: 1e-6"
 
 	s = clinicSession(t, tame, funcs.DuckDB, budget, "epsilon: 10, delta: 1e-6")
-	if f := s.engine.filter(); !f.PrefersRenyi() {
+	if f := filterOf(s.engine); !f.PrefersRenyi() {
 		t.Fatal("the policy prefers plain epsilons")
 	}
 	set(t, s, "dpsql.mechanism", "laplace")
@@ -108,7 +108,7 @@ func TestTrainPastDeltas(t *testing.T) {
 func TestTrainPastDeltasPlain(t *testing.T) {
 	t.Parallel()
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
-	if f := s.engine.filter(); f.PrefersRenyi() {
+	if f := filterOf(s.engine); f.PrefersRenyi() {
 		t.Fatal("the policy prefers Renyi sums")
 	}
 	train := func(i int, more string) error {

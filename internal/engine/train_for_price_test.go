@@ -17,7 +17,7 @@ func TestTrainForPrice(t *testing.T) {
 	for _, mechanism := range []string{"auto", "laplace"} {
 		s := clinicSession(t, tame, funcs.DuckDB)
 		set(t, s, "dpsql.mechanism", mechanism)
-		f := s.engine.filter()
+		f := filterOf(s.engine)
 		most := f.Limit(price)
 		for i, c := range []struct{ method, with string }{
 			{"objective_perturbation", ""}, {"output_perturbation", ""}, {"sufficient_statistics", ""}, {"dp_gd", ", steps = 20, population = 500"}, {"dp_sgd", ", steps = 20, population = 500"}, {"amp", ""}, {"objective_perturbation", ", delta = 0"},

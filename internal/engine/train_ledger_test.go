@@ -41,7 +41,7 @@ func accounted(t *testing.T, method string, card map[string]string, epsilon, del
 func TestTrainLedger(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
 	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
-	pure, renyi, delta, order := 0.0, 0.0, 0.0, s.engine.filter().Order
+	pure, renyi, delta, order := 0.0, 0.0, 0.0, filterOf(s.engine).Order
 	for i, c := range []struct {
 		method, with   string
 		epsilon, delta float64

@@ -18,7 +18,7 @@ import (
 // free when the training ends without a model. Where the one that holds a name is cut off from the ledger's database and another takes it, both models are kept, and the second is told where.
 func TestTrainNameHeld(t *testing.T) {
 	both := together(t)
-	here, beside, there := both[0].session(t, "ann"), both[0].session(t, "ann"), both[1].session(t, "ann")
+	here, beside, there := newSession(both[0], t, "ann"), newSession(both[0], t, "ann"), newSession(both[1], t, "ann")
 	train := func(name, column string) string {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT " + column + ", medications FROM encounters"
 	}

@@ -33,7 +33,7 @@ func TestTrainByRenyi(t *testing.T) {
 		"the sum has ended": {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "gaussian", "SELECT count(*) FROM encounters", true},
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-		if f := s.engine.filter(); f.PrefersRenyi() != (c.edits == nil) {
+		if f := filterOf(s.engine); f.PrefersRenyi() != (c.edits == nil) {
 			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
 		}
 		set(t, s, "dpsql.mechanism", c.mechanism)
@@ -64,7 +64,7 @@ func TestTrainByRenyi(t *testing.T) {
 			if composed != c.composed {
 				t.Errorf("%s: %s is charged %+v", name, method, last.Events[0])
 			}
-			own, err := s.engine.filter().Sum(last.Events)
+			own, err := filterOf(s.engine).Sum(last.Events)
 			now, err2 := s.engine.ledger.Balance(s.payer())
 			if err != nil || err2 != nil || own != last.Loss || now.Dataset.Spent != was.Dataset.Spent.Plus(own) {
 				t.Errorf("%s: %s: charged %+v, the event loses %+v; spent %+v, then %+v", name, method, last.Loss, own, was.Dataset.Spent, now.Dataset.Spent)

@@ -255,7 +255,7 @@ func TestTrain(t *testing.T) {
 // TestTrainRefused: each before anything is spent, with a cure.
 func TestTrainRefused(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := s.engine.session(t, "bob")
+	bob := newSession(s.engine, t, "bob")
 	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestTrainCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
 	for i, method := range []string{"objective_perturbation", "dp_gd", "dp_sgd", "output_perturbation", "sufficient_statistics"} {
 		with := "epsilon = 0.7, delta = 3e-9"
@@ -409,7 +409,7 @@ func TestTrainCharged(t *testing.T) {
 		t.Errorf("next to no epsilon: %v", err)
 	}
 	// Beyond the budget: what is left is said, and what passes does.
-	guest := e.session(t, "guest")
+	guest := newSession(e, t, "guest")
 	const train = "TRAIN DP MODEL g USING linear_regression TARGET days WITH (epsilon = %s, delta = 1e-12) AS SELECT days, cost FROM encounters"
 	_, err = try(guest, fmt.Sprintf(train, "0.5"))
 	var refused *sqlerr.Error
@@ -436,7 +436,7 @@ func TestTrainOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	set(t, s, "dpsql.price", "0.1")
 	ask(t, s, "select count(*) from encounters") // begins the window
 	run := func(p *Prepared) {
@@ -446,7 +446,7 @@ func TestTrainOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := charges(t, e)
-		c, f := list[len(list)-1], e.filter()
+		c, f := list[len(list)-1], filterOf(e)
 		if own, err := f.Sum(c.Events); err != nil || c.Order != f.Order || own != c.Loss {
 			t.Errorf("charged %+v at order %g; at %g its event loses %+v, %v", c.Loss, c.Order, f.Order, own, err)
 		}

@@ -67,7 +67,7 @@ func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share 
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
 func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
-	mp, err := p.session.price(p.analysis())
+	mp, err := priceOf(p.session, p.analysis())
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	if err := run.inOwnSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	return run.finish(ctx)
+	return finishRun(run, ctx)
 }
 
 // TestTreeOracle: at an epsilon of 1e12 and with room for all rows, order statistics are PostgreSQL's, on both backends: value, type and spelling. Groups of nobody, which the text does not answer, are

@@ -211,7 +211,7 @@ func TestOneLineOfGroups(t *testing.T) {
 		"select gender, readmitted, count(*) from patients p join encounters e on e.patient_id = p.patient_id group by 1, 2": "rows in which patients.gender is NULL, or encounters.readmitted or patients.gender is a value that the policy does not list, are in no group",
 		"select gender, count(*) from patients where gender = 'Male' group by 1":                                             "",
 	} {
-		_, a := ask(t, s.engine.session(t, "ann"), sql) // which was told of none
+		_, a := ask(t, newSession(s.engine, t, "ann"), sql) // which was told of none
 		of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.Contains(w, "in no group") })
 		if got := strings.Join(of, "; "); got != want {
 			t.Errorf("%s: %q", sql, got)

@@ -59,13 +59,13 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	s := e.session(t, "ann")
+	s := newSession(e, t, "ann")
 	set(t, s, "dpsql.notices", "full")
 	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
 	paid := func(order, price, was float64, a *answer.Answer) {
 		t.Helper()
 		all := charges(t, e)
-		c, f := all[len(all)-1], e.filter()
+		c, f := all[len(all)-1], filterOf(e)
 		tag := f.RenyiLimit(price) - f.RenyiLimit(was)
 		if c.Order != order || f.Order != order || c.Price != price || c.Loss.Renyi > tag*(1+1e-9) || math.IsInf(c.Loss.Pure, 1) && c.Loss.Renyi < 0.9*tag {
 			t.Errorf("charged %+v at order %g, of a tag of %g at order %g", c.Loss, c.Order, tag, order)
@@ -154,7 +154,7 @@ func TestServersBeginAWindow(t *testing.T) {
 		list  []*Prepared
 	)
 	for i := range 8 {
-		s := both[i%2].session(t, []string{"ann", "bob"}[i/2%2])
+		s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
 		set(t, s, "dpsql.price", "0.1")
 		p, err := prepare(s, fmt.Sprintf("select count(*) from encounters where days > %d", i))
 		if err != nil {
@@ -175,15 +175,15 @@ func TestServersBeginAWindow(t *testing.T) {
 	}
 	close(begin)
 	wg.Wait()
-	order := both[0].filter().Order
+	order := filterOf(both[0]).Order
 	for _, c := range charges(t, both[0]) {
-		if c.Order != order || c.Loss.Renyi > both[0].filter().RenyiLimit(0.1)*(1+1e-9) {
+		if c.Order != order || c.Loss.Renyi > filterOf(both[0]).RenyiLimit(0.1)*(1+1e-9) {
 			t.Errorf("charged %+v at order %g, the window's is %g", c.Loss, c.Order, order)
 		}
 	}
 	for i, e := range both {
-		if n := len(charges(t, e)); n != len(list) || e.filter().Order != order {
-			t.Errorf("server %d: %d charges, order %g", i, n, e.filter().Order)
+		if n := len(charges(t, e)); n != len(list) || filterOf(e).Order != order {
+			t.Errorf("server %d: %d charges, order %g", i, n, filterOf(e).Order)
 		}
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
@@ -216,7 +216,7 @@ func TestOrderIsAskedThrice(t *testing.T) {
 		l := &restless{e.ledger, 0, c.moves}
 		e.ledger = l
 		before := len(charges(t, e))
-		_, err := try(e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
+		_, err := try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
 		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
 			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
 		}

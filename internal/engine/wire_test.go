@@ -278,9 +278,9 @@ var givens = map[string]given{
 			t.Fatal(err)
 		}
 	}},
-	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { s.engine.RaisedElsewhere() }},
+	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { engine.RaisedElsewhere(s.engine) }},
 	"ledger closed":    {"the ledger cannot be written", func(_ *testing.T, s *served, _ string) { _ = s.engine.Close() }},
-	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { s.engine.FailFor(user) }},
+	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { engine.FailFor(s.engine, user) }},
 	"a window later": {"one window of the budget was used, and the next has begun", func(t *testing.T, s *served, user string) {
 		c, err := s.dial(user, "demo", s.name)
 		if err != nil {

@@ -15,7 +15,7 @@ func TestTimeZone(t *testing.T) {
 	}
 	for _, d := range dialects {
 		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad))
-		s := e.session(t, "ann")
+		s := newSession(e, t, "ann")
 		// Half of the rows are of 12:34:56.5 in UTC, which is 13:34:56.5 in Berlin.
 		const sql = "select count(*) from facts where tz = '2024-02-29 13:34:56.5'"
 		count := func() int64 {
