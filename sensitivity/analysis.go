@@ -96,7 +96,7 @@ type Key struct {
 	OfUnit bool // functionally dependent on the unit: one value a person
 	Public bool // its values come from a Source
 
-	notNull bool // conditions on the keys leave out NULL
+	NotNull bool // conditions on the keys leave out NULL
 }
 
 // Groups says which groups are answered.
@@ -213,8 +213,8 @@ func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
 	return a.Measures[c.Measure].Step().Mul(decimal.NewFromUint64(edge))
 }
 
-// visibleName is a stored column's "table.column"; "" where the analyst may not see it.
-func (a *Analysis) visibleName(id plan.ColID) string {
+// VisibleName is a stored column's "table.column"; "" where the analyst may not see it.
+func (a *Analysis) VisibleName(id plan.ColID) string {
 	if int(id) >= len(a.Query.Columns) {
 		return ""
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 var public = neighbour.Fixed{
@@ -75,7 +77,7 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 	if err != nil {
 		return nil, err
 	}
-	return sensitivity.Analyze(context.Background(), q, opts)
+	return divide.Analyze(context.Background(), q, opts)
 }
 
 func bound(sql string) (*plan.Query, error) { return boundIn(neighbour.Clinic+bills+stops+images, sql) }
@@ -89,16 +91,16 @@ func boundIn(catalog, sql string) (*plan.Query, error) {
 }
 
 // divided is a statement's program, its stages analysed.
-func divided(sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
+func divided(sql string, opts sensitivity.Options) (*divide.Program, []*sensitivity.Analysis, error) {
 	return dividedIn(neighbour.Clinic+bills+stops+images, sql, opts)
 }
 
-func dividedIn(catalog, sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
+func dividedIn(catalog, sql string, opts sensitivity.Options) (*divide.Program, []*sensitivity.Analysis, error) {
 	q, err := boundIn(catalog, sql)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := sensitivity.Divide(context.Background(), q, opts)
+	p, err := divide.Divide(context.Background(), q, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,12 +119,12 @@ func dividedIn(catalog, sql string, opts sensitivity.Options) (*sensitivity.Prog
 }
 
 // describeProgram tells of each stage, and of what the answer is computed from where that is more than one release.
-func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) string {
+func describeProgram(p *divide.Program, list []*sensitivity.Analysis) string {
 	if len(list) == 1 && len(p.Answer.Leaves) <= 1 {
 		return describe(list[0])
 	}
 	var b strings.Builder
-	given := func(of sensitivity.Computed) {
+	given := func(of divide.Computed) {
 		for _, l := range of.Leaves {
 			fmt.Fprintf(&b, "given %v:", l.Cols)
 			if l.Parts == nil {
@@ -243,7 +245,7 @@ func refusal(err error) string {
 
 func describe(a *sensitivity.Analysis) string {
 	var b strings.Builder
-	for _, l := range sensitivity.Explain(a, sensitivity.Bounds{}) {
+	for _, l := range explain.Explain(a, explain.Bounds{}) {
 		fmt.Fprintln(&b, l)
 	}
 	for _, w := range a.Warnings {

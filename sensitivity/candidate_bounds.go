@@ -30,12 +30,12 @@ func (c *Choice) IsCap() bool { return c.By == ByUnits && c.Measure < 0 }
 
 // The ends of automatic bounds.
 const (
-	mostRows  = 1 << 32 // rows of one unit in a group
-	mostSteps = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
-	fineStart = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
-	fineScale = 4       // decimals of a sum without a declared range; finer values are rounded row by row
-	// Decimals of seconds, and of their quotients: mostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
-	fineSeconds, fineQuotients = 2, 6
+	MostRows  = 1 << 32 // rows of one unit in a group
+	MostSteps = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
+	FineStart = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
+	FineScale = 4       // decimals of a sum without a declared range; finer values are rounded row by row
+	// Decimals of seconds, and of their quotients: MostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
+	FineSeconds, FineQuotients = 2, 6
 )
 
 // CandidateBounds lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
@@ -50,8 +50,8 @@ func CandidateBounds(first, last uint64) []uint64 {
 	return append(out, last)
 }
 
-// isCandidateBounds: some edges, from 1 or more, each larger than the one before.
-func isCandidateBounds(edges []uint64) bool {
+// IsCandidateBounds: some edges, from 1 or more, each larger than the one before.
+func IsCandidateBounds(edges []uint64) bool {
 	was := uint64(0)
 	for _, e := range edges {
 		if e <= was {
@@ -65,10 +65,10 @@ func isCandidateBounds(edges []uint64) bool {
 // CandidateScales lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.
 func CandidateScales() []uint64 { return elastic.CandidateBounds(dp.MaxSensitivity) }
 
-// capParts is of how many parts of a row's largest value a sum's first cap is one, about.
-const capParts = 1 << 8
+// CapParts is of how many parts of a row's largest value a sum's first cap is one, about.
+const CapParts = 1 << 8
 
-// CandidateCaps lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
+// CandidateCaps lists the caps of a flow from first to last, at most MostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
 func CandidateCaps(first, last uint64) (out []uint64) {
 	for octave := uint64(1); octave <= last; octave *= 2 {
 		for part := uint64(4); part < 8; part++ {

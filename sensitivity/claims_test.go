@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // TestCanonical: texts on one line are one release, texts on different lines are not.
@@ -48,7 +50,7 @@ func TestCanonical(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			text := sensitivity.Canonical(a)
+			text := reuse.Canonical(a)
 			if j, ok := seen[text]; ok && j != i {
 				t.Errorf("%s has the text of %s", sql, lines[j][0])
 			} else if !ok && sql != line[0] {
@@ -61,7 +63,7 @@ func TestCanonical(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := seen[sensitivity.Canonical(a)]; ok {
+	if _, ok := seen[reuse.Canonical(a)]; ok {
 		t.Error("another cap has the same text")
 	}
 }
@@ -124,7 +126,7 @@ func TestFailClosed(t *testing.T) {
 	} {
 		q := base()
 		spoil(q)
-		if p, err := sensitivity.Divide(ctx, q, options()); err == nil {
+		if p, err := divide.Divide(ctx, q, options()); err == nil {
 			for i := 0; i < len(p.Stages) && err == nil; i++ {
 				_, err = p.Analyze(ctx, i, options())
 			}
@@ -135,7 +137,7 @@ func TestFailClosed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := sensitivity.Analyze(ctx, base(), sensitivity.Options{}); sqlerr.ID(err) != "too_many_groups" {
+	if _, err := divide.Analyze(ctx, base(), sensitivity.Options{}); sqlerr.ID(err) != "too_many_groups" {
 		t.Errorf("zero options: %v", err)
 	}
 	// Without a reader the values of public tables are unknown, not public.
@@ -167,7 +169,7 @@ func TestPlanStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, columns := plan.Format(q), len(q.Columns)
-	a, err := sensitivity.Analyze(context.Background(), q, options())
+	a, err := divide.Analyze(context.Background(), q, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +204,7 @@ e unit=id path=id->p.id ROWS
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := sensitivity.Analyze(context.Background(), q, options())
+		a, err := divide.Analyze(context.Background(), q, options())
 		if err != nil {
 			if id := sqlerr.ID(err); id != "noise_too_large" && id != "no_range" {
 				t.Fatal(err)

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestShowsFirst: which answers are the first rows by one aggregate, and chosen by nothing else.
 func TestShowsFirst(t *testing.T) {
 	const of = "select kind_id, count(*) as n, sum(days) as s from encounters group by 1"
-	for sql, want := range map[string]sensitivity.First{
+	for sql, want := range map[string]divide.First{
 		of + " order by 2 desc limit 3":        {Rows: 3, Desc: true},
 		of + " order by 3, 2 limit 3 offset 2": {Agg: 1, Rows: 5},
 		"select kind_id, m from (select kind_id, n as m from (" + of + ") t) u order by m desc limit 1": {Rows: 1, Desc: true},

@@ -80,8 +80,8 @@ func (f Formula) IsGreatest() bool {
 // IsPick reports that it is computed from what was picked.
 func (f Formula) IsPick() bool { return f.Kind == IsMode || f.Kind == IsTop }
 
-// uses are the places of the measures' indexes.
-func (f *Formula) uses() []*int {
+// MeasureIndexes are the places of the measures' indexes.
+func (f *Formula) MeasureIndexes() []*int {
 	out := []*int{&f.Count, &f.Sum}
 	if f.Moments != nil {
 		out = append(out, &f.Moments.X, &f.Moments.Y, &f.Moments.XX, &f.Moments.YY, &f.Moments.XY)
@@ -92,7 +92,7 @@ func (f *Formula) uses() []*int {
 // Uses are the measures that the formula reads, its count first; -1: not used.
 func (f *Formula) Uses() []int {
 	var out []int
-	for _, at := range f.uses() {
+	for _, at := range f.MeasureIndexes() {
 		out = append(out, *at)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // mixed is a catalog whose names PostgreSQL reads only in quotes.
@@ -29,7 +30,7 @@ func analyzeMixed(sql string) (*sensitivity.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sensitivity.Analyze(context.Background(), q, options())
+	return divide.Analyze(context.Background(), q, options())
 }
 
 // TestHintsWordForWord: what a hint says is accepted as it stands, also of names that PostgreSQL reads only in quotes.
@@ -88,7 +89,7 @@ func TestNoNullGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := sensitivity.Analyze(context.Background(), q, options())
+		a, err := divide.Analyze(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.NullGroups, " "); got != want {
@@ -117,7 +118,7 @@ func TestJoinsLoseRows(t *testing.T) {
 		}
 		opts := options()
 		opts.OffUnit = sensitivity.AnyOffUnit
-		a, err := sensitivity.Analyze(context.Background(), q, opts)
+		a, err := divide.Analyze(context.Background(), q, opts)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
@@ -145,7 +146,7 @@ func TestUnlisted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := sensitivity.Analyze(context.Background(), q, options())
+		a, err := divide.Analyze(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.Unlisted, " "); got != want {
@@ -225,7 +226,7 @@ func TestSuggestions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := sensitivity.Analyze(context.Background(), q, options())
+		a, err := divide.Analyze(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.Suggestions, " "); got != want {
@@ -258,7 +259,7 @@ func TestReversed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := sensitivity.Divide(context.Background(), q, options())
+			p, err := divide.Divide(context.Background(), q, options())
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
@@ -284,7 +285,7 @@ func TestReversedInJoins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := sensitivity.Divide(context.Background(), q, options()); err == nil && (p.Class == sensitivity.Public) != isEmpty || err != nil && isEmpty {
+		if p, err := divide.Divide(context.Background(), q, options()); err == nil && (p.Class == sensitivity.Public) != isEmpty || err != nil && isEmpty {
 			t.Errorf("%s: %v, %v", sql, p, err)
 		}
 	}
@@ -312,7 +313,7 @@ func TestUnlistedValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := sensitivity.Analyze(context.Background(), q, options())
+		a, err := divide.Analyze(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := fmt.Sprint(a.UnlistedGroups); got != want {

@@ -36,7 +36,7 @@ type JoinSide struct {
 //
 // Proof: claim: one unit changes the sum over keys of floor(G A B / (A + B)) by at most (mA + mB)(G + 1), mA and mB its rows of the sides, G WeightParts. f(A, B) = A B / (A + B) (0 for A = B = 0) has slopes (B / (A + B))^2 in A and (A / (A + B))^2 in B, both in [0, 1], so with a rows of a key more on one side and b on
 // the other it grows by at most a + b, and by 0 at least. The floors of two numbers at most G (a + b) apart are at most G (a + b) + 1 apart, which is no more than (G + 1)(a + b) where a + b is 1 or more, and where it is 0 nothing changes. A unit's a and b of all keys are at most mA + mB together: the leaves keep no more
-// of its rows (Rows: Analyze's joinedBody, (J2)), whatever frequencies are. Nothing else is asked of joined rows than that the columns of Keys are equal in pairs, so which rows there are beside the numbers A and B is not seen. Source: Proserpio, Goldberg, McSherry, "Calibrating Data to Sensitivity in Private Data Analysis", PVLDB 2014, section 2.8.
+// of its rows (Rows: Analyze's JoinedBody, (J2)), whatever frequencies are. Nothing else is asked of joined rows than that the columns of Keys are equal in pairs, so which rows there are beside the numbers A and B is not seen. Source: Proserpio, Goldberg, McSherry, "Calibrating Data to Sensitivity in Private Data Analysis", PVLDB 2014, section 2.8.
 type Pairing struct {
 	Sides [2]plan.Rel
 	Keys  [2][]plan.ColID // in pairs

@@ -149,8 +149,8 @@ func (m *Measure) MostOfRow() uint64 {
 // IsSumBounded reports that an automatic bound is of what each unit's values add up to, not of its number of rows.
 func (m *Measure) IsSumBounded() bool { return m.Kind == SumValues || m.HasOwnChoice }
 
-// hasOwnBound reports that the measure's bound is chosen by its own partials.
-func (m *Measure) hasOwnBound() bool {
+// HasOwnBound reports that the measure's bound is chosen by its own partials.
+func (m *Measure) HasOwnBound() bool {
 	return m.Bound != nil && !m.Follows && (m.Kind != CentredSum || m.HasOwnChoice)
 }
 
@@ -204,8 +204,8 @@ func (m *Measure) UnitValue() (perStep, perRow *big.Rat) {
 	return perStep, perRow.Sub(perRow, offset)
 }
 
-// atLast clamps partials where the ladder ends.
-func (m *Measure) atLast() {
+// AtLast clamps partials where the ladder ends.
+func (m *Measure) AtLast() {
 	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
 	m.Hi = int64(m.PerGroup) // fitting
 	if m.Kind == CentredSum && 2*m.RowLo < m.DoubledCentre() || m.Kind == SumValues && m.RowLo < 0 {
@@ -213,8 +213,8 @@ func (m *Measure) atLast() {
 	}
 }
 
-// fitting are the edges at which a mechanism takes the measure's clip.
-func (m *Measure) fitting(edges []uint64) []uint64 {
+// Fitting are the edges at which a mechanism takes the measure's clip.
+func (m *Measure) Fitting(edges []uint64) []uint64 {
 	n := len(edges)
 	for n > 0 && m.Clip(edges[n-1]) > dp.MaxSensitivity {
 		n--

@@ -17,7 +17,7 @@ type Product struct {
 	Square           bool    // Y is X
 	CutX, CutY, Cut  uint
 	Offset           int64 // of a square 0, else the largest |u v|: so that no value is negative
-	mostX, mostY, up int64 // the largest |u| and |v|, and what rounding adds
+	MostX, MostY, up int64 // the largest |u| and |v|, and what rounding adds
 }
 
 // step is what 2^cut of u v are worth.
@@ -29,8 +29,8 @@ func (p *Product) step(cut uint) decimal.Decimal {
 // Up is half of 2^Cut, which makes truncation round to the nearest.
 func (p *Product) Up() int64 { return p.up }
 
-// canonical says all that the rows' values are made of, beside the first argument.
-func (p *Product) canonical(text func(plan.Scalar) string) string {
+// Canonical says all that the rows' values are made of, beside the first argument.
+func (p *Product) Canonical(text func(plan.Scalar) string) string {
 	side := func(m Measure) string {
 		return fmt.Sprintf("grid %s rounded %t row [%d, %d]", m.Grid, m.Rounded, m.RowLo, m.RowHi)
 	}
@@ -40,14 +40,14 @@ func (p *Product) canonical(text func(plan.Scalar) string) string {
 // mostProduct are bits of a row's value: finer ones would leave automatic bounds few edges, and say nothing beside noise.
 const mostProduct = 36
 
-// productRows sets a product's steps, coarse enough for rows of a unit.
-func (m *Measure) productRows(rows uint64) {
+// ProductRows sets a product's steps, coarse enough for rows of a unit.
+func (m *Measure) ProductRows(rows uint64) {
 	p := m.Product
 	limit := uint64(1) << mostProduct
 	if most := uint64(dp.MaxSensitivity) / max(1, rows); most < limit {
 		limit = max(1, most)
 	}
-	top := uint64(p.mostX*p.mostY) + uint64(p.Offset)
+	top := uint64(p.MostX*p.MostY) + uint64(p.Offset)
 	for p.Cut, p.up = 0, 0; (top+uint64(p.up))>>p.Cut > limit; {
 		p.up = 1 << p.Cut
 		p.Cut++

@@ -13,7 +13,7 @@ import (
 )
 
 // Tree is the shape of a tree of counts over an expression's declared range, in steps of Grid: leaf b holds the values from Lo + b Width on. Fans are the numbers of
-// children of a node, level by level from the root, whose product is the number of leaves or more. See openTree for those without a range.
+// children of a node, level by level from the root, whose product is the number of leaves or more. See OpenTree for those without a range.
 type Tree struct {
 	Type    sqltype.Type
 	Grid    decimal.Decimal
@@ -57,8 +57,8 @@ func (t *Tree) Leaf(at int64) (lo, hi int64) {
 // held is a magnitude as a number.
 func held(m uint64) int64 { return int64(min(m, math.MaxInt64)) } //nolint:gosec // checked
 
-// bucket numbers magnitudes by so many of their first binary digits: small ones have a number each.
-func bucket(m uint64, digits uint) int64 {
+// Bucket numbers magnitudes by so many of their first binary digits: small ones have a number each.
+func Bucket(m uint64, digits uint) int64 {
 	e := max(0, bits.Len64(m)-int(digits))          //nolint:gosec // a few digits
 	return int64(e)<<(digits-1) + int64(m>>uint(e)) //nolint:gosec // at most 64 << 8
 }
@@ -74,7 +74,7 @@ func bucketEnds(k int64, digits uint) (lo, hi uint64) {
 func (t *Tree) Spread() string {
 	switch {
 	case t.Digits > 0 && t.Count > 2<<t.Digits:
-		return t.leafPercent()
+		return t.LeafPercent()
 	case t.Width == 1:
 		return ""
 	case !relation.IsDay(t.Type):
@@ -87,8 +87,8 @@ func (t *Tree) Spread() string {
 	return (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).Round(time.Second).String()
 }
 
-// leafPercent is how wide a leaf is at most, as a part of its values.
-func (t *Tree) leafPercent() string {
+// LeafPercent is how wide a leaf is at most, as a part of its values.
+func (t *Tree) LeafPercent() string {
 	return decimal.NewFromInt(100).Div(decimal.NewFromInt(1<<(t.Digits-1))).RoundUp(1).String() + " %"
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 func listOf(elem sqltype.OID, values ...sqltype.Value) *sqltype.Array {
@@ -74,7 +74,7 @@ func TestArrayParameters(t *testing.T) {
 				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(charges(t, s.engine))-before, want)
 			}
 			for i, st := range p.staged().stages {
-				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.staged().stages[i].an); got != want {
+				if got, want := reuse.Canonical(st.an), reuse.Canonical(q.staged().stages[i].an); got != want {
 					t.Errorf("%s: %s is\n%s\nand listed\n%s", d, c.sql, got, want)
 				}
 			}

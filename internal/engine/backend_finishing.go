@@ -5,7 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // backendFinishing is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
@@ -15,7 +15,7 @@ type backendFinishing struct {
 }
 
 // finishedBy has the answer computed by the database, or says why that cannot be printed for it either.
-func finishedBy(s *Session, program *sensitivity.Program, shown *displayed) (*backendFinishing, error) {
+func finishedBy(s *Session, program *divide.Program, shown *displayed) (*backendFinishing, error) {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func finishedBy(s *Session, program *sensitivity.Program, shown *displayed) (*ba
 }
 
 // overGiven puts rows that will be given in place of a computation's leaves.
-func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, error) {
+func overGiven(c divide.Computed, columns []plan.ColumnInfo) (plan.Rel, error) {
 	given := make([]*plan.Released, len(c.Leaves))
 	for i, l := range c.Leaves {
 		given[i] = &plan.Released{N: i, Columns: l.Cols}
@@ -60,7 +60,7 @@ func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, err
 	}
 	var rel func(plan.Rel) (plan.Rel, error)
 	rel = func(r plan.Rel) (plan.Rel, error) {
-		if i := slices.IndexFunc(c.Leaves, func(l sensitivity.Leaf) bool { return l.At == r }); i >= 0 {
+		if i := slices.IndexFunc(c.Leaves, func(l divide.Leaf) bool { return l.At == r }); i >= 0 {
 			return given[i], nil
 		}
 		return plan.MapParts(r, rel, plan.InQueries(rel))

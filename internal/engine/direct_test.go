@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // TestDirectParameters: fractions and numbers that are parameters are those of constants, of each execution's own; what is not one is refused before anything is charged.
@@ -43,7 +43,7 @@ func TestDirectParameters(t *testing.T) {
 				t.Fatal(c.same, err)
 			}
 			for i, st := range p.staged().stages {
-				if got, want := sensitivity.Canonical(st.an), sensitivity.Canonical(q.staged().stages[i].an); got != want && !strings.Contains(got, "$2") {
+				if got, want := reuse.Canonical(st.an), reuse.Canonical(q.staged().stages[i].an); got != want && !strings.Contains(got, "$2") {
 					t.Errorf("%s: %s is\n%s\nand with constants\n%s", d, c.sql, got, want)
 				}
 			}

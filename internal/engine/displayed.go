@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // displayed are the output columns that are changed when they are shown, and those that would be but stay as they are.
@@ -39,7 +40,7 @@ type displayColumn struct {
 // Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
-func showing(ctx context.Context, s *Session, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *displayed) {
+func showing(ctx context.Context, s *Session, q *plan.Query, program *divide.Program) (*divide.Program, *displayed) {
 	if program.Class != sensitivity.Private {
 		return program, nil
 	}
@@ -73,7 +74,7 @@ func showing(ctx context.Context, s *Session, q *plan.Query, program *sensitivit
 	}
 	var err error
 	if with.Root, err = w.Rel(q.Root); err == nil {
-		divided, err := sensitivity.Divide(ctx, &with, s.options())
+		divided, err := divide.Divide(ctx, &with, s.options())
 		if err == nil && len(divided.Stages) == len(program.Stages) {
 			return divided, out
 		}
@@ -93,14 +94,14 @@ func (n *displayed) keepAll(q *plan.Query, why string) {
 }
 
 // intervalColumns are those of a program's plan; their new columns are q's.
-func intervalColumns(q *plan.Query, program *sensitivity.Program) *plan.IntervalColumns {
+func intervalColumns(q *plan.Query, program *divide.Program) *plan.IntervalColumns {
 	given := map[plan.Rel]bool{}
 	for _, l := range program.Answer.Leaves {
 		given[l.At] = l.Parts != nil
 	}
 	var noisy map[plan.ColID]bool
 	if program.Query.Root == q.Root { // the plan is the statement's own
-		noisy = program.Noisy(sensitivity.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
+		noisy = program.Noisy(divide.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
 	}
 	return plan.NewIntervalColumns(&q.Columns, func(a *plan.Aggregate) bool { return given[a] }, noisy)
 }

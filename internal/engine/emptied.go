@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // Drivers send LIMIT 0 and WHERE false as LIMIT $1 and WHERE $1, or 1 = $1, to learn a statement's columns. Whether it has rows is known once the values are there.
@@ -24,7 +24,7 @@ func mayBeEmpty(q *plan.Query) *plan.Query {
 		}
 		return int64(0), nil
 	})
-	if !has || sensitivity.WithoutRows(least) == nil {
+	if !has || divide.WithoutRows(least) == nil {
 		return nil
 	}
 	return q
@@ -50,7 +50,7 @@ func (e *emptiedStatement) Run(ctx context.Context, args []sqltype.Value) (*answ
 // Proof: which statements those are follows from the plan and the values, and what is run has no private table left (sensitivity.WithoutRows). All others go on as if they had not been looked at.
 func (e *emptiedStatement) of(args []sqltype.Value) kind {
 	q, _ := e.empties.WithConditions(args, eval.ScalarValue)
-	none := sensitivity.WithoutRows(q)
+	none := divide.WithoutRows(q)
 	if none == nil {
 		return e.then
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 const explainTakes = "EXPLAIN takes VERBOSE, TARGET_ERROR, EXPECTED_SIZE and FORMAT. EXPLAIN of TRAIN also takes TOGETHER."
@@ -246,9 +248,9 @@ func remainingLine(n int64, words string) answer.Line {
 }
 
 // boundLines say how the statement is bounded, and by which way its rows reach their person.
-func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []answer.Line {
+func boundLines(a *sensitivity.Analysis, bounds explain.Bounds) []answer.Line {
 	var lines []answer.Line
-	for i, l := range sensitivity.Explain(a, bounds) {
+	for i, l := range explain.Explain(a, bounds) {
 		lines = append(lines, answer.Keyed(l.Key, "%s", l.Words))
 		if i > 0 {
 			continue
@@ -261,7 +263,7 @@ func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []answer.Lin
 }
 
 // reads says which releases a stage reads, and how.
-func reads(inputs []sensitivity.Input, number map[int]int) string {
+func reads(inputs []divide.Input, number map[int]int) string {
 	var parts []string
 	for _, in := range inputs {
 		var of []string
@@ -311,7 +313,7 @@ type explainer struct {
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
-func (x explainer) charge(ctx context.Context) (lines []answer.Line, bounds sensitivity.Bounds, charged *price.Quote, err error) {
+func (x explainer) charge(ctx context.Context) (lines []answer.Line, bounds explain.Bounds, charged *price.Quote, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
 	if !x.st.isCharged() {
 		why := "public groups, nothing measured"

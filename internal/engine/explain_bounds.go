@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 // noiseStep is what a measure's noise and clips count, in the measure's own units.
@@ -109,13 +110,13 @@ func groupsText(n string) string {
 }
 
 // candidates are the bounds of a statement before it is asked.
-func candidates(mp *price.Quote) sensitivity.Bounds {
-	return sensitivity.Bounds{Candidates: mp.Candidates()}
+func candidates(mp *price.Quote) explain.Bounds {
+	return explain.Bounds{Candidates: mp.Candidates()}
 }
 
 // chosenBounds are the bounds of a release.
-func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bounds {
-	return sensitivity.Bounds{Chosen: r.Edges(a)}
+func chosenBounds(a *sensitivity.Analysis, r *release.Release) explain.Bounds {
+	return explain.Bounds{Chosen: r.Edges(a)}
 }
 
 // atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // usualCounts are the numbers of rows for which averages' errors are told where nobody says how many there are.
@@ -21,7 +22,7 @@ var usualCounts = []float64{1000, 100_000}
 
 // expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
 // chosen bound is told in multiples of it.
-func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *price.Quote, counts ...float64) ([]expected, error) {
+func expectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, counts ...float64) ([]expected, error) {
 	run, chosen, err := mp.Reference(a)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ type namedAggregate struct {
 	formula int
 }
 
-func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAggregate {
+func namedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggregate {
 	alias := map[plan.ColID][]plan.ColID{}
 	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
 		for _, p := range l.Parts {
@@ -204,7 +205,7 @@ func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate 
 }
 
 // largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
-func largestErrors(ctx context.Context, s *Session, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []expected) {
+func largestErrors(ctx context.Context, s *Session, pr *divide.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []expected) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
 		return nil

@@ -13,6 +13,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/unit"
 )
 
 // bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
@@ -114,7 +116,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if err != nil {
 		return nil, err
 	}
-	if sensitivity.HasSeveralUnitKinds(bound.Root) {
+	if unit.HasSeveralUnitKinds(bound.Root) {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be trained on").At(int(q.Pos)).WithHint("Train on tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
 	}
 	with := s.options()
@@ -122,7 +124,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}
-	program, err := sensitivity.Divide(ctx, bound, with)
+	program, err := divide.Divide(ctx, bound, with)
 	switch {
 	case err != nil:
 		return nil, err

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // finishing are the nodes above what is given, each after its inputs.
-func finishing(c sensitivity.Computed) []plan.Rel {
+func finishing(c divide.Computed) []plan.Rel {
 	given := map[plan.Rel]bool{}
 	for _, l := range c.Leaves {
 		given[l.At] = true
@@ -30,7 +30,7 @@ func finishing(c sensitivity.Computed) []plan.Rel {
 }
 
 // finishingLine says what is computed from the released rows, in the order in which it is; "" where they are the answer.
-func finishingLine(c sensitivity.Computed) string {
+func finishingLine(c divide.Computed) string {
 	given := map[plan.Rel]bool{}
 	for _, l := range c.Leaves {
 		given[l.At] = true

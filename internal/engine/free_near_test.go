@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // firstText is the first of a canonical text's statements.
@@ -64,7 +65,7 @@ func (n *nearby) add(text string) {
 		if len(st.inputs) > 0 || st.an.NeedsOwnScan() {
 			continue
 		}
-		canonical := sensitivity.Canonical(st.an)
+		canonical := reuse.Canonical(st.an)
 		was := n.of[canonical]
 		if was != nil {
 			if out, err := sqlgen.Private(st.an, n.s.engine.dialect, 7); err != nil || out.SQL == was.sql {

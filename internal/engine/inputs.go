@@ -14,7 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/unit"
 )
 
 // What a stage reads of those before it: values as parameters and relations as rows, all released.
@@ -57,7 +58,7 @@ func (r *run) inOwnSnapshot(ctx context.Context) error {
 
 // refuseSeveralRows refuses scalar subqueries of public rows alone that have more than one, whether or not the answer comes to ask for their values: an error of public rows is told before the charge.
 func (r *run) refuseSeveralRows(ctx context.Context) error {
-	computed := []sensitivity.Computed{r.program.Answer}
+	computed := []divide.Computed{r.program.Answer}
 	for _, st := range r.program.Stages {
 		for _, in := range st.Inputs {
 			computed = append(computed, in.Computed)
@@ -68,7 +69,7 @@ func (r *run) refuseSeveralRows(ctx context.Context) error {
 		for _, s := range c.PublicValues() {
 			rel, err := eval.RunWithin(ctx, r.within(), eval.Noisy{}, s.Query, public, r.query, r.args)
 			if err == nil && len(rel.Rows) > 1 || sqlerr.ID(err) == sqlerr.Cardinality.ID {
-				return sensitivity.SeveralRowsError(s)
+				return unit.SeveralRowsError(s)
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func (r *run) refuseRounded(types []sqltype.Type, rows [][]sqltype.Value) error 
 }
 
 // compute is a computation over the releases that there are.
-func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relation, error) {
+func (r *run) compute(ctx context.Context, c divide.Computed) (*eval.Relation, error) {
 	together := 1
 	if c.Root == r.program.Answer.Root {
 		together = r.simultaneousRows()
@@ -172,7 +173,7 @@ func (r *run) answering() (list []*release.Release) {
 }
 
 // leaves are the relations of the stages that a computation reads.
-func (r *run) leaves(ctx context.Context, c sensitivity.Computed, together int) ([]*eval.Relation, error) {
+func (r *run) leaves(ctx context.Context, c divide.Computed, together int) ([]*eval.Relation, error) {
 	rels := make([]*eval.Relation, len(r.stageRuns))
 	for _, l := range c.Leaves {
 		for _, p := range l.Parts {
@@ -204,7 +205,7 @@ func onlyValue(rel *eval.Relation, col plan.ColID) (sqltype.Value, error) {
 }
 
 // rowsOf are a relation's rows in the order of the input's columns. What the analysis took for a key is one.
-func rowsOf(rel *eval.Relation, in sensitivity.Input) ([][]sqltype.Value, error) {
+func rowsOf(rel *eval.Relation, in divide.Input) ([][]sqltype.Value, error) {
 	var places []int
 	for _, id := range in.Root.Cols() {
 		for i, of := range rel.Cols {

@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestNestedDuckDB: whatever calls are nested in one another over extreme values, what is admitted does not raise on DuckDB. NESTED_STATEMENTS and NESTED_SEED say how many
@@ -63,7 +64,7 @@ func TestNestedDuckDB(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+		a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
 		if err != nil {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // Units of the clinic whose vectors are made to break a careless print.
@@ -104,7 +105,7 @@ func normPlanOf(t testing.TB, s *Session, norm sensitivity.Norm, sql string) *Pr
 	p := normPlan(t, s, sql)
 	opts := s.options()
 	opts.Norm = norm
-	an, err := sensitivity.Analyze(context.Background(), p.query, opts)
+	an, err := divide.Analyze(context.Background(), p.query, opts)
 	if err != nil || an.Limit.Norm != norm {
 		t.Fatalf("%s: %v", sql, err)
 	}

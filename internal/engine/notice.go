@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 // notice says what was spent and what is left, if the session wants to know.
@@ -67,7 +67,7 @@ func (r *run) notice(ctx context.Context) string {
 			text += "\ncharge: " + priceLine(total(paid), s.filter.Order)
 		}
 		for i, a := range list {
-			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {
+			for _, l := range explain.Explain(a.an, chosenBounds(a.an, a.release)) {
 				text += "\n" + stagePrefix(i, list) + l.String()
 			}
 		}

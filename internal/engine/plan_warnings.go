@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // innerWarnings say which derived tables are released with noise, because what reads their rows is another aggregate, and what the analyses warn of. They follow from the statement, the policy and public values.
@@ -47,7 +48,7 @@ func (p *stagedStatement) innerWarnings() (lines []string) {
 }
 
 // outerConditions say which conditions stand outside of a GROUP BY whose groups they would make public.
-func outerConditions(ctx context.Context, s *Session, program *sensitivity.Program, stages []*stage) (lines []string) {
+func outerConditions(ctx context.Context, s *Session, program *divide.Program, stages []*stage) (lines []string) {
 	for i, st := range stages {
 		if st.an.Groups.Public || len(st.an.Keys) == 0 {
 			continue

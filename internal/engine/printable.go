@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // apart prints the statement of a measure that is read apart.
@@ -127,7 +128,7 @@ func printableWays(s *Session, st *stage) (text string, err error) {
 			continue
 		}
 		st.gaps = merged(st.gaps, gaps)
-		text += sensitivity.Canonical(one.an) + "\n"
+		text += reuse.Canonical(one.an) + "\n"
 	}
 	return text, nil
 }

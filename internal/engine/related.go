@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // What is computed from a stored release of another question: fewer measures, some of its public groups, or sums of them.
@@ -28,11 +29,11 @@ const mostRelated = 16
 const maxReusableGroups = 10_000
 
 // reuseCandidate is what a stage's releases are related to; nil where they read others, or where no release can be computed from another.
-func (p *stagedStatement) reuseCandidate(st *stage, args []sqltype.Value) *sensitivity.ReuseCandidate {
+func (p *stagedStatement) reuseCandidate(st *stage, args []sqltype.Value) *reuse.ReuseCandidate {
 	if len(st.inputs) > 0 {
 		return nil
 	}
-	k, ok := sensitivity.NewReuseCandidate(st.an, args)
+	k, ok := reuse.NewReuseCandidate(st.an, args)
 	if !ok {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (p *stagedStatement) canRead(columns []string) bool {
 }
 
 // computedFrom computes a stage's release from another one, and gives the analysis that it is of; nil where that does not say it.
-func computedFrom(k *sensitivity.ReuseCandidate, old *release.Release) (*release.Release, *sensitivity.Analysis) {
+func computedFrom(k *reuse.ReuseCandidate, old *release.Release) (*release.Release, *sensitivity.Analysis) {
 	made, ok := k.From(old.Shape)
 	if !ok {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // run is one execution of a private statement.
@@ -79,7 +79,7 @@ func (r *run) auditEvent() *AuditEvent {
 		if i > 0 {
 			h.Plan += "\n"
 		}
-		h.Plan += sensitivity.Canonical(a.an)
+		h.Plan += reuse.Canonical(a.an)
 	}
 	return h
 }

@@ -5,12 +5,13 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // stage is what a statement releases at once.
 type stage struct {
 	an      *sensitivity.Analysis
-	inputs  []sensitivity.Input
+	inputs  []divide.Input
 	as      int // the first stage of the same canonical text: the two are one release
 	request price.Request
 	priced  *price.Quote          // nil: not yet

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy, and the values that its groups
@@ -30,7 +31,7 @@ func (p *stagedStatement) key(st *stage, args []sqltype.Value, given [][][]sqlty
 		zone = p.values.Zone.String()
 	}
 	write(zone)
-	canonical, whole := sensitivity.CanonicalOf(st.an, args)
+	canonical, whole := reuse.CanonicalOf(st.an, args)
 	write(canonical)
 	for _, text := range publicValuesOf(st.an) {
 		write(text)

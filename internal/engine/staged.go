@@ -12,12 +12,13 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // stagedStatement is a private statement that is analysed, bounded and printed, but not priced for good: earlier releases may change that.
 type stagedStatement struct {
 	*statement
-	program   *sensitivity.Program
+	program   *divide.Program
 	stages    []*stage
 	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
 	inBackend *backendFinishing              // set where its answer is computed by the database, from given rows

@@ -14,7 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestStageKeys: stages that differ in one value of what they read, or in its place, have different keys, so that neither is answered by the other's release.
@@ -94,8 +94,8 @@ func unlike(t *testing.T, v sqltype.Value) []sqltype.Value {
 // TestInputKeys: what the analysis took for a key of released rows is one, or nothing is made of them. Blanks at the end of char(n) tell no rows apart; NULLs are alike.
 func TestInputKeys(t *testing.T) {
 	char := sqltype.Type{OID: sqltype.OIDBPChar, Typmod: 8}
-	in := sensitivity.Input{
-		Computed: sensitivity.Computed{Root: &plan.Scan{Columns: []plan.ColID{1, 2, 3}}},
+	in := divide.Input{
+		Computed: divide.Computed{Root: &plan.Scan{Columns: []plan.ColID{1, 2, 3}}},
 		Rows:     &plan.Table{Columns: []plan.TableColumn{{Type: char}, {Type: sqltype.Int8}, {Type: sqltype.Int8}}, Keys: [][]int{{0, 1}}},
 	}
 	row := func(vs ...sqltype.Value) []sqltype.Value { return vs }

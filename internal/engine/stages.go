@@ -8,10 +8,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
-func analyzeStages(ctx context.Context, s *Session, program *sensitivity.Program) ([]*stage, error) {
+func analyzeStages(ctx context.Context, s *Session, program *divide.Program) ([]*stage, error) {
 	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
 	for i := range out {
 		ask := s.request().PerStage(len(program.Stages))
@@ -23,7 +25,7 @@ func analyzeStages(ctx context.Context, s *Session, program *sensitivity.Program
 		if st.gaps, err = printable(s, st.an); err != nil {
 			return nil, err
 		}
-		text := sensitivity.Canonical(st.an)
+		text := reuse.Canonical(st.an)
 		if st.ways != nil { // the other, too, is to be one release
 			if text, err = printableWays(s, st); err != nil {
 				return nil, err
@@ -46,7 +48,7 @@ func analyzeStages(ctx context.Context, s *Session, program *sensitivity.Program
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
 // computed by the database.
-func finishable(s *Session, program *sensitivity.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
+func finishable(s *Session, program *divide.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
 			return nil, nil, ownTableJoined(sc.Pos)
@@ -54,7 +56,7 @@ func finishable(s *Session, program *sensitivity.Program, shown *displayed) (map
 	}
 	var by *backendFinishing
 	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
-	computed := []sensitivity.Computed{program.Answer}
+	computed := []divide.Computed{program.Answer}
 	for _, st := range program.Stages {
 		for _, in := range st.Inputs {
 			computed = append(computed, in.Computed)

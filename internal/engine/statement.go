@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent. It keeps its text and parameters and what it was
@@ -112,7 +113,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 // kindOf is what a statement over data does, which is private, public, previewed, or, until its parameters are there, refused.
 func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *statement, k kind, err error) {
 	s, empties := p.session, mayBeEmpty(q)
-	program, err := sensitivity.Divide(ctx, q, s.options())
+	program, err := divide.Divide(ctx, q, s.options())
 	st = p.with(q)
 	if how := previewOf(s, q, err); how != "" {
 		k = &previewStatement{st, how}
@@ -137,7 +138,7 @@ func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *statement, k 
 }
 
 // arrange keeps what is released and computed of a statement that was divided.
-func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*statement, kind, error) {
+func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *divide.Program) (*statement, kind, error) {
 	s := p.session
 	program, shown := showing(ctx, s, q, program)
 	st := p.with(program.Query)
@@ -149,7 +150,7 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 		return nil, nil, err
 	}
 	if none, words := withoutStages(program, stages); none != nil {
-		return p.arrange(ctx, none, &sensitivity.Program{Class: sensitivity.Public, Query: none, Answer: sensitivity.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
+		return p.arrange(ctx, none, &divide.Program{Class: sensitivity.Public, Query: none, Answer: divide.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
 	}
 	public, by, err := finishable(s, program, shown)
 	if err != nil {
@@ -180,7 +181,7 @@ func inner(k kind) kind {
 }
 
 // withoutStages is a statement that would be charged although its answer needs nothing of what is released, and why; nil where it needs some.
-func withoutStages(program *sensitivity.Program, stages []*stage) (*plan.Query, []string) {
+func withoutStages(program *divide.Program, stages []*stage) (*plan.Query, []string) {
 	if !slices.ContainsFunc(stages, (*stage).isCharged) {
 		return nil, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // facts are the columns of what is told of a model.
@@ -96,7 +97,7 @@ func prepareTrain(ctx context.Context, s *Session, n *pgsyntax.Train, explain bo
 		return nil, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), sensitivity.Canonical(t.analysis), pgsyntax.Print(n))
+	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), reuse.Canonical(t.analysis), pgsyntax.Print(n))
 	copy(t.key[:], h.Sum(nil))
 	return t, nil
 }
@@ -240,7 +241,7 @@ func (t *training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err
 		}
-		heard = &AuditEvent{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
+		heard = &AuditEvent{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, reuse.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
 		var err error
 		ans, err = t.runOnce(ctx, heard)
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/claims"
 )
 
 // warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, and all of them in dpsql.last.
@@ -112,7 +113,7 @@ func (r *run) openLines(a *stageRun) (lines []warning) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s. ", fn, sensitivity.LacksRange(a.an.Measures[f.Sum].Tree.NoRange), rankText(a.an, e, i))
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s. ", fn, claims.LacksRange(a.an.Measures[f.Sum].Tree.NoRange), rankText(a.an, e, i))
 		if funcs.TimeRange(a.an.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("Ends of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // The attacks of design/attacks.md that analysis and print must stop, by their numbers.
@@ -34,7 +35,7 @@ func totals(t *testing.T, sql string, groups uint64) *neighbour.Totals {
 func refusedAs(t *testing.T, id, sql string) {
 	t.Helper()
 	q := bind(t, sql, neighbour.ClinicCatalog())
-	_, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+	_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 	if sqlerr.ID(err) != id {
 		t.Errorf("%s: %v, want %s", sql, err, id)
 	}
@@ -105,7 +106,7 @@ func (r publicOnly) Distinct(ctx context.Context, tab *plan.Table, columns []int
 func TestAttack12(t *testing.T) {
 	for _, sql := range neighbour.Statements {
 		q := bind(t, sql, neighbour.ClinicCatalog())
-		_, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
+		_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
 			Public: publicOnly{neighbour.Reader{DB: outside, Dialect: funcs.Postgres}}})
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
@@ -163,7 +164,7 @@ func TestAttack27(t *testing.T) {
 	for _, units := range []dp.Units{{"patients.patient_id", "doctors.id"}, {"doctors.id"}} {
 		tab.Units = units
 		q := bind(t, "select count(*) from encounters e join patients p on p.patient_id = e.patient_id", cat)
-		a, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if len(units) > 1 && err == nil || err == nil && a.Pairs == nil || err != nil && sqlerr.ID(err) != "private_shape" {
 			t.Errorf("%v: %v", units, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // undeclared is a clinic with charges whose owner declared no bounds.
@@ -42,7 +43,7 @@ func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postg
 // chooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one; the rows of a unit that count, or 0.
 func chooseOn(t testing.TB, sql string, db neighbour.DB, groups, rows uint64) (*sensitivity.Analysis, error) {
 	t.Helper()
-	return sensitivity.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
+	return divide.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
 		MaxPublicGroups: 1000, MaxRows: rows, LeastKept: 0.6, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // often declares frequencies of keys beside the clinic's.
@@ -26,7 +27,7 @@ func analyzeJoined(t testing.TB, sql, how string) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := sensitivity.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
+	a, err := divide.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
 		Public: neighbour.Reader{DB: inside, Dialect: funcs.Postgres}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var (
@@ -80,7 +81,7 @@ func bind(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
 func analyze(t testing.TB, sql string, db neighbour.DB, groups uint64) *sensitivity.Analysis {
 	t.Helper()
 	q := bind(t, sql, neighbour.ClinicCatalog())
-	a, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: groups, MaxPublicGroups: 1000,
+	a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: groups, MaxPublicGroups: 1000,
 		Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestMomentNeighbours is TestNeighbours and TestChosenNeighbours of variances, correlations and regressions.
@@ -21,7 +22,7 @@ func TestMomentNeighbours(t *testing.T) {
 		}
 	}
 	for _, sql := range slices.Concat(neighbour.ChosenMoments, neighbour.ChosenDistinct) {
-		a, err := sensitivity.Analyze(ctx, bind(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: outside, Dialect: funcs.Postgres}})
+		a, err := divide.Analyze(ctx, bind(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: outside, Dialect: funcs.Postgres}})
 		if err != nil || len(a.Choices) == 0 {
 			t.Errorf("%s: %v", sql, err)
 			continue

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
@@ -68,7 +69,7 @@ func TestNeighboursInAZone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

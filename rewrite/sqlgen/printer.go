@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/interval"
 )
 
 // printer writes one statement. Its first error stays.
@@ -195,9 +196,9 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 
 // isSafe: neither raises nor gives NULL of itself on this backend (sensitivity.Body.Safe).
 func (p *printer) isSafe(n *plan.Call) bool {
-	holds := sensitivity.FewDigits
+	holds := interval.FewDigits
 	if p.d.Decimals() == nil {
-		holds = sensitivity.ManyDigits
+		holds = interval.ManyDigits
 	}
 	digits, ok := p.safe[n]
 	return ok && digits <= holds

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // buyers are TPC-DS's private tables with the column that is the customer.
@@ -118,7 +119,7 @@ func prints(t *testing.T, text string, cat plan.Catalog) (out []string) {
 		return nil
 	}
 	opts := sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000}
-	p, err := sensitivity.Divide(context.Background(), q, opts)
+	p, err := divide.Divide(context.Background(), q, opts)
 	if err != nil || p.Class == sensitivity.Public {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // customers is TPC-H with the customer as the unit.
@@ -159,7 +160,7 @@ func fate(t *testing.T, text string, cat plan.Catalog) string {
 		return "refused: " + err.Error()
 	}
 	opts := sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000}
-	p, err := sensitivity.Divide(context.Background(), q, opts)
+	p, err := divide.Divide(context.Background(), q, opts)
 	var stages []*sensitivity.Analysis
 	for i := 0; err == nil && i < len(p.Stages); i++ {
 		var a *sensitivity.Analysis

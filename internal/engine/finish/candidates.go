@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // candidatesPart is the part of how often intervals may miss that is spent on which groups may be among the first: one in so many.
@@ -18,7 +19,7 @@ const candidatesPart = 10
 // have t >= t(n), so t >= t(n) - 2w. Let S be the groups with t >= t(n) - 2w, which no noise chooses. (2) In E each of S has v >= t - w >= t(n) - 3w >= v(n) - 4w, so S has at most k groups, k being the number of those with v >= v(n) - 4w, which are released. (3) With intervals at 9m/(10 k) some group of S misses while E holds with at most 9m/10, whatever k comes out as: in E k is at
 // least |S|, and intervals of a larger k are wider. So all groups that are shown hold with 1 - m. (4) The intervals of other aggregates alike: S does not depend on their noise. What bounds may take away has its own part of m (Together), and t is what they left. The same for the first from below, by signs. Where (1) does not hold, as values are NULL, sums of several cells, or their
 // noise is given that they are shown, all groups are candidates.
-func Candidates(ctx context.Context, a *sensitivity.Analysis, r *release.Release, of sensitivity.First) (int, error) {
+func Candidates(ctx context.Context, a *sensitivity.Analysis, r *release.Release, of divide.First) (int, error) {
 	all := r.Len()
 	f := a.Formulas[of.Agg]
 	linear := f.Kind == sensitivity.IsCount || f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestCandidates: the intervals of the first rows hold all at once 95 times in 100, whether groups are far apart, equal, or in between; where they are far apart few are candidates, and where they are equal all are. False alarms: less than 1e-6.
@@ -39,7 +40,7 @@ func TestCandidates(t *testing.T) {
 						truth[i] = int64(apart * float64(i))
 						r.Groups[i].Values[0].SetInt64(truth[i] + noise())
 					}
-					k, err := Candidates(t.Context(), a, r, sensitivity.First{Rows: first, Desc: desc})
+					k, err := Candidates(t.Context(), a, r, divide.First{Rows: first, Desc: desc})
 					if err != nil {
 						t.Fatal(err)
 					}

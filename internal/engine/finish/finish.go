@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // Run answers a statement of one stage, and of no public tables beside it, from its release. Groups with fewer than minPeople units by their noisy number are left out
@@ -24,11 +25,11 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 	if err != nil {
 		return nil, err
 	}
-	l := sensitivity.Leaf{At: released(a), Cols: a.Agg.Cols(), Parts: []sensitivity.Part{{}}}
+	l := divide.Leaf{At: released(a), Cols: a.Agg.Cols(), Parts: []divide.Part{{}}}
 	for i := range l.Cols {
-		l.Parts[0].Values = append(l.Parts[0].Values, sensitivity.PartValue{From: i})
+		l.Parts[0].Values = append(l.Parts[0].Values, divide.PartValue{From: i})
 	}
-	out, err := Compute(ctx, eval.Limits{}, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, eval.Noisy{}, args)
+	out, err := Compute(ctx, eval.Limits{}, a.Query, divide.Computed{Root: a.Query.Root, Leaves: []divide.Leaf{l}}, []*eval.Relation{rel}, nil, eval.Noisy{}, args)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func released(a *sensitivity.Analysis) plan.Rel {
 }
 
 // Compute is a computation over the stages' relations and those of public tables.
-func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, noisy eval.Noisy, args []sqltype.Value) (*eval.Relation, error) {
+func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c divide.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, noisy eval.Noisy, args []sqltype.Value) (*eval.Relation, error) {
 	given := Given(c, stages, public)
 	return eval.RunWithin(ctx, most, noisy, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
 		rel := given[n]
@@ -59,7 +60,7 @@ func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c sensitivity
 }
 
 // Given are the rows of a computation's leaves.
-func Given(c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation) map[plan.Rel]*eval.Relation {
+func Given(c divide.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation) map[plan.Rel]*eval.Relation {
 	given := map[plan.Rel]*eval.Relation{}
 	for _, l := range c.Leaves {
 		if given[l.At] = public[l.At]; l.Parts != nil {
@@ -70,7 +71,7 @@ func Given(c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]
 }
 
 // ofParts are a leaf's rows.
-func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
+func ofParts(l divide.Leaf, stages []*eval.Relation) *eval.Relation {
 	rel, many := &eval.Relation{Cols: l.Cols}, false
 	for _, p := range l.Parts {
 		many = many || stages[p.Stage].Each != nil
@@ -107,7 +108,7 @@ func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
 }
 
 // isWholeStage reports one stage's rows as they are.
-func isWholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
+func isWholeStage(parts []divide.Part, stages []*eval.Relation) bool {
 	if len(parts) != 1 || len(parts[0].Values) != len(stages[parts[0].Stage].Cols) {
 		return false
 	}

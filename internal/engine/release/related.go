@@ -14,13 +14,14 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // storedReuse is what a stored release says for those that are computed from it: what it is of, and what noise each measure has.
 type storedReuse struct {
-	Shape *sensitivity.Shape `json:"shape"`
-	Run   ledger.Events      `json:"run"`
-	Lost  []ledger.Events    `json:"lost,omitempty"` // a measure: what told its lost mass, or none
+	Shape *reuse.Shape    `json:"shape"`
+	Run   ledger.Events   `json:"run"`
+	Lost  []ledger.Events `json:"lost,omitempty"` // a measure: what told its lost mass, or none
 	// Beyond is price.Lost's, of each of these.
 	Beyond []float64 `json:"beyond,omitempty"`
 }
@@ -142,7 +143,7 @@ func (sg *storedGroup) group(types []sqltype.Type) (Group, error) {
 
 // Computation is how a release is computed from another one: Made, and what its expressions give for a group's keys.
 type Computation struct {
-	*sensitivity.Made
+	*reuse.Made
 	Keep func(keys []sqltype.Value) (bool, error)
 	Key  func(i int, keys []sqltype.Value) (sqltype.Value, error)
 }
@@ -193,7 +194,7 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 			if err != nil {
 				return nil, err
 			}
-			key[k] = sensitivity.Literal(v, a.Keys[k].Type)
+			key[k] = reuse.Literal(v, a.Keys[k].Type)
 		}
 		if to, ok := at[keyText(key)]; ok {
 			cells[to] = append(cells[to], i)
@@ -236,7 +237,7 @@ func (r *Release) Variance(a *sensitivity.Analysis, i int) (float64, error) {
 }
 
 // part is the release's noise, for some of its measures.
-func (old *Release) part(a *sensitivity.Analysis, m *sensitivity.Made) *Release {
+func (old *Release) part(a *sensitivity.Analysis, m *reuse.Made) *Release {
 	was := old.LastQuote()
 	out := &Release{Plan: &price.Quote{Price: was.Price, Mechanism: was.Mechanism, Loss: was.Loss, UnitsFromSelection: -1}, Run: &price.Run{Mechanism: old.Run.Mechanism}, Of: old}
 	for _, i := range m.Measures {
@@ -270,7 +271,7 @@ func (c *Computation) values(g *Group) []*big.Int {
 }
 
 // isComplete: all groups that rows here may be in there were released (1). Source by source: values that are known here, as keys or from conditions, are among them; of keys of which none is known every row has one of them, by the keys' form, their type or the database's keys.
-func (old *Release) isComplete(tuples [][]sqltype.Value, m *sensitivity.Made) bool {
+func (old *Release) isComplete(tuples [][]sqltype.Value, m *reuse.Made) bool {
 	for _, s := range old.Shape.Sources {
 		var known []int
 		for _, k := range s.Keys {
@@ -286,7 +287,7 @@ func (old *Release) isComplete(tuples [][]sqltype.Value, m *sensitivity.Made) bo
 }
 
 // hasValues: the released groups have all values of some keys that rows here may have.
-func (old *Release) hasValues(tuples [][]sqltype.Value, m *sensitivity.Made, keys []int) bool {
+func (old *Release) hasValues(tuples [][]sqltype.Value, m *reuse.Made, keys []int) bool {
 	if len(keys) == 0 {
 		return true
 	}
@@ -309,7 +310,7 @@ func (old *Release) hasValues(tuples [][]sqltype.Value, m *sensitivity.Made, key
 			return all(t, i+1)
 		}
 		return !slices.ContainsFunc(m.Listed[k], func(c *plan.Const) bool {
-			values[i] = sensitivity.Literal(c.Value, old.Shape.Keys[k].Type)
+			values[i] = reuse.Literal(c.Value, old.Shape.Keys[k].Type)
 			return !all(t, i+1)
 		})
 	}

@@ -21,20 +21,21 @@ import (
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // Release is what was released of one statement: per group its keys and one noisy integer a measure, unclamped. Groups are in
 // the order of their domains, or sorted by key where they were selected, never in the order of a scan.
 type Release struct {
-	Plan   *price.Quote       // as it was charged
-	Chosen price.Chosen       // bounds that were chosen on the data
-	Run    *price.Run         // what noise the groups have
-	Tops   []Top              // what was measured again later, in order
-	Lost   []*Lost            // a measure: what its bounds took away; nil: nothing
-	Groups []Group            // where memory holds them: Each gives them wherever they are
-	Shape  *sensitivity.Shape // what it is of, where others may be computed from it
-	Of     *Release           // that it was computed from; nil: it is of the data
-	Data   string             // names the state of the data, which does not change under that name; "": it may have changed since
+	Plan   *price.Quote // as it was charged
+	Chosen price.Chosen // bounds that were chosen on the data
+	Run    *price.Run   // what noise the groups have
+	Tops   []Top        // what was measured again later, in order
+	Lost   []*Lost      // a measure: what its bounds took away; nil: nothing
+	Groups []Group      // where memory holds them: Each gives them wherever they are
+	Shape  *reuse.Shape // what it is of, where others may be computed from it
+	Of     *Release     // that it was computed from; nil: it is of the data
+	Data   string       // names the state of the data, which does not change under that name; "": it may have changed since
 
 	many  many // nil: Groups are all
 	count int  // of many

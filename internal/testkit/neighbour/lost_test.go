@@ -25,6 +25,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var server *pgtest.Server
@@ -317,7 +318,7 @@ func analyse(t *testing.T, c lostCase) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatalf("%s: %v", c.sql, err)
 	}
-	a, err := sensitivity.Analyze(context.Background(), q, c.opts)
+	a, err := divide.Analyze(context.Background(), q, c.opts)
 	if err != nil {
 		t.Fatalf("%s: %v", c.sql, err)
 	}

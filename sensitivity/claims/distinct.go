@@ -1,0 +1,101 @@
+package claims
+
+import (
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/groups"
+	"github.com/dpsql/dpsql/sensitivity/interval"
+)
+
+// countDistinct counts units, or the distinct values of anything else.
+func (z *Measurer) countDistinct(g plan.AggItem) (int, error) {
+	switch {
+	case z.IsUnitCount(g) && z.IsComputed() && z.CanBeNull(g.Arg, interval.Stored): // a row without a person is not counted as one
+		person := &plan.Is{X: g.Arg, What: "NULL", Not: true}
+		if g.Filter != nil {
+			g.Filter = &plan.Logic{Op: plan.And, Args: []plan.Scalar{g.Filter, person}}
+		} else {
+			g.Filter = person
+		}
+		return z.measure(sensitivity.Measure{Kind: sensitivity.SomeUnits}, g)
+	case z.IsUnitCount(g) && g.Filter != nil:
+		return z.measure(sensitivity.Measure{Kind: sensitivity.SomeUnits}, g)
+	case z.IsUnitCount(g):
+		return z.measure(sensitivity.Measure{Kind: sensitivity.Units}, g)
+	}
+	return z.measure(sensitivity.Measure{Kind: sensitivity.DistinctValues, Arg: g.Arg}, g)
+}
+
+// fewValues: with so few values that a unit can have none is worth choosing among.
+const fewValues = 4
+
+// fewOf is how many values an expression can have in a unit's rows, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
+func (z *Measurer) fewOf(x plan.Scalar) uint64 {
+	if z.IsUnitDetermined(x) {
+		return 1
+	}
+	id, ok := z.OnlyColumn(x)
+	if !ok {
+		return 0
+	}
+	values, _, ok := z.ValuesOf(z.Owner[id], id, x)
+	f, err := z.Function(x, id)
+	if !ok || err != nil || len(values) > groups.MostTried {
+		return 0
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		if y, err := f(v); err == nil && y != nil {
+			seen[groups.TupleText([]sqltype.Value{groups.Literal(y, x.Type())})] = true
+		}
+	}
+	return uint64(max(1, len(seen)))
+}
+
+// distinct bounds how many distinct values of a unit count in a group.
+//
+// Proof: claim: whatever the rows are, without one unit the total of a group changes by at most PerGroup, or the edge that Bound chooses, = m, and in at most Limit.PerUnit groups. The print keeps at
+// most m values of each unit in each of at most PerUnit groups, by an order of the unit's own values (sqlgen.Distinct): sets S(u, g) that depend on rows of u alone. The total is the number of elements of the
+// union over all u. Without one unit the union loses those elements of its S(u, g) that no other one has: at most m. Capped first: if values were told apart first, each by one owner, and owners capped
+// then, the owner that leaves would hand its values to others, whose cap would drop others of theirs, and a total could change by any number. For the choice: the number of units with more than t
+// distinct values changes by at most 1 for each t, in one direction, as in choose. What is known of the values, that the unit determines them or that there are few, only says where the cap
+// stands. Of a set operation (plan.Held: EXCEPT, INTERSECT) what is kept are values with their sides, and a value counts as its kept pairs say, so that the total is no monotone function of them and may rise without the unit. Only values
+// among those of its S(u, g) change whether they count, and of these m at most, since the print ranks a unit's values, each with all of its sides, and not its pairs (sqlgen.Distinct). Source: Knop, Steinke, "Counting Distinct Elements Under Person-Level Differential Privacy", 2023, section 2 (one unit's values bounded first).
+func (z *Measurer) distinct(m *sensitivity.Measure, g plan.AggItem) error {
+	most := z.Out.MaxRows
+	few := z.fewOf(m.Arg)
+	switch {
+	case few > 0 && (most == 0 && few <= fewValues || most > few):
+		most = few
+	case most == 0 && few > 0:
+		return z.choose(m, 1, few)
+	case most == 0:
+		return z.choose(m, 1, sensitivity.MostRows)
+	}
+	if most > dp.MaxSensitivity {
+		return interval.TooWide().At(g.Pos)
+	}
+	m.Hi, m.PerGroup = int64(most), most
+	return nil
+}
+
+// distinctPair measures the number of distinct values that x has in its range, and the sum of the distances of the same values from the middle of the range: SUM is that and the number times the middle, so both have to be of the same
+// values. Values are told apart before they are brought to the grid (sqlgen.Distinct), else those that it makes one would count once: each is wrong by half a grid step at most, as in a sum of rows.
+//
+// Proof: claim: without one unit the centred sum of a group changes by at most Values, or the edge that the count's choice gives, times RowHi - RowLo, in at most Limit.PerUnit groups. As in distinct: the union of the units' kept sets, each of
+// at most so many values, loses those that no other unit kept. Each comes to one integer v in [RowLo, RowHi] (sqlgen, steps), and adds 2v - (RowLo + RowHi), which is within +-(RowHi - RowLo). Of the count: as in distinct, of values as
+// they are read through the range, which are functions of the row.
+func (z *Measurer) distinctPair(g plan.AggItem) (count, sum int, err error) {
+	if count, err = z.measure(sensitivity.Measure{Kind: sensitivity.DistinctValues, Arg: g.Arg, InRange: true}, g); err != nil {
+		return
+	}
+	c := z.Out.Measures[count]
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, Distinct: true, Bound: c.Bound}
+	if c.Bound == nil {
+		m.Values = c.PerGroup
+	}
+	sum, err = z.measure(m, g)
+	return
+}

@@ -1,0 +1,98 @@
+package claims
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/num"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/interval"
+	"github.com/dpsql/dpsql/sensitivity/relation"
+	"github.com/dpsql/dpsql/sensitivity/unit"
+)
+
+// rowRange brings the interval of a row's value to the steps of its grid, outward: bounds are exact (Analyze, (9)).
+func (z *Measurer) rowRange(m *sensitivity.Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
+	m.Narrow, m.Declared = narrow, true
+	var ok bool
+	if m.Grid, m.Rounded, ok = z.GridOf(m.Arg, iv); !ok {
+		return interval.BeyondDoubles(iv, g)
+	}
+	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
+	var ok1, ok2 bool
+	m.RowLo, ok1 = interval.Steps(iv.Lo, m.Grid, -1)
+	m.RowHi, ok2 = interval.Steps(iv.Hi, m.Grid, 1)
+	if !ok1 || !ok2 {
+		return interval.TooWide().At(g.Pos)
+	}
+	return nil
+}
+
+func (z *Measurer) noRange(x plan.Scalar, g plan.AggItem) error {
+	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Fn).At(g.Pos)
+	such := ""
+	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
+		such = "; lo and hi are such as interval '30 days'"
+	} else if relation.IsDay(x.Type()) {
+		such = "; lo and hi are such as date '2030-01-01'"
+	}
+	if c, ok := relation.Uncast(x).(*plan.Col); ok {
+		id := z.Base(c.ID)
+		if s := z.Owner[id]; s != nil && s.Scan.Table.Name != unit.DerivedName {
+			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out%s.", z.TableColumn(s, slices.Index(s.Scan.Columns, id)), z.Named(c.ID), such)
+		}
+	}
+	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
+}
+
+// LacksRange says that columns have no declared range; of none, that the expression over them has none.
+func LacksRange(columns []string) string {
+	switch len(columns) {
+	case 0:
+		return "no range of its expression follows from the declared ones"
+	case 1:
+		return columns[0] + " has no declared range"
+	}
+	return strings.Join(columns, " and ") + " have no declared range"
+}
+
+// withoutRange names the columns of numbers and times under an expression that have no declared range.
+func (z *Measurer) withoutRange(x plan.Scalar) (names []string) {
+	z.WalkBase(x, func(id plan.ColID) {
+		s := z.Owner[id]
+		if s == nil || s.Scan.Table.Name == unit.DerivedName {
+			return
+		}
+		c := s.Scan.Table.Columns[slices.Index(s.Scan.Columns, id)]
+		if name := z.Out.VisibleName(id); c.Range == nil && name != "" && (c.Type.IsNumber() || funcs.TimeRange(c.Type.OID) != nil) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
+	return names
+}
+
+// lengthOf is the length of an interval; other values are what they are.
+func lengthOf(x plan.Scalar) plan.Scalar {
+	if x.Type().OID != sqltype.OIDInterval {
+		return x
+	}
+	return &plan.Call{Fn: funcs.Length, Args: []plan.Scalar{x}, T: sqltype.Numeric, Pos: -1}
+}
+
+// times is x*n if its magnitude is at most dp.MaxSensitivity, as every bound is (Analyze, (9)).
+func times(x int64, n uint64) (int64, bool) {
+	hi, lo := bits.Mul64(relation.Magnitude(x), n)
+	if hi != 0 || lo > dp.MaxSensitivity {
+		return 0, false
+	}
+	if x < 0 {
+		return -int64(lo), true
+	}
+	return int64(lo), true
+}

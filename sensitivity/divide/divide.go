@@ -1,0 +1,67 @@
+package divide
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/relation"
+)
+
+// Divide finds what is released of a statement (1), or refuses it. An aggregate that reads private rows is released unless all of its private rows have
+// passed another one of many units; then it is computed, like all that stands above. Aggregates that are canonically equal are one release.
+//
+// Proof: (1) holds: every node above the stages reads releases, public tables, literals and parameters, and no private row: Divide ends at a stage, at a relation of
+// public tables, or refuses. So the answer is a function of the releases, the public tables and the statement, which costs nothing more (post-processing: Dwork, Roth
+// 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
+func Divide(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*Program, error) {
+	p := &Program{Class: sensitivity.Public, Query: q, Answer: Computed{Root: q.Root}}
+	if !relation.HasPrivateTable(q.Root) {
+		p.Query = withoutNoise(q)
+		p.Answer.Root = p.Query.Root
+		return p, nil
+	}
+	p.Warnings = relation.ReversedLines(q)
+	if none := withoutRows(q); none != nil {
+		p.Query, p.Answer.Root = none, none.Root
+		return p, nil
+	}
+	p.Class = sensitivity.Private
+	if err := shallow(q.Root); err != nil {
+		return nil, err
+	}
+	own := *q
+	own.Columns = slices.Clone(q.Columns)
+	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
+	root, err := d.rewriteSemiJoinCounts(q.Root)
+	if err != nil {
+		return nil, err
+	}
+	if !d.rewrote {
+		root = q.Root
+	}
+	if own.Root = root; !relation.HasPrivateTable(root) { // one row was counted
+		p.Class, p.Query, p.Answer.Root = sensitivity.Public, &own, root
+		return p, nil
+	}
+	if isCorrelated(root) {
+		d.rewrote = true
+		if own.Root, err = d.lookUp(root); err != nil {
+			return nil, err
+		}
+	}
+	if d.rewrote {
+		p.Query, p.Answer.Root = d.q, own.Root
+	} else {
+		d.q = q
+	}
+	if err := d.above(p.Answer.Root, &p.Answer); err != nil {
+		return nil, err
+	}
+	if err := d.columns(&p.Answer); err != nil {
+		return nil, err
+	}
+	p.Answer.Root, err = plan.ClampShares(p.Answer.Root, p.counts())
+	return p, err
+}

@@ -1,0 +1,117 @@
+package interval
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
+	"github.com/dpsql/dpsql/sensitivity/scope"
+)
+
+// MostChecked is how often conditions are computed for the values of one key, in nodes: more are left to be groups without rows.
+const MostChecked = 1 << 22
+
+// check is a condition on one column alone.
+type check struct {
+	cond plan.Scalar
+	f    func(sqltype.Value) (sqltype.Value, error)
+	any  bool // it says of one point of a step what it says of all
+}
+
+// Allowed says which values of a column the statement's conditions keep, and how many nodes it looks at for one.
+func (z *Intervals) Allowed(s *scope.ScanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
+	return z.AllowedIn(s, id, 0)
+}
+
+// AllowedIn is allowed of a point in time that stands for a step of it; 0: of single values.
+func (z *Intervals) AllowedIn(s *scope.ScanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
+	t := z.TypeOf(id)
+	checks := func(from *scope.Block) (out []check) {
+		for _, c := range ConditionsFrom(from) {
+			if only, ok := z.OnlyColumn(c); !ok || only != id {
+				continue
+			}
+			if f, err := z.Function(c, id); err == nil {
+				own, known := z.StepOfTime(c, id, map[plan.ColID]bool{})
+				out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
+				nodes += relation.Size(c)
+			}
+		}
+		return out
+	}
+	here := checks(s.In)
+	around := here
+	if s.Nullable() { // a padded row is of one that ON does not keep
+		around = checks(s.In.Parent)
+	}
+	return func(v sqltype.Value) bool {
+		list := here
+		if v == nil {
+			list = around
+		}
+		for _, c := range list {
+			if v != nil && (!c.any || !IsSameOnBackends([]sqltype.Value{v}, c.cond, t)) {
+				continue
+			}
+			if is, err := c.f(v); err == nil && is != true {
+				return false
+			}
+		}
+		return true
+	}, nodes
+}
+
+// StepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
+// through fields and truncations only.
+func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
+	least := func(a, b int64) int64 {
+		if a == 0 || b != 0 && b < a {
+			return b
+		}
+		return a
+	}
+	switch n := x.(type) {
+	case *plan.Col:
+		if d, isDef := z.Defs[n.ID]; isDef && !seen[n.ID] {
+			seen[n.ID] = true
+			return z.StepOfTime(d.Expr, id, seen)
+		}
+		return 0, z.Base(n.ID) != id
+	case *plan.Call:
+		if last := len(n.Args) - 1; last >= 0 && last <= 1 {
+			if c, isCol := n.Args[last].(*plan.Col); isCol && z.Base(c.ID) == id {
+				return fieldStep(n)
+			}
+		}
+	}
+	for _, part := range plan.Children(x) {
+		s, ok := z.StepOfTime(part, id, seen)
+		if !ok {
+			return 0, false
+		}
+		step = least(step, s)
+	}
+	return step, true
+}
+
+func fieldStep(n *plan.Call) (int64, bool) {
+	const hour = relation.MicrosPerDay / 24
+	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
+		return relation.MicrosPerDay, true
+	}
+	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
+		return 0, false
+	}
+	field, _ := n.Args[0].(*plan.Const)
+	if field == nil {
+		return 0, false
+	}
+	switch field.Value {
+	case "hour":
+		return hour, true
+	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
+		return relation.MicrosPerDay, true
+	}
+	return 0, false
+}

@@ -1,0 +1,128 @@
+package interval
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/scope"
+)
+
+// reading says how an expression's columns are read: as stored (keys, filters), or through their declared ranges (measures), where
+// calls that are safe within them cannot be NULL of themselves.
+type reading bool
+
+const (
+	Stored  reading = false
+	InRange reading = true
+)
+
+// CanBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
+func (z *Intervals) CanBeNull(x plan.Scalar, r reading) bool {
+	switch n := x.(type) {
+	case *plan.Const:
+		return n.Value == nil
+	case *plan.Col:
+		return z.CanColumnBeNull(n.ID, r)
+	case *plan.Call:
+		return n.Fn.MayBeNull && (r == Stored || !z.isSafe(n)) || z.CanAnyBeNull(n.Args, r)
+	case *plan.Logic:
+		return z.CanAnyBeNull(n.Args, r)
+	case *plan.Is:
+		return false
+	case *plan.In:
+		return z.CanBeNull(n.X, r) || z.CanAnyBeNull(n.List, r)
+	case *plan.Case:
+		if n.Else == nil || z.CanBeNull(n.Else, r) {
+			return true
+		}
+		for _, w := range n.Whens {
+			if z.CanBeNull(w.Result, r) {
+				return true
+			}
+		}
+		return false
+	case *plan.Coalesce:
+		for _, a := range n.Args {
+			if !z.CanBeNull(a, r) {
+				return false
+			}
+		}
+		return true
+	case *plan.MinMax: // NULL where all are
+		for _, a := range n.Args {
+			if !z.CanBeNull(a, r) {
+				return false
+			}
+		}
+		return true
+	case *plan.DistinctFrom:
+		return false
+	}
+	return true
+}
+
+func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r reading) bool {
+	for _, x := range list {
+		if z.CanBeNull(x, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// CanColumnBeNull is worked out once a column and reading: definitions may name one another many times over.
+func (z *Intervals) CanColumnBeNull(id plan.ColID, r reading) bool {
+	key := ReadColumn{id, r}
+	if known, ok := z.Nulls[key]; ok {
+		return known
+	}
+	if z.Nulls == nil {
+		z.Nulls = map[ReadColumn]bool{}
+	}
+	null := z.deriveNull(id, r)
+	z.Nulls[key] = null
+	return null
+}
+
+type ReadColumn struct {
+	ID      plan.ColID
+	Reading reading
+}
+
+func (z *Intervals) deriveNull(id plan.ColID, r reading) bool {
+	if id == z.Out.Body.UnitCol { // rows without a unit are dropped
+		return false
+	}
+	return z.IsNullable(id, r)
+}
+
+// IsNullable: so it is before rows without a unit are dropped.
+func (z *Intervals) IsNullable(id plan.ColID, r reading) bool {
+	if z.NotNull == nil {
+		z.NotNull = plan.NotNull(z.Out.Body.Rel)
+	}
+	if z.NotNull[id] {
+		return false
+	}
+	if slices.ContainsFunc(z.Blocks[0].Eqs, func(e scope.Equality) bool {
+		if z.IsTagged(e.A) || z.IsTagged(e.B) { // it names that unit where it is not NULL
+			return false
+		}
+		return z.Base(e.A) == z.Base(id) || z.Base(e.B) == z.Base(id)
+	}) { // it equals another
+		return false
+	}
+	if d, ok := z.Defs[id]; ok {
+		return d.In.Parent != nil || z.CanBeNull(d.Expr, r)
+	}
+	s := z.Owner[id]
+	if s == nil || s.Nullable() {
+		return true
+	}
+	for i, c := range s.Scan.Columns {
+		if c == id {
+			return !s.Scan.Table.Columns[i].NotNull
+		}
+	}
+	return true
+}
