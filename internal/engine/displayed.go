@@ -38,7 +38,7 @@ type displayColumn struct {
 // showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
 //
 // Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
-// values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
+// values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (reuse.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
 func showing(ctx context.Context, s *Session, q *plan.Query, program *divide.Program) (*divide.Program, *displayed) {
 	if program.Class != sensitivity.Private {

@@ -20,7 +20,7 @@
 //
 // # Stages
 //
-// A statement may have several releases. Each of them is a stage, which sensitivity.Divide finds. A stage is
+// A statement may have several releases. Each of them is a stage, which divide.Divide finds. A stage is
 // analysed, bounded, printed, made and stored as if it had been asked alone, at its part of the price.
 //
 // Function run.ask runs the stages together. It reserves them in one transaction of the ledger, reads them in one

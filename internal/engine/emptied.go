@@ -47,7 +47,7 @@ func (e *emptiedStatement) Run(ctx context.Context, args []sqltype.Value) (*answ
 
 // of is what the statement is with its parameters' values: a public one where they leave it no rows.
 //
-// Proof: which statements those are follows from the plan and the values, and what is run has no private table left (sensitivity.WithoutRows). All others go on as if they had not been looked at.
+// Proof: which statements those are follows from the plan and the values, and what is run has no private table left (divide.WithoutRows). All others go on as if they had not been looked at.
 func (e *emptiedStatement) of(args []sqltype.Value) kind {
 	q, _ := e.empties.WithConditions(args, eval.ScalarValue)
 	none := divide.WithoutRows(q)

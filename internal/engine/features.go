@@ -19,7 +19,7 @@ import (
 
 // bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
 //
-// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the median of each column's values, in one group, which counts every row: the analysis (sensitivity.Analyze, sensitivity.tree)
+// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the median of each column's values, in one group, which counts every row: the analysis (divide.Analyze, sensitivity.tree)
 // finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
 func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.session

@@ -110,7 +110,7 @@ func refusedWell(err error) error {
 
 // variants: texts of the same meaning have the same unit, bounds, groups and charge.
 func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)) error {
-	was, err := claims(p)
+	was, err := claimsText(p)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", v, err, text)
 		}
-		is, err := claims(other)
+		is, err := claimsText(other)
 		if err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 	return nil
 }
 
-// claims are what is claimed of a statement, and what it costs.
-func claims(p *Prepared) (string, error) {
+// claimsText is what is claimed of a statement, and what it costs.
+func claimsText(p *Prepared) (string, error) {
 	var out []string
 	for _, st := range p.staged().stages {
 		a := st.an

@@ -84,7 +84,7 @@ var unpaired = map[string]string{
 	"Take a part that is not: greatest(x, 0)":      twoKinds,
 }
 
-const twoKinds = "of policies with units of two kinds: sensitivity/testdata/pairs has them beside what is accepted"
+const twoKinds = "of policies with units of two kinds: sensitivity/divide/testdata/pairs has them beside what is accepted"
 
 // hinted are the rooms whose hints need a pair.
 var hinted = []string{"rewrite/pgsyntax", "rewrite/plan", "rewrite/dialect", "rewrite/funcs", "rewrite/sqlgen", "sensitivity", "internal/base/sqltype"}

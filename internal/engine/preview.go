@@ -32,7 +32,7 @@ const (
 
 // previewOf says how a statement is previewed that err refuses; "": it is not.
 //
-// Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: previewStatement.Run computes from the catalog, which is the
+// Proof: which statements are follows from the plan and the policy: err does (divide.Divide), and so does the plan's shape. Nothing is read: previewStatement.Run computes from the catalog, which is the
 // policy's and the schema's, and never has a backend in its hands; nothing is charged or stored, since nothing is released. No answer mixes what is made up with what was released or is stored:
 // each relation of the plan is a table whose rows would all be made up (isRowsOnly), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
 func previewOf(s *Session, q *plan.Query, err error) string {

@@ -55,8 +55,8 @@ var beyond = map[string]string{
 	"parameters":           "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"nesting":              "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"depth":                "rewrite/pgsyntax/fuzz_test.go TestLimits",
-	"operators":            "sensitivity/many_test.go TestTooManyOperators",
-	"aggregates":           "sensitivity/many_test.go TestTooManyAggregates",
+	"operators":            "sensitivity/divide/many_test.go TestTooManyOperators",
+	"aggregates":           "sensitivity/divide/many_test.go TestTooManyAggregates",
 	"max_public_groups":    "internal/engine/limits_test.go TestMaxPublicGroups",
 }
 
@@ -451,7 +451,7 @@ func TestFixedLimits(t *testing.T) {
 		"nesting": pgsyntax.MaxNest, "depth": pgsyntax.MaxDepth} {
 		want[name] = strconv.Itoa(n)
 	}
-	stages, err := os.ReadFile(filepath.Join(repository, "sensitivity/stages.go"))
+	stages, err := os.ReadFile(filepath.Join(repository, "sensitivity/divide/stages.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,17 @@ rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity
 sensitivity/relation: rewrite/plan rewrite/funcs internal/eval
-sensitivity: sensitivity/elastic sensitivity/relation rewrite/plan rewrite/funcs internal/eval
+sensitivity/elastic:
+sensitivity: sensitivity/elastic sensitivity/relation rewrite/plan
+sensitivity/scope: sensitivity sensitivity/relation rewrite/plan
+sensitivity/interval: sensitivity/scope sensitivity sensitivity/relation rewrite/plan rewrite/funcs internal/eval
+sensitivity/unit: sensitivity/interval sensitivity/scope sensitivity sensitivity/relation rewrite/plan rewrite/funcs internal/eval
+sensitivity/joins: sensitivity/unit sensitivity/interval sensitivity/scope sensitivity sensitivity/elastic sensitivity/relation rewrite/plan
+sensitivity/groups: sensitivity/unit sensitivity/interval sensitivity/scope sensitivity sensitivity/relation rewrite/plan rewrite/funcs
+sensitivity/claims: sensitivity/groups sensitivity/joins sensitivity/unit sensitivity/interval sensitivity/scope sensitivity sensitivity/relation rewrite/plan rewrite/funcs
+sensitivity/reuse: sensitivity/groups sensitivity sensitivity/relation rewrite/plan
+sensitivity/explain: sensitivity rewrite/plan rewrite/funcs
+sensitivity/divide: sensitivity/reuse sensitivity/claims sensitivity/groups sensitivity/joins sensitivity/unit sensitivity/interval sensitivity/scope sensitivity sensitivity/relation rewrite/plan rewrite/funcs
 noise:
 budget: budget/account
 budget/account:

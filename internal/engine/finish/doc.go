@@ -5,7 +5,7 @@
 //
 //   - selected.go: a number of people by which a group was selected is shown only above the threshold. Under
 //     query.min_people it is shown only from there on. Its interval allows for both.
-//   - candidates.go: ORDER BY an aggregate with LIMIT shows the first groups (sensitivity.Program.NoisyRowChoice). Their
+//   - candidates.go: ORDER BY an aggregate with LIMIT shows the first groups (divide.Program.NoisyRowChoice). Their
 //     intervals hold for all groups that may be among the first.
 //   - lost.go: chosen bounds and caps take values away. The interval is widened by a quantile of Bayes' law over
 //     generalised Pareto tails, given a noisy histogram of what people lose.

@@ -1,4 +1,4 @@
-package sensitivity_test
+package divide_test
 
 import (
 	"context"
