@@ -4,8 +4,9 @@ import (
 	"context"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
 	"github.com/dpsql/dpsql/internal/engine/answer"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -36,7 +37,7 @@ type Session interface {
 	ResetAll()
 	Show(name string) (value string, ok bool, err error)
 	// Settings are those settings for SHOW ALL.
-	Settings() []engine.Setting
+	Settings() []session.Setting
 	// Snapshot keeps the settings and Restore puts them back: ROLLBACK's part.
 	Snapshot() any
 	Restore(any)

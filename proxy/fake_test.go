@@ -16,8 +16,9 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
 	"github.com/dpsql/dpsql/internal/engine/answer"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -110,9 +111,9 @@ func (s *scriptedSession) Show(name string) (string, bool, error) {
 	return v, ok, nil
 }
 
-func (s *scriptedSession) Settings() (out []engine.Setting) {
+func (s *scriptedSession) Settings() (out []session.Setting) {
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
-		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted.", Kind: "string", Start: "0.1"})
+		out = append(out, session.Setting{Name: name, Value: s.values[name], About: "Scripted.", Kind: "string", Start: "0.1"})
 	}
 	return out
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 )
 
@@ -96,7 +97,7 @@ func (s *settings) AllParameters() (out []pgmeta.Parameter) {
 	return out
 }
 
-func (s *settings) ownParameter(e engine.Setting) pgmeta.Parameter {
+func (s *settings) ownParameter(e session.Setting) pgmeta.Parameter {
 	reset, source := e.Start, "default"
 	for _, at := range s.startEngine {
 		if at.name == e.Name {

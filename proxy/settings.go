@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/session"
 )
 
 // enginePrefix begins the names of the engine's own settings.
@@ -88,7 +88,7 @@ func (s *settings) start(name, value string) error {
 		if err := s.engine.Set(name, []string{value}); err != nil {
 			return err
 		}
-		s.startEngine = append(s.startEngine, engineSetting{engine.SettingName(name), []string{value}})
+		s.startEngine = append(s.startEngine, engineSetting{session.SettingName(name), []string{value}})
 		return nil
 	}
 	p, err := findParameter(name)
@@ -106,7 +106,7 @@ func (s *settings) start(name, value string) error {
 // assign is SET and SET LOCAL.
 func (s *settings) assign(name string, list []string, local bool) error {
 	if strings.HasPrefix(name, enginePrefix) {
-		return s.assignEngine(engineSetting{engine.SettingName(name), list}, local)
+		return s.assignEngine(engineSetting{session.SettingName(name), list}, local)
 	}
 	p, err := findParameter(name)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *settings) underLocal(name string, change func() error) error {
 // reset is RESET name and SET name TO DEFAULT.
 func (s *settings) reset(name string, local bool) error {
 	if strings.HasPrefix(name, enginePrefix) {
-		return s.resetEngine(engine.SettingName(name), local)
+		return s.resetEngine(session.SettingName(name), local)
 	}
 	p, err := findParameter(name)
 	if err != nil {

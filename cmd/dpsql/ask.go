@@ -22,6 +22,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -233,7 +235,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 	}
 	opened = append(opened, b.Close)
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	opt := engine.Options{Policy: p, Backend: b, Logger: log}
+	opt := server.Options{Policy: p, Backend: b, Logger: log}
 	if p.Audit != "none" {
 		audit, err := ops.OpenAudit(p.Audit, log)
 		if err != nil {
@@ -242,12 +244,12 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 		opened = append(opened, audit.Close)
 		opt.Observer = audit
 	}
-	e, err := engine.Open(ctx, opt)
+	e, err := server.Open(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
 	opened = append(opened, e.Close)
-	s, err := engine.NewSession(e, q.analyst, "psql")
+	s, err := session.NewSession(e, q.analyst, "psql")
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +262,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 	}, nil
 }
 
-func askHere(ctx context.Context, s *engine.Session, notice func(string), sql string) (*table, error) {
+func askHere(ctx context.Context, s *session.Session, notice func(string), sql string) (*table, error) {
 	list, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err

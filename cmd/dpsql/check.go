@@ -13,7 +13,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 )
@@ -54,7 +55,7 @@ func check(cmd *cobra.Command, config string) (err error) {
 		if b, err = openBackend(ctx, p); err != nil {
 			return nil, err
 		}
-		return engine.Describe(ctx, b, p)
+		return server.Describe(ctx, b, p)
 	})
 	if b != nil {
 		defer func() { err = errors.Join(err, b.Close()) }()

@@ -10,13 +10,14 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // otherLedger is what `serve` would say if the charges of the policy's data are in another ledger; nil if they are not.
 func otherLedger(ctx context.Context, b backend.Backend, p *policy.Policy) (found, err error) {
-	marks, err := engine.DataMarks(ctx, b, p)
+	marks, err := server.DataMarks(ctx, b, p)
 	if err != nil {
 		return nil, err
 	}

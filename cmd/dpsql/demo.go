@@ -19,7 +19,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/testdata/demo"
@@ -77,7 +78,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // warnings tell of refusals, which are on purpose
 	defer closing(log, "backend", b.Close)
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log})
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log})
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 }
 
 // tables lists what there is to ask about.
-func (d *demonstration) tables(e *engine.Engine) error {
+func (d *demonstration) tables(e *server.Engine) error {
 	list, err := e.Tables("analyst")
 	if err != nil {
 		return err

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // looseFiles are the ledger's files that others of this machine may read or write: they hold who asked what, and the analysts' own constants.
 func looseFiles(p *policy.Policy) (paths []string) {
 	of := p.Ledger.Beside
-	list := []string{of, of + "-wal", of + ledger.MarkSuffix, of + ledger.KeySuffix, of + engine.ModelsSuffix}
+	list := []string{of, of + "-wal", of + ledger.MarkSuffix, of + ledger.KeySuffix, of + server.ModelsSuffix}
 	if p.Audit != "none" {
 		list = append(list, p.Audit)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 )
@@ -86,7 +87,7 @@ old ledger is still in use, or the same command finishes the move. The two are n
 // moveModels copies the models that lie beside a ledger.
 func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 	if from.SQLite != "" {
-		if _, err := os.Stat(from.SQLite + engine.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(from.SQLite + server.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
 			return 0, nil
 		}
 	}
@@ -114,7 +115,7 @@ func besideOf(at ledger.Place) string {
 // modelsAt opens the models of a data set beside a ledger; without the owner's key their texts stay sealed.
 func modelsAt(at ledger.Place, dataset string) (*mlext.Store, error) {
 	if at.SQLite != "" {
-		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, dataset, nil)
+		return mlext.OpenFile(at.SQLite+server.ModelsSuffix, dataset, nil)
 	}
 	return mlext.OpenServer(at.Postgres.URL, dataset, nil)
 }

@@ -14,7 +14,8 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
@@ -124,15 +125,15 @@ func (a alone) History(ctx context.Context) ([]ledger.Spent, error) {
 }
 
 func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
-	return a.Ledger.Grant(ctx, engine.GrantOf(a.policy, analyst, epsilon, by, reason))
+	return a.Ledger.Grant(ctx, server.GrantOf(a.policy, analyst, epsilon, by, reason))
 }
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {
 	var fits *budget.Filter
-	if head, err := engine.Head(a.policy, ""); err == nil { // a policy with a slip in its budget still shows the ledger's
+	if head, err := server.Head(a.policy, ""); err == nil { // a policy with a slip in its budget still shows the ledger's
 		fits = head.Filter
 	}
-	accounts, err := a.AccountsOf(a.policy.Dataset, fits, engine.Payers(a.policy))
+	accounts, err := a.AccountsOf(a.policy.Dataset, fits, server.Payers(a.policy))
 	return owner.Report(accounts, a.policy), err
 }
 

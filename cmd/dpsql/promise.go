@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
@@ -124,7 +124,7 @@ func raiseAlone(ctx context.Context, config, reason string) (_ *policy.Policy, e
 	if err != nil {
 		return nil, err
 	}
-	head, err := engine.Head(p, "raise")
+	head, err := server.Head(p, "raise")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -72,7 +73,7 @@ func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	r, err := engine.OpenRehearsal(ctx, engine.Options{Policy: p, Backend: b, Logger: slog.New(slog.DiscardHandler)})
+	r, err := engine.OpenRehearsal(ctx, server.Options{Policy: p, Backend: b, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

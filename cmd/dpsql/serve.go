@@ -18,7 +18,8 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -63,7 +64,7 @@ type daemon struct {
 	listen string         // as the file had it then, whatever --listen said
 	log    *slog.Logger
 
-	engine *engine.Engine
+	engine *server.Engine
 	wire   *proxy.Server
 	certs  *proxy.Certificates // nil without TLS
 	signs  *proxy.Authorities  // of clients' certificates; nil where none are asked for
@@ -93,7 +94,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if s.audit != nil {
 		metrics.Audit(s.audit)
 	}
-	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Observer: watch}); err != nil {
+	if s.engine, err = server.Open(ctx, server.Options{Policy: p, Backend: b, Logger: s.log, Observer: watch}); err != nil {
 		if errors.Is(err, ledger.ErrInUse) {
 			err = fmt.Errorf("%w. If a dpsql serves this policy already, stop it first, or let it read the changed policy: dpsql reload --config %s", err, s.config)
 		}

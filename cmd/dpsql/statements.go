@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/owner"
 )
 
@@ -18,7 +19,7 @@ var fingerprint = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 
 // Statements lists charges with what was asked, with the policy's key or the file's.
 func (a alone) Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error) {
-	keys, err := engine.TextKeys(a.policy, a.policy.Ledger.Beside)
+	keys, err := server.TextKeys(a.policy, a.policy.Ledger.Beside)
 	if err != nil {
 		return owner.StatementsPage{}, err
 	}

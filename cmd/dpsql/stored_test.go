@@ -12,7 +12,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 )
@@ -50,7 +51,7 @@ func serveStored(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: &stored{Backend: b, wait: wait}, Logger: log})
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: &stored{Backend: b, wait: wait}, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -151,7 +152,7 @@ func pastCharges(ctx context.Context, p *policy.Policy) (list []ledger.Spent, er
 func namedModels(ctx context.Context, p *policy.Policy, name string) (own, granted int, err error) {
 	at := placeOf(p)
 	if at.SQLite != "" {
-		if _, err := os.Stat(at.SQLite + engine.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(at.SQLite + server.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
 			return 0, 0, nil
 		}
 	}

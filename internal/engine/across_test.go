@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -23,7 +24,7 @@ func clinicText(t testing.TB) *neighbour.Postgres {
 	t.Helper()
 	ctx := context.Background()
 	tame.open(t, funcs.Postgres) // makes the database
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
+	conn, err := pgconn.Connect(ctx, sharedServer(t).URL("clinic_tame"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func mangled(t testing.TB, st *sqlgen.Statement, mangle func(string) string) *sq
 	return &out
 }
 
-// compareApart compares, at all of keptOf, what is read of each of a statement's measures of a kind. mangle, if not nil, plants a bug in the print.
+// compareApart compares, at all of KeptOf, what is read of each of a statement's measures of a kind. mangle, if not nil, plants a bug in the print.
 func compareApart[T any](t testing.TB, p *Prepared, of func(sensitivity.Measure) bool, mangle func(string) string, how func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[T]) (share float64, err error) {
 	t.Helper()
 	for i, m := range p.analysis().Measures {
@@ -116,12 +117,12 @@ func compareApart[T any](t testing.TB, p *Prepared, of func(sensitivity.Measure)
 			continue
 		}
 		for _, kept := range keptOf(p.analysis(), m) {
-			st, err := apart(p.analysis(), p.session.engine.dialect, i, kept, 42)
+			st, err := stage.Apart(p.analysis(), p.Session.Engine.Dialect, i, kept, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
 			st = mangled(t, st, mangle)
-			one, err := how(i, kept, st).across(t, p.session.engine.backend.Dialect())
+			one, err := how(i, kept, st).across(t, p.Session.Engine.Backend.Dialect())
 			if err != nil {
 				return share, fmt.Errorf("at %+v: %w\n%s", kept, err, st.SQL)
 			}

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -16,11 +17,11 @@ type Analysed struct {
 
 // Analysed gives what Run would do.
 func (p *Prepared) Analysed() (Analysed, error) {
-	private, ok := inner(p.kind).(*privateStatement)
-	if !ok || len(private.stages) != 1 {
+	private, ok := inner(p.kind).(*private.Statement)
+	if !ok || len(private.Stages) != 1 {
 		return Analysed{}, sqlerr.New(sqlerr.Internal, "the statement is not one release")
 	}
-	st := private.stages[0]
-	mp, err := st.price()
-	return Analysed{Query: p.query, Analysis: st.an, Plan: mp}, err
+	st := private.Stages[0]
+	mp, err := st.Price()
+	return Analysed{Query: p.Query, Analysis: st.An, Plan: mp}, err
 }

@@ -41,7 +41,7 @@ func TestNegativeCounts(t *testing.T) {
 			}
 		}
 		negative += below
-		if n := charged(t, s.engine, func() {
+		if n := charged(t, s.Engine, func() {
 			if _, a := ask(t, s, "select readmitted, count(*) "+from+" having count(*) < 0"); len(a.Rows) != below {
 				t.Errorf("%d groups have a negative count, HAVING finds %d", below, len(a.Rows))
 			}
@@ -88,7 +88,7 @@ func TestRareGroups(t *testing.T) {
 		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
 			t.Fatalf("a rare group is shown: %v", a.Rows)
 		}
-		set(t, s, "dpsql.price", fmt.Sprint(s.now.epsilon*1.1)) // a fresh release
+		set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*1.1)) // a fresh release
 	}
 	// Noise beyond the threshold T is as rare as delta: a group of more than 2T persons is kept.
 	d := demoSession(t, demoDuck(t), "analyst")
@@ -109,21 +109,21 @@ func TestRareGroups(t *testing.T) {
 // TestGroupsAlone: GROUP BY without aggregates: public groups are free, unknown ones cost a selection and nothing else.
 func TestGroupsAlone(t *testing.T) {
 	s := demoSession(t, demoDuck(t), "analyst")
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, a := ask(t, s, "select readmitted from encounters group by 1"); len(a.Rows) != 3 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 0 {
 		t.Errorf("%d charges", n)
 	}
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, a := ask(t, s, "select race from patients group by race order by race"); len(a.Rows) < 5 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if ev := charges(t, s.engine)[0].Events; len(ev) != 1 || ev[0].Name() != "gaussian_selection" {
+	if ev := charges(t, s.Engine)[0].Events; len(ev) != 1 || ev[0].Name() != "gaussian_selection" {
 		t.Errorf("%v", ev)
 	}
 }
@@ -132,7 +132,7 @@ func TestGroupsAlone(t *testing.T) {
 func TestAverageSpelling(t *testing.T) {
 	ctx := context.Background()
 	s := clinicSession(t, tame, funcs.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
-	conn, err := pgconn.Connect(ctx, server(t).URL("postgres"))
+	conn, err := pgconn.Connect(ctx, sharedServer(t).URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
@@ -25,7 +26,7 @@ func TestArrayParameters(t *testing.T) {
 	ctx := context.Background()
 	ints, small := sqltype.Type{OID: 1007}, sqltype.Type{OID: 1005}
 	two := listOf(sqltype.OIDInt4, int64(1), int64(2))
-	sessions := map[dialect.Dialect]*Session{}
+	sessions := map[dialect.Dialect]*session.Session{}
 	for _, d := range dialects {
 		sessions[d] = clinicSession(t, tame, d, roomy...)
 	}
@@ -63,30 +64,30 @@ func TestArrayParameters(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			before := len(charges(t, s.engine))
+			before := len(charges(t, s.Engine))
 			a, err := p.Run(ctx, []sqltype.Value{c.arg})
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
 			rows, err := a.All(ctx)
-			if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) || len(charges(t, s.engine)) != before {
-				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(charges(t, s.engine))-before, want)
+			if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) || len(charges(t, s.Engine)) != before {
+				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(charges(t, s.Engine))-before, want)
 			}
-			for i, st := range p.staged().stages {
-				if got, want := reuse.Canonical(st.an), reuse.Canonical(q.staged().stages[i].an); got != want {
+			for i, st := range p.staged().Stages {
+				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.staged().Stages[i].An); got != want {
 					t.Errorf("%s: %s is\n%s\nand listed\n%s", d, c.sql, got, want)
 				}
 			}
 		}
 	}
 	s := sessions[funcs.DuckDB]
-	before := len(charges(t, s.engine))
+	before := len(charges(t, s.Engine))
 	p, err := prepare(s, "select count(*) from encounters where kind_id = any($1::int2[])", ints.OID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(ctx, []sqltype.Value{listOf(sqltype.OIDInt4, int64(1), int64(40_000))}); sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.engine)) != before {
-		t.Errorf("an element without room: %v, %d charges", err, len(charges(t, s.engine))-before)
+	if _, err := p.Run(ctx, []sqltype.Value{listOf(sqltype.OIDInt4, int64(1), int64(40_000))}); sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.Engine)) != before {
+		t.Errorf("an element without room: %v, %d charges", err, len(charges(t, s.Engine))-before)
 	}
 }

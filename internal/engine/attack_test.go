@@ -91,7 +91,7 @@ func TestCancelAfterRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.engine.backend = late{s.engine.backend, cancel}
+	s.Engine.Backend = late{s.Engine.Backend, cancel}
 	if _, err := p.Run(ctx, nil); err != nil && sqlerr.ID(err) != "query_canceled" {
 		t.Errorf("%v", err)
 	}

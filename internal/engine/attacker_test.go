@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/attacker"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -82,7 +83,7 @@ type attackedWorld struct {
 	t     *testing.T
 	c     clinic
 	d     dialect.Dialect
-	s     *Session
+	s     *session.Session
 	draws int
 }
 
@@ -91,7 +92,7 @@ const drawsOfEngine = 500
 func (w *attackedWorld) ask(attack []string) (out []attacker.Seen, err error) {
 	if w.draws%drawsOfEngine == 0 {
 		if w.s != nil {
-			_ = w.s.engine.Close()
+			_ = w.s.Engine.Close()
 		}
 		w.s = clinicSession(w.t, w.c, w.d, "epsilon: 20,", "epsilon: 1000,")
 		set(w.t, w.s, "dpsql.fresh", "on")
@@ -142,11 +143,11 @@ func (w *attackedWorld) charged(attack []string) (out []dp.Event) {
 	if w.s == nil || w.draws%drawsOfEngine == 0 {
 		_, _ = w.ask(attack) // an engine of its own
 	}
-	before := len(charges(w.t, w.s.engine))
+	before := len(charges(w.t, w.s.Engine))
 	if _, err := w.ask(attack); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, c := range charges(w.t, w.s.engine)[before:] {
+	for _, c := range charges(w.t, w.s.Engine)[before:] {
 		out = append(out, c.Events...)
 	}
 	return out

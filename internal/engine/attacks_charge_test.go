@@ -20,6 +20,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -123,19 +125,19 @@ func (p *payLater) Commit(ctx context.Context, id int64, r ledger.Release) error
 func (p *payLater) Fail(context.Context, int64, string) error { return nil }
 
 // paying are an engine with the product's ledger and one with the careless one.
-func paying(t testing.TB, edits ...string) (product, careless *Engine) {
+func paying(t testing.TB, edits ...string) (product, careless *server.Engine) {
 	db := tame.open(t, funcs.DuckDB)
 	product, careless = engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db), engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db)
-	careless.ledger = &payLater{Ledger: careless.ledger}
+	careless.Ledger = &payLater{Ledger: careless.Ledger}
 	return product, careless
 }
 
 // TestAttack06Refund: a statement is made to fail when the data was read, by its own error, a lost connection or a cancel, over and over:
 // what was seen of it is never paid for by the careless ledger.
 func TestAttack06Refund(t *testing.T) {
-	attack := func(e *Engine) string {
-		f := &failing{Backend: e.backend, row: errBackend, afterRow: 1}
-		e.backend = f
+	attack := func(e *server.Engine) string {
+		f := &failing{Backend: e.Backend, row: errBackend, afterRow: 1}
+		e.Backend = f
 		s := newSession(e, t, "ann")
 		for i := range 3 {
 			_, _ = try(s, fmt.Sprintf("select days, count(*) from encounters where days <> %d group by 1", i))
@@ -160,10 +162,10 @@ func TestAttack06Refund(t *testing.T) {
 // hides. dpsql has each paid for, shows one fixed error, and stops the analyst after five; the careless variant lets go on.
 // Response time itself is not covered.
 func TestAttack07Limits(t *testing.T) {
-	attack := func(e *Engine, forgive bool) string {
+	attack := func(e *server.Engine, forgive bool) string {
 		bits := 0
 		s := newSession(e, t, "ann")
-		e.backend = &failing{Backend: e.backend, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+		e.Backend = &failing{Backend: e.Backend, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
 		for i := range 20 {
 			if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
 				bits++
@@ -216,9 +218,9 @@ func (s spyingTx) Query(ctx context.Context, sql string, args []backend.Arg, wan
 // TestAttack16Helpers: whatever a statement needs beside its numbers (groups, people, bounds, errors, plans) must not read private rows that
 // nobody has paid for. The careless engine pays at the end.
 func TestAttack16Helpers(t *testing.T) {
-	attack := func(e *Engine) string {
-		spy := &spying{Backend: e.backend, paid: func() int { return len(charges(t, e)) }}
-		e.backend = spy
+	attack := func(e *server.Engine) string {
+		spy := &spying{Backend: e.Backend, paid: func() int { return len(charges(t, e)) }}
+		e.Backend = spy
 		s := newSession(e, t, "ann")
 		for _, sql := range []string{"select count(*) from encounters", "select race from patients group by 1", "select diag, avg(days), count(distinct patient_id) from encounters group by 1",
 			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain verbose select diag, avg(days) from encounters group by 1",
@@ -239,10 +241,10 @@ func TestAttack16Helpers(t *testing.T) {
 // TestAttack19Collusion: two analysts take turns, each within an own budget. The careless proxies have a ledger for each.
 func TestAttack19Collusion(t *testing.T) {
 	const epsilon = 2 // four statements of 0.5
-	open := func() *Engine {
+	open := func() *server.Engine {
 		return engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 2, delta: 0}"), tame.open(t, funcs.DuckDB))
 	}
-	attack := func(sessions ...*Session) string {
+	attack := func(sessions ...*session.Session) string {
 		got := 0.0
 		for i := range 20 {
 			if _, err := try(sessions[i%len(sessions)], fmt.Sprintf("select count(*) from encounters where days > %d", i)); err == nil {
@@ -290,8 +292,8 @@ func TestAttack21Repeats(t *testing.T) {
 		return seen{rows: [][]string{{fmt.Sprint(100 + h.Sum32()%32)}}}
 	}, func() int { return 1 }))
 	s := clinicSession(t, tame, funcs.DuckDB)
-	fails(t, attack(through(s), func() int { return len(charges(t, s.engine)) }))
-	if n := len(charges(t, s.engine)); n > 3 {
+	fails(t, attack(through(s), func() int { return len(charges(t, s.Engine)) }))
+	if n := len(charges(t, s.Engine)); n > 3 {
 		t.Errorf("%d charges for one question", n)
 	}
 }
@@ -312,7 +314,7 @@ func TestAttack22Prepared(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	succeeds(t, attack(func(int) (string, error) { return fmt.Sprint(rnd.Int64N(64)), nil }, func() int { return 1 }))
-	e := clinicSession(t, tame, funcs.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).Engine
 	var prepared []*Prepared
 	for _, user := range []string{"ann", "bob"} {
 		p, err := prepare(newSession(e, t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
@@ -323,7 +325,7 @@ func TestAttack22Prepared(t *testing.T) {
 	}
 	fails(t, attack(func(i int) (string, error) {
 		p := prepared[i%2]
-		set(t, p.session, "dpsql.notices", []string{"off", "full"}[i%2])
+		set(t, p.Session, "dpsql.notices", []string{"off", "full"}[i%2])
 		a, err := p.Run(context.Background(), []sqltype.Value{int64(3)})
 		if err != nil {
 			return "", err
@@ -414,13 +416,13 @@ func TestAttack29Reconstruction(t *testing.T) {
 
 	s := sickSession(t, bits[:])
 	fails(t, attack(4*sick, func(ids []int) (float64, error) { return countSick(t, s, ids) }))
-	if n := len(charges(t, s.engine)); n < sick-2 || n > sick {
+	if n := len(charges(t, s.Engine)); n < sick-2 || n > sick {
 		t.Errorf("%d questions were answered", n)
 	}
 }
 
 // sickSession is a session before persons with a secret bit each.
-func sickSession(t *testing.T, bits []bool) *Session {
+func sickSession(t *testing.T, bits []bool) *session.Session {
 	t.Helper()
 	db, err := duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 		values := make([]string, len(bits))
@@ -442,7 +444,7 @@ func sickSession(t *testing.T, bits []bool) *Session {
 }
 
 // countSick asks for the number of the sick among these persons; its error is that the budget has ended.
-func countSick(t *testing.T, s *Session, ids []int) (float64, error) {
+func countSick(t *testing.T, s *session.Session, ids []int) (float64, error) {
 	t.Helper()
 	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
 	rows, err := try(s, "select count(*) + 0 from people where sick and id in ("+list+")")
@@ -459,11 +461,11 @@ func countSick(t *testing.T, s *Session, ids []int) (float64, error) {
 // ledger in PostgreSQL, which decides beside the charges of all. The careless proxies have a copy each.
 func TestAttack30Proxies(t *testing.T) {
 	dir := t.TempDir()
-	attack := func(options ...Options) string {
+	attack := func(options ...server.Options) string {
 		got := 0
 		for i, opt := range options {
 			opt.Backend = tame.open(t, funcs.DuckDB)
-			e, err := Open(context.Background(), opt)
+			e, err := server.Open(context.Background(), opt)
 			if err != nil {
 				if !errors.Is(err, ledger.ErrInUse) {
 					t.Error(err)
@@ -487,18 +489,18 @@ func TestAttack30Proxies(t *testing.T) {
 		}
 		return ""
 	}
-	inFile := func(name string) Options {
-		return Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
+	inFile := func(name string) server.Options {
+		return server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
 	}
 	succeeds(t, attack(inFile("one"), inFile("two")))
 	fails(t, attack(inFile("same"), inFile("same"), inFile("./same")))
 
 	pg := pgtest.Start(t, "fsync=on", "full_page_writes=on")
-	inServer := func(schema, machine string) Options {
+	inServer := func(schema, machine string) server.Options {
 		url := pg.URL("postgres") + "&search_path=" + schema
 		p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
 		p.Ledger.Beside = dir + "/" + machine
-		return Options{Policy: p}
+		return server.Options{Policy: p}
 	}
 	succeeds(t, attack(inServer("one", "a"), inServer("two", "b")))
 	fails(t, attack(inServer("same", "c"), inServer("same", "d"), inServer("same", "e")))

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -19,7 +20,7 @@ import (
 
 // beyond is an attack on a bound: with the un-noised totals of neighbours in hand, it looks for a change beyond the claim that the noise
 // is made for. change, if any, makes the careless print.
-func beyond(t testing.TB, s *Session, sql string, change func(string) string) string {
+func beyond(t testing.TB, s *session.Session, sql string, change func(string) string) string {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -163,7 +164,7 @@ func TestAttack12Scale(t *testing.T) {
 		}
 	}
 	succeeds(t, differs(scaled(with), scaled(out), statements...))
-	said := func(s *Session) asker {
+	said := func(s *session.Session) asker {
 		return func(sql string) seen {
 			p, err := prepare(s, sql)
 			if err != nil {
@@ -201,18 +202,18 @@ func moved(with, without asker, most int, statements ...string) string {
 }
 
 // exactly shows a statement's un-noised total, which noise is made for.
-func exactly(t testing.TB, s *Session) asker {
+func exactly(t testing.TB, s *session.Session) asker {
 	return func(sql string) seen {
 		p, err := prepare(s, sql)
 		if err != nil {
 			return seen{err: everything(err)}
 		}
 		if len(p.analysis().Measures) == 1 && p.analysis().Measures[0].Kind == sensitivity.DistinctValues {
-			st, err := sqlgen.Distinct(p.analysis(), s.engine.dialect, 0, sqlgen.Kept{Rows: p.analysis().Measures[0].PerGroup, Groups: p.analysis().Limit.PerUnit}, 7)
+			st, err := sqlgen.Distinct(p.analysis(), s.Engine.Dialect, 0, sqlgen.Kept{Rows: p.analysis().Measures[0].PerGroup, Groups: p.analysis().Limit.PerUnit}, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return seen{rows: [][]string{{fmt.Sprint(whole(secret.Open(secretRows(t, p.statement, st, nil)[0][0])))}}}
+			return seen{rows: [][]string{{fmt.Sprint(whole(secret.Open(secretRows(t, p.Statement, st, nil)[0][0])))}}}
 		}
 		return seen{rows: [][]string{{fmt.Sprint(totals(t, p)[""][0])}}}
 	}
@@ -312,7 +313,7 @@ func differs(one, other asker, statements ...string) string {
 }
 
 // everyTotal shows a statement's un-noised totals with their keys.
-func everyTotal(t testing.TB, s *Session) asker {
+func everyTotal(t testing.TB, s *session.Session) asker {
 	return func(sql string) (out seen) {
 		p, err := prepare(s, sql)
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -36,7 +38,7 @@ type asker func(sql string) seen
 func naive(t testing.TB, db string) asker {
 	t.Helper()
 	ctx := context.Background()
-	conn, err := pgconn.Connect(ctx, server(t).URL(db))
+	conn, err := pgconn.Connect(ctx, sharedServer(t).URL(db))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func naive(t testing.TB, db string) asker {
 }
 
 // through is the product's asker.
-func through(s *Session) asker {
+func through(s *session.Session) asker {
 	return func(sql string) (out seen) {
 		p, err := prepare(s, sql)
 		if err != nil {
@@ -158,9 +160,9 @@ func attackPairs(t *testing.T, attack func(with, without asker) string) {
 }
 
 // made is a PostgreSQL of its own: the tame clinic with a few statements more, and an engine's session before it.
-func made(t testing.TB, name string, edits []string, statements ...string) (*Session, asker, error) {
+func made(t testing.TB, name string, edits []string, statements ...string) (*session.Session, asker, error) {
 	t.Helper()
-	ctx, s := context.Background(), server(t)
+	ctx, s := context.Background(), sharedServer(t)
 	all := slices.Concat(neighbour.ClinicCatalog().DDL(), neighbour.ClinicRows(neighbour.Inside), statements)
 	if err := errors.Join(s.CreateDB(name), s.Exec(name, strings.Join(all, ";\n"))); err != nil {
 		t.Fatal(err)
@@ -178,8 +180,8 @@ func made(t testing.TB, name string, edits []string, statements ...string) (*Ses
 	return newSession(e, t, "ann"), naive(t, name), nil
 }
 
-func openFor(t testing.TB, p *policy.Policy, b backend.Backend) (*Engine, error) {
-	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: t.TempDir() + "/ledger"})
+func openFor(t testing.TB, p *policy.Policy, b backend.Backend) (*server.Engine, error) {
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: b, LedgerPath: t.TempDir() + "/ledger"})
 	if err == nil {
 		t.Cleanup(func() { _ = e.Close() })
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -131,7 +132,7 @@ func TestAttack27SecondPerson(t *testing.T) {
 	}
 	const question = "select count(*) from transfers where receiver = 1"
 	// attack says how far a receiver moves the un-noised total beyond the claim, if the statement is answered.
-	attack := func(s *Session, err error) string {
+	attack := func(s *session.Session, err error) string {
 		if err != nil {
 			return ""
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -43,10 +45,10 @@ func TestAttack34Trainings(t *testing.T) {
 	}
 	// What is told on the way names no number of steps that the data has.
 	s := clinicSession(t, tame, funcs.DuckDB)
-	s.progress = &Progress{}
+	s.Progress = &session.Progress{}
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
-	if err := of.watch(context.Background())(77, 0); err != nil || s.progress.step != "training m" {
-		t.Errorf("%q, %v", s.progress.step, err)
+	if err := of.Watch(context.Background())(77, 0); err != nil || s.Progress.Step != "training m" {
+		t.Errorf("%q, %v", s.Progress.Step, err)
 	}
 }
 
@@ -55,7 +57,7 @@ func TestAttack34Trainings(t *testing.T) {
 func TestAttack35Models(t *testing.T) {
 	ctx, reads := context.Background(), 0
 	p := clinicPolicyFor(t, funcs.DuckDB)
-	e, err := Open(ctx, Options{Policy: p, Backend: turning{wild.open(t, funcs.DuckDB), func() { reads++ }}, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: turning{wild.open(t, funcs.DuckDB), func() { reads++ }}, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}

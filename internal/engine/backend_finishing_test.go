@@ -31,7 +31,7 @@ func TestFinishingBeyond(t *testing.T) {
 	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	duck := clinicSession(t, tame, funcs.DuckDB, roomy...)
 	for _, sql := range beyondGo {
-		if p, err := prepare(s, sql); err != nil || p.staged().inBackend == nil {
+		if p, err := prepare(s, sql); err != nil || p.staged().InBackend == nil {
 			t.Errorf("%s is not computed by the database: %v", sql, err)
 		}
 		if _, err := prepare(duck, sql); sqlerr.ID(err) != sqlerr.Unsupported.ID {
@@ -51,18 +51,18 @@ func TestFinishingBeyondTwice(t *testing.T) {
 		}
 	}
 	_, b := ask(t, s, sql)
-	if fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(charges(t, s.engine)) != 1 || !strings.Contains(b.Notice, "spent: nothing") && b.Notice != "" {
-		t.Errorf("%v, then %v: %d charges", a, b, len(charges(t, s.engine)))
+	if fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(charges(t, s.Engine)) != 1 || !strings.Contains(b.Notice, "spent: nothing") && b.Notice != "" {
+		t.Errorf("%v, then %v: %d charges", a, b, len(charges(t, s.Engine)))
 	}
 	if told := explained(t, s, sql); !strings.Contains(told, "Finishing is done by the database") {
 		t.Error(told)
 	}
 	s = clinicSession(t, tame, funcs.Postgres)
-	s.engine.backend = &failingAt{s.engine.backend, 2}
+	s.Engine.Backend = &failingAt{s.Engine.Backend, 2}
 	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID || !strings.Contains(fmt.Sprint(err), "from what was released") {
 		t.Errorf("the database fails: %v", err)
 	}
-	if _, err := try(s, sql); err != nil || len(charges(t, s.engine)) != 1 {
-		t.Errorf("asked again: %v, %d charges", err, len(charges(t, s.engine)))
+	if _, err := try(s, sql); err != nil || len(charges(t, s.Engine)) != 1 {
+		t.Errorf("asked again: %v, %d charges", err, len(charges(t, s.Engine)))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -212,7 +213,7 @@ func openBad(t testing.TB, d dialect.Dialect, data badData) backend.Backend {
 			return nil
 		}, duckdb.Options{Threads: 1})
 	} else {
-		s := server(t)
+		s := sharedServer(t)
 		if err = s.CreateDB(key); err == nil {
 			err = s.Exec(key, strings.Join(badStatements(d, data), ";\n"))
 		}
@@ -281,7 +282,7 @@ func TestBadData(t *testing.T) {
 						continue
 					}
 					run++
-					st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+					st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -422,9 +423,9 @@ func TestBadDataAnswers(t *testing.T) {
 }
 
 // spentBy is how many statements the ledger has charged; none of them may have failed.
-func spentBy(t testing.TB, e *Engine) int64 {
+func spentBy(t testing.TB, e *server.Engine) int64 {
 	t.Helper()
-	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+	b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Failures != 0 {
 		t.Fatalf("%+v, %v", b, err)
 	}
@@ -434,7 +435,7 @@ func spentBy(t testing.TB, e *Engine) int64 {
 // TestBadEncodings: a database whose texts may not be UTF-8 is served only if each of its texts has a UTF-8 form: an answer that fails
 // because of one person's bytes would tell of them.
 func TestBadEncodings(t *testing.T) {
-	srv := server(t)
+	srv := sharedServer(t)
 	for _, c := range []struct {
 		encoding string
 		bytes    []string // that a person's text may hold, as escapes of bytea

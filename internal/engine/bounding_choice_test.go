@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -89,14 +90,14 @@ func TestBoundingAuto(t *testing.T) {
 			if auto, err = prepare(s, c.sql); err != nil {
 				t.Fatal(err)
 			}
-			priced := auto.staged().stages[0].priced
+			priced := auto.staged().Stages[0].Priced
 			if _, err := auto.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			if priced != nil && s.last.(*lastAnswer).releases[0].release.Plan != priced {
+			if priced != nil && s.Last.(*private.LastAnswer).Releases[0].Release.Plan != priced {
 				t.Error("another plan than that which was compared is run")
 			}
-			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {
+			if all := charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
 				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
 			}
 			set(t, s, "dpsql.bounding", same)
@@ -161,27 +162,27 @@ func TestBoundingAutoL1(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, m := range p.analysis().Measures {
-				ev, _, err := s.last.(*lastAnswer).releases[0].release.Noise(i)
+				ev, _, err := s.Last.(*private.LastAnswer).Releases[0].Release.Noise(i)
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, edge := s.last.(*lastAnswer).releases[0].release.Plan.Edge(m.Bound, s.last.(*lastAnswer).releases[0].release.Chosen)
+				_, edge := s.Last.(*private.LastAnswer).Releases[0].Release.Plan.Edge(m.Bound, s.Last.(*private.LastAnswer).Releases[0].Release.Chosen)
 				if ev, ok := ev.(dp.Laplace); !ok || ev.Sensitivity != (dp.Sensitivity{PerGroup: m.Clip(edge), Groups: 1}) {
 					t.Errorf("measure %d has %+v at the norm %d", i+1, ev, edge)
 				}
 			}
-			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {
+			if all := charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
 				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
 			}
 			if !strings.Contains(told, "scaled to the norm of choice 1") || !strings.Contains(told, "discrete Laplace, scale") || !strings.Contains(told, "times the norm") {
 				t.Error(told)
 			}
-			price := s.now.epsilon
+			price := s.Now.Epsilon
 			set(t, s, "dpsql.price", fmt.Sprint(price*2))
-			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
+			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 1 {
 				t.Errorf("%d charges of a top-up", n)
 			}
-			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 {
+			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("%d charges of what was asked", n)
 			}
 		})
@@ -256,8 +257,8 @@ func TestBoundingAutoFails(t *testing.T) {
 	const sql = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	for reads, want := range []error{errForgotten, errForgotten, nil} {
 		s := clinicSession(t, tame, funcs.DuckDB)
-		w := s.engine.world.Load()
-		w.public = &forgetful{w.public, reads}
+		w := s.Engine.World.Load()
+		w.Public = &forgetful{w.Public, reads}
 		set(t, s, "dpsql.bounding", "auto")
 		if _, err := prepare(s, sql); !errors.Is(err, want) {
 			t.Errorf("after %d reads: %v", reads, err)
@@ -283,13 +284,13 @@ func TestBoundingOfStages(t *testing.T) {
 	const alone = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	s := clinicSession(t, tame, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
 	set(t, s, "dpsql.bounding", "auto")
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2")
 	}); n != 2 {
 		t.Fatalf("%d charges for two releases", n)
 	}
 	set(t, s, "dpsql.price", "0.25")
-	if n := charged(t, s.engine, func() { ask(t, s, alone) }); n != 0 {
+	if n := charged(t, s.Engine, func() { ask(t, s, alone) }); n != 0 {
 		t.Error("alone it is charged again")
 	}
 	if told := explained(t, s, alone); !strings.Contains(told, "vector") {

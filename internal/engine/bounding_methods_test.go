@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -23,7 +26,7 @@ const (
 )
 
 // planText is EXPLAIN's text.
-func planText(t testing.TB, s *Session, sql string, args ...sqltype.Value) string {
+func planText(t testing.TB, s *session.Session, sql string, args ...sqltype.Value) string {
 	t.Helper()
 	rows, err := try(s, "explain verbose "+sql, args...)
 	if err != nil {
@@ -43,17 +46,17 @@ const (
 )
 
 // bounds holds EXPLAIN's word on a statement's bound against a pattern.
-func bounds(t testing.TB, s *Session, sql, want string, args ...sqltype.Value) {
+func bounds(t testing.TB, s *session.Session, sql, want string, args ...sqltype.Value) {
 	t.Helper()
 	if text := planText(t, s, sql, args...); !regexp.MustCompile(`\nBounding: ` + want + `\n`).MatchString(text) {
-		t.Errorf("%s asks %s: want %s in\n%s", s.analyst.Name, sql, want, text)
+		t.Errorf("%s asks %s: want %s in\n%s", s.Analyst.Name, sql, want, text)
 	}
 }
 
 // TestJoinsByEarlierReleases: what a release by elastic found is what other statements over the same joins are expected to err by, and those alone; a repeat of what was paid for is free, whatever was released since and by whichever bound it was paid. Noise of the scale that would choose otherwise has a probability below 1e-9: it
 // would have to be e^0.5 where its parameter is 0.024.
 func TestJoinsByEarlierReleases(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB, doubtful...).engine
+	e := clinicSession(t, tame, funcs.DuckDB, doubtful...).Engine
 	s, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	set(t, s, "dpsql.bounding", "auto")
 	of := func(sql string, want int, args ...sqltype.Value) (out string) {
@@ -84,7 +87,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 		t.Errorf("once another bound is better a repeat says %s after %s", again, cut)
 	}
 	of(sumDays, 0) // by the bound that was asked for by name
-	for _, other := range []*Session{s, bob} {
+	for _, other := range []*session.Session{s, bob} {
 		bounds(t, other, grouped, byRelease)
 		bounds(t, other, some, byGuess, int64(1))
 		bounds(t, other, "select count(*) from encounters a join encounters b on a.days = b.days where a.days > 2", byGuess)
@@ -140,14 +143,14 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 // TestJoinsByTurns: who asks a statement again while it is being asked waits for it, also where by now the other bound would be taken.
 func TestJoinsByTurns(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, doubtful...)
-	ask := func(bounding string) *run {
+	ask := func(bounding string) *private.Run {
 		t.Helper()
 		set(t, s, "dpsql.bounding", bounding)
 		p, err := prepare(s, onDays)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := newRun(context.Background(), p.staged(), nil)
+		r, err := private.NewRun(context.Background(), p.staged(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,20 +162,20 @@ func TestJoinsByTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := ask("auto")
-	if first.stageRuns[0].an.IsSmoothed() || !second.stageRuns[0].an.IsSmoothed() {
+	if first.StageRuns[0].An.IsSmoothed() || !second.StageRuns[0].An.IsSmoothed() {
 		t.Fatal("both have one bound")
 	}
-	unlock, err := first.lock(context.Background())
+	unlock, err := first.Lock(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := second.lock(ended); err == nil {
+	if _, err := second.Lock(ended); err == nil {
 		t.Error("two ask one statement at once")
 	}
 	unlock()
-	unlock, err = second.lock(ended)
+	unlock, err = second.Lock(ended)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +187,7 @@ func TestJoinsByWhoseReleases(t *testing.T) {
 	now := time.Now()
 	for _, scope := range []string{"analyst", "data_set"} {
 		p := clinicPolicyFor(t, funcs.DuckDB, append(doubtful, "statement_timeout", "cache: {ttl: 24h, scope: "+scope+"}\nstatement_timeout")...)
-		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

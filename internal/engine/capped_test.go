@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -44,14 +45,14 @@ type alsoBy struct {
 }
 
 // cappedRows prints a count of the rows that a cap keeps, by all of their columns, and how often a value of By occurs among them.
-func cappedRows(t testing.TB, s *Session, by, order []string, most uint64, also ...alsoBy) (rows, often *sqlgen.Statement) {
+func cappedRows(t testing.TB, s *session.Session, by, order []string, most uint64, also ...alsoBy) (rows, often *sqlgen.Statement) {
 	t.Helper()
 	q, err := prepare(s, "select count(*) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var scan *plan.Scan
-	plan.VisitRels(q.query.Root, func(r plan.Rel) bool {
+	plan.VisitRels(q.Query.Root, func(r plan.Rel) bool {
 		if n, ok := r.(*plan.Scan); ok {
 			scan = n
 		}
@@ -67,13 +68,13 @@ func cappedRows(t testing.TB, s *Session, by, order []string, most uint64, also 
 	for _, k := range also {
 		c.Also = append(c.Also, plan.CapKey{By: ids(k.by), Most: k.most})
 	}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Query: q.query, Body: &sensitivity.Body{Rel: c}, Groups: sensitivity.Groups{Public: true, Count: 1},
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Query: q.Query, Body: &sensitivity.Body{Rel: c}, Groups: sensitivity.Groups{Public: true, Count: 1},
 		Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1, PerGroup: 1}}, Joined: &sensitivity.Joined{Frequencies: []sensitivity.KeyFrequency{{Side: c, Columns: c.By}}}}
 	for _, id := range c.Cols() {
-		a.Keys = append(a.Keys, sensitivity.Key{Col: id, Type: q.query.Columns[id].Type})
+		a.Keys = append(a.Keys, sensitivity.Key{Col: id, Type: q.Query.Columns[id].Type})
 	}
-	if rows, err = sqlgen.Private(a, s.engine.dialect, 42); err == nil {
-		often, err = sqlgen.Frequencies(a, s.engine.dialect, 42)
+	if rows, err = sqlgen.Private(a, s.Engine.Dialect, 42); err == nil {
+		often, err = sqlgen.Frequencies(a, s.Engine.Dialect, 42)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func (k keptRows) less(o keptRows) (n int64) {
 }
 
 // checkCap holds what a cap keeps against its proof.
-func checkCap(t testing.TB, d dialect.Dialect, s *Session, by, order []string, most int64, mangle func(string) string) error {
+func checkCap(t testing.TB, d dialect.Dialect, s *session.Session, by, order []string, most int64, mangle func(string) string) error {
 	n := len(by)
 	st, often := cappedRows(t, s, by, order, uint64(most)) //nolint:gosec // small
 	all, _ := cappedRows(t, s, by, order, 1<<40)
@@ -218,7 +219,7 @@ func TestCapped(t *testing.T) {
 }
 
 // checkCaps holds what a cap with two keys keeps against its proof: 3 rows of a diagnosis and 1 of a kind and what became of it.
-func checkCaps(t testing.TB, d dialect.Dialect, s *Session, mangle func(string) string) error {
+func checkCaps(t testing.TB, d dialect.Dialect, s *session.Session, mangle func(string) string) error {
 	by, order, also := []string{"diag"}, []string{"patient_id", "days"}, alsoBy{[]string{"kind_id", "readmitted"}, 1}
 	st, _ := cappedRows(t, s, by, order, 3, also)
 	if mangle != nil {

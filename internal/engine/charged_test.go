@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestCharged(t *testing.T) {
 	log := &chargedLog{}
 	b := &begun{Backend: tame.open(t, funcs.DuckDB), log: log}
-	e, err := Open(t.Context(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
+	e, err := server.Open(t.Context(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +34,14 @@ func TestCharged(t *testing.T) {
 // chargedLog is what was heard and what was read, in order.
 type chargedLog struct {
 	said []string
-	last AuditEvent
+	last server.AuditEvent
 }
 
-func (l *chargedLog) Charged(h AuditEvent) { l.said, l.last = append(l.said, string(h.Outcome)), h }
+func (l *chargedLog) Charged(h server.AuditEvent) {
+	l.said, l.last = append(l.said, string(h.Outcome)), h
+}
 
-func (l *chargedLog) Ended(h AuditEvent) {
+func (l *chargedLog) Ended(h server.AuditEvent) {
 	if h.Reservation != 0 && (h.Reservation != l.last.Reservation || h.Price != l.last.Price || h.Loss != l.last.Loss || h.Plan != l.last.Plan) {
 		l.said = append(l.said, "another charge")
 	}

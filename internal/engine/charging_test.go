@@ -16,6 +16,8 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -30,10 +32,10 @@ func refusal(err error) *sqlerr.Error {
 }
 
 // charges are the reservations of a ledger so far.
-func charges(t testing.TB, e *Engine) []ledger.Charge {
+func charges(t testing.TB, e *server.Engine) []ledger.Charge {
 	t.Helper()
 	var out []ledger.Charge
-	for r, err := range e.ledger.Records(context.Background()) {
+	for r, err := range e.Ledger.Records(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,7 @@ func charges(t testing.TB, e *Engine) []ledger.Charge {
 }
 
 // charged says how many reservations do makes.
-func charged(t testing.TB, e *Engine, do func()) int {
+func charged(t testing.TB, e *server.Engine, do func()) int {
 	t.Helper()
 	before := len(charges(t, e))
 	do()
@@ -54,7 +56,7 @@ func charged(t testing.TB, e *Engine, do func()) int {
 
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).Engine
 	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
 	var before [][]sqltype.Value
@@ -62,7 +64,7 @@ func TestRepeatsAreFree(t *testing.T) {
 		t.Fatalf("%d charges", n)
 	}
 	for _, c := range []struct {
-		s    *Session
+		s    *session.Session
 		sql  string
 		pick []int // the columns of first
 	}{
@@ -107,24 +109,24 @@ func TestPriceAndRepeats(t *testing.T) {
 		charges int
 	}{{"0.5", &first, 1}, {"2", &second, 1}, {"0.25", &third, 0}, {"2", &third, 0}} {
 		set(t, s, "dpsql.price", c.epsilon)
-		if n := charged(t, s.engine, func() { _, a := ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
+		if n := charged(t, s.Engine, func() { _, a := ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
 			t.Errorf("epsilon %s: %d charges, not %d", c.epsilon, n, c.charges)
 		}
 	}
 	if fmt.Sprint(second) != fmt.Sprint(third) {
 		t.Errorf("the release at the higher price does not answer: %v, %v", second, third)
 	}
-	all := charges(t, s.engine)
+	all := charges(t, s.Engine)
 	if all[0].Price != 0.5 || all[1].Price != 2 {
 		t.Errorf("prices %g, %g", all[0].Price, all[1].Price)
 	}
 	// Other settings that change the release change the key.
 	set(t, s, "dpsql.max_groups", "2")
-	if n := charged(t, s.engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	if n := charged(t, s.Engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 	set(t, s, "dpsql.max_groups", "3")
-	if n := charged(t, s.engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	if n := charged(t, s.Engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("another cap: %d charges", n)
 	}
 }
@@ -140,7 +142,7 @@ func TestParameters(t *testing.T) {
 		arg     sqltype.Value
 		charges int
 	}{{int64(3), 1}, {int64(4), 1}, {int64(3), 0}, {nil, 1}, {nil, 0}} {
-		n := charged(t, s.engine, func() {
+		n := charged(t, s.Engine, func() {
 			if _, err := p.Run(context.Background(), []sqltype.Value{c.arg}); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +161,7 @@ func TestLongPatterns(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
 	for _, condition := range []string{"diag LIKE $1", "diag NOT ILIKE '%' || $1", "strpos(diag, lower($1)) = 0", "replace(diag, $1, '') = 'a'"} {
 		for length, charges := range map[int]int{990: 1, 1001: 0} {
-			n := charged(t, s.engine, func() {
+			n := charged(t, s.Engine, func() {
 				if _, err := try(s, "select count(*) from encounters where "+condition, strings.Repeat("a", length)); (err == nil) != (charges == 1) || err != nil && sqlerr.ID(err) != "unsupported" {
 					t.Errorf("%s of %d bytes: %v", condition, length, err)
 				}
@@ -174,7 +176,7 @@ func TestLongPatterns(t *testing.T) {
 // TestFree: nothing of this spends.
 func TestFree(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
-	n := charged(t, s.engine, func() {
+	n := charged(t, s.Engine, func() {
 		for _, sql := range []string{
 			"explain verbose select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
 			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
@@ -217,11 +219,11 @@ func TestFree(t *testing.T) {
 
 // TestRights: without `may` a table or column does not exist: the errors are those of a name that nobody has.
 func TestRights(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).Engine
 	ann, clerk, nobody := newSession(e, t, "ann"), newSession(e, t, "clerk"), newSession(e, t, "nobody")
 	ask(t, ann, "select count(*) from encounters")
 	ask(t, ann, "select race, count(*) from patients group by 1")
-	same := func(s *Session, sql, word, invented string) {
+	same := func(s *session.Session, sql, word, invented string) {
 		t.Helper()
 		_, a := try(s, sql)
 		_, b := try(s, strings.ReplaceAll(sql, word, invented))
@@ -243,14 +245,14 @@ func TestRights(t *testing.T) {
 	if n := charged(t, e, func() { ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if _, err := NewSession(e, "mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
+	if _, err := session.NewSession(e, "mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
 		t.Errorf("an unknown analyst: %v", err)
 	}
 }
 
 // TestQuotaAndLimits: an analyst's quota and max_query_price hold, and refusals tell what is left.
 func TestQuotaAndLimits(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).Engine
 	guest, ann := newSession(e, t, "guest"), newSession(e, t, "ann")
 	_, err := try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
@@ -290,12 +292,12 @@ func TestReleasesTable(t *testing.T) {
 	ask(t, bob, "select count(*) from visits")
 	ask(t, bob, "select count(*) from patients") // ann's
 	for _, c := range []struct {
-		s    *Session
+		s    *session.Session
 		want int64
 	}{{ann, 2}, {bob, 1}} {
 		_, a := ask(t, c.s, "select count(*), min(price), max(price), count(distinct release) from dpsql.releases where expires_at > made_at and renyi > 0")
 		if row := a.Rows[0]; row[0] != c.want || row[1] != 0.5 || row[2] != 0.5 || row[3] != c.want {
-			t.Errorf("%s: %v", c.s.analyst.Name, row)
+			t.Errorf("%s: %v", c.s.Analyst.Name, row)
 		}
 	}
 }
@@ -332,7 +334,7 @@ func TestBudgetTable(t *testing.T) {
 		t.Errorf("after a Gaussian: %v", last)
 	}
 	line, ok, err := s.Show("dpsql.budget")
-	if !ok || err != nil || !strings.Contains(line, " % of your epsilon ") || len(line) > budgetLineLength {
+	if !ok || err != nil || !strings.Contains(line, " % of your epsilon ") || len(line) > session.BudgetLineLength {
 		t.Errorf("%q, %v", line, err)
 	}
 }
@@ -360,7 +362,7 @@ func TestOverBudget(t *testing.T) {
 		t.Errorf("nothing is left: %v", err)
 	}
 	ask(t, s, "select count(*) from encounters where days > 1")
-	b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+	b, err := s.Engine.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Spent.Pure > 2 {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -426,7 +428,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 			if strings.Contains(refused.Hint, "SET dpsql.mechanism = laplace; ") {
 				set(t, s, "dpsql.mechanism", "laplace")
 			}
-			if larger := largest * 1.01; larger < s.analyst.MaxQueryEpsilon {
+			if larger := largest * 1.01; larger < s.Analyst.MaxQueryEpsilon {
 				set(t, s, "dpsql.price", fmt.Sprint(larger))
 				if _, err := try(s, c.statement); err == nil {
 					t.Errorf("a larger price than %g passes", largest)
@@ -474,7 +476,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 			}
 			seen = append(seen, line)
 		}
-		for _, r := range charges(t, s.engine) {
+		for _, r := range charges(t, s.Engine) {
 			seen = append(seen, fmt.Sprintf("%g %+v %v", r.Price, r.Loss, r.Events))
 		}
 		if first == nil {

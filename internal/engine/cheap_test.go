@@ -55,7 +55,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, p, real)
 	g := &gate{Backend: real, most: 2, open: make(chan struct{})}
-	e.backend = g
+	e.Backend = g
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // nothing here takes that long, but for what waits
 	defer cancel()
 	bob := newSession(e, t, "bob")
@@ -96,9 +96,9 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	}
 	waiting := func(n int) func() bool {
 		return func() bool {
-			e.turns.mu.Lock()
-			defer e.turns.mu.Unlock()
-			return len(e.turns.waiting["ann"]) >= n
+			e.Turns.Mu.Lock()
+			defer e.Turns.Mu.Unlock()
+			return len(e.Turns.Waiting["ann"]) >= n
 		}
 	}
 	ask(all[:6]) // three of them anew; of the others the first has the key, and a turn, or waits for one, or for the reservation of one that asks anew

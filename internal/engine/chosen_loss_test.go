@@ -151,7 +151,7 @@ func along(with *side, dir map[place]float64, edge int, scales []float64, value 
 
 // toppedUp gives the releases that come of topping releases up with the rows of a side, to twice the price.
 func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*release.Release) *release.Release {
-	asks := p.session.request()
+	asks := p.Session.Request()
 	asks.Epsilon *= 2
 	plans := map[int]*price.Quote{}
 	return func(r *release.Release) *release.Release {
@@ -388,7 +388,7 @@ func TestChosenLoss(t *testing.T) {
 				return p
 			}
 			epsilon := func(p *Prepared) *price.Quote {
-				mp, err := priceOf(p.session, p.analysis())
+				mp, err := priceOf(p.Session, p.analysis())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -406,17 +406,17 @@ func TestChosenLoss(t *testing.T) {
 				t.Fatal("the plans differ")
 			}
 			with, without := readSide(t, p), readSide(t, q)
-			loss, err := filterOf(p.session.engine).Loss(mp.Choices[0])
+			loss, err := filterOf(p.Session.Engine).Loss(mp.Choices[0])
 			if err != nil {
 				t.Fatal(err)
 			}
 			all, edges := mp.Loss.Pure, int(mp.Choices[0].(dp.AboveThreshold).Edges)
-			if tag := p.session.now.epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
+			if tag := p.Session.Now.Epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
 				t.Fatalf("the claims are %g and %g", loss.Pure, all)
 			}
 			for _, l := range mp.Lost { // which is not drawn here: TestLostNeighbours holds it
 				for _, ev := range []dp.Event{l.Event} {
-					of, err := filterOf(p.session.engine).Loss(ev)
+					of, err := filterOf(p.Session.Engine).Loss(ev)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -440,7 +440,7 @@ func TestChosenLoss(t *testing.T) {
 							list[i].z -= middle[list[i].edge]
 						}
 					}
-					return tellsApart(loss.Pure, 2*p.session.now.epsilon, edges, one, other)
+					return tellsApart(loss.Pure, 2*p.Session.Now.Epsilon, edges, one, other)
 				}
 				if err := tops(chosenDraws); err != nil {
 					t.Errorf("topped up: %v", err)

@@ -24,7 +24,7 @@ var undeclaredEdits = []string{
 
 // histogramOf reads what a prepared statement's print returns from a database.
 func histogramOf(p *Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
-	return bug.Ask(context.Background(), uncovered{b}, p.analysis(), p.session.engine.dialect)
+	return bug.Ask(context.Background(), uncovered{b}, p.analysis(), p.Session.Engine.Dialect)
 }
 
 // chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
@@ -34,7 +34,7 @@ func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, e
 		read:    func(b backend.Backend) (*neighbour.Histogram, error) { return histogramOf(p, b, bug) },
 		changed: neighbour.CompareHistograms,
 		same:    neighbour.SameHistogram,
-	}.across(t, p.session.engine.backend.Dialect())
+	}.across(t, p.Session.Engine.Backend.Dialect())
 }
 
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and

@@ -16,6 +16,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
@@ -177,7 +179,7 @@ func (c clinic) open(t testing.TB, d dialect.Dialect) backend.Backend {
 	if d == funcs.DuckDB {
 		b, err = openFixed(context.Background(), c.fillDuck, duckdb.Options{Threads: 1})
 	} else {
-		b, err = c.openPostgres(server(t), "clinic_"+c.name)
+		b, err = c.openPostgres(sharedServer(t), "clinic_"+c.name)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
@@ -240,16 +242,16 @@ func (c clinic) openPostgres(s *pgtest.Server, name string) (backend.Backend, er
 }
 
 // engineOn opens an engine on an empty ledger.
-func engineOn(t testing.TB, p *policy.Policy, b backend.Backend) *Engine {
+func engineOn(t testing.TB, p *policy.Policy, b backend.Backend) *server.Engine {
 	t.Helper()
 	fixedCap(p)
 	return openOn(t, p, b)
 }
 
 // openOn opens an engine on an empty ledger, with the policy's defaults.
-func openOn(t testing.TB, p *policy.Policy, b backend.Backend) *Engine {
+func openOn(t testing.TB, p *policy.Policy, b backend.Backend) *server.Engine {
 	t.Helper()
-	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,30 +270,30 @@ func fixedCap(p *policy.Policy) {
 }
 
 // session is a session of an analyst of the clinic.
-func newSession(e *Engine, t testing.TB, user string) *Session {
+func newSession(e *server.Engine, t testing.TB, user string) *session.Session {
 	t.Helper()
-	s, err := NewSession(e, user, "test")
+	s, err := session.NewSession(e, user, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.start.rounding, s.now.rounding = roundOff, roundOff // tests compare what was released
+	s.Start.Rounding, s.Now.Rounding = session.RoundOff, session.RoundOff // tests compare what was released
 	return s
 }
 
 // fixedNoise makes the session's engine draw the same noise in each run, so that a test of drawn numbers fails always or never.
-func fixedNoise(s *Session, seed uint64) *Session {
-	s.engine.noise = audit.Source(seed)
+func fixedNoise(s *session.Session, seed uint64) *session.Session {
+	s.Engine.Noise = audit.Source(seed)
 	return s
 }
 
 // clinicSession is a session of ann before a clinic, on an empty ledger.
-func clinicSession(t testing.TB, c clinic, d dialect.Dialect, edits ...string) *Session {
+func clinicSession(t testing.TB, c clinic, d dialect.Dialect, edits ...string) *session.Session {
 	t.Helper()
 	return newSession(engineOn(t, clinicPolicyFor(t, d, edits...), c.open(t, d)), t, "ann")
 }
 
 // try prepares and runs a statement.
-func try(s *Session, sql string, args ...sqltype.Value) ([][]sqltype.Value, error) {
+func try(s *session.Session, sql string, args ...sqltype.Value) ([][]sqltype.Value, error) {
 	p, err := prepare(s, sql)
 	if err != nil {
 		return nil, err
@@ -310,7 +312,7 @@ func besideLost(warnings []string) []string {
 	})
 }
 
-func set(t testing.TB, s *Session, name, value string) {
+func set(t testing.TB, s *session.Session, name, value string) {
 	t.Helper()
 	if err := s.Set(name, []string{value}); err != nil {
 		t.Fatal(err)
@@ -325,8 +327,8 @@ func (uncovered) Exec(context.Context, string) error { return errors.ErrUnsuppor
 
 // Query gives a printed statement's rows.
 func (u uncovered) Query(ctx context.Context, st *sqlgen.Statement) (out [][]sqltype.Value, err error) {
-	e := &Engine{backend: u.Backend}
-	err = e.inSnapshot(ctx, &world{}, st, nil, func(rows secret.Rows) error {
+	e := &server.Engine{Backend: u.Backend}
+	err = e.InSnapshot(ctx, &server.World{}, st, nil, func(rows secret.Rows) error {
 		for rows.Next() {
 			var row []sqltype.Value
 			for _, v := range rows.Row() {

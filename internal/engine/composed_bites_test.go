@@ -84,8 +84,8 @@ func TestComposedBites(t *testing.T) {
 
 // printed are the texts of a statement's releases.
 func printed(p *Prepared) (out []string) {
-	for _, one := range p.staged().stages {
-		st, err := sqlgen.Private(one.an, p.session.engine.dialect, 7)
+	for _, one := range p.staged().Stages {
+		st, err := sqlgen.Private(one.An, p.Session.Engine.Dialect, 7)
 		if err != nil {
 			return nil
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
@@ -70,7 +71,7 @@ func (st composedStatement) args() ([]sqltype.Value, error) {
 type composedWorld struct {
 	name string
 	of   backend.Backend
-	*Session
+	*session.Session
 }
 
 func newComposed(t *testing.T, d dialect.Dialect) *composed {
@@ -101,7 +102,7 @@ func (c *composed) renew() {
 	for i := range c.worlds {
 		w := &c.worlds[i]
 		if w.Session != nil {
-			_ = w.engine.Close()
+			_ = w.Engine.Close()
 		}
 		p, err := policy.Parse("composed.yaml", []byte(text))
 		if err != nil {
@@ -130,7 +131,7 @@ func openComposed(t *testing.T, d dialect.Dialect, name string, statements []str
 			return nil
 		}, duckdb.Options{Threads: 1})
 	} else {
-		s := server(t)
+		s := sharedServer(t)
 		if err = s.CreateDB(name); err == nil {
 			err = s.Exec(name, strings.Join(statements, ";\n"))
 		}
@@ -188,7 +189,7 @@ func (w composedWorld) ask(st composedStatement) (outcome string, rows int, err 
 		}
 	}()
 	charges := func() int64 {
-		b, err := w.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+		b, err := w.Engine.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 		if err != nil {
 			panic(err)
 		}
@@ -213,7 +214,7 @@ func (w composedWorld) ask(st composedStatement) (outcome string, rows int, err 
 	case err == nil:
 		return "answered", rows, nil
 	case charges() != before:
-		if err := w.engine.Unfreeze(context.Background(), "ann", "owner"); err != nil {
+		if err := w.Engine.Unfreeze(context.Background(), "ann", "owner"); err != nil {
 			panic(err)
 		}
 		return "", 0, fmt.Errorf("failed after its charge: %w", cause(err))

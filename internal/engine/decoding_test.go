@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -18,24 +19,24 @@ func TestDecodingTakesATurn(t *testing.T) {
 		small = "select gender, count(*) from patients group by 1"
 	)
 	first := limited(t, func(*policy.Policy) {})
-	e := first.engine
+	e := first.Engine
 	mustTry(t, first, large)
 	mustTry(t, first, small)
-	if n := len(first.last.(*lastAnswer).releases[0].release.Groups); n != 0 {
+	if n := len(first.Last.(*private.LastAnswer).Releases[0].Release.Groups); n != 0 {
 		t.Errorf("dpsql.last keeps %d groups", n)
 	}
 	var held []func()
 	for range max(2, runtime.GOMAXPROCS(0)) {
-		done, err := e.decoding.take(context.Background(), "ann", max(2, runtime.GOMAXPROCS(0)))
+		done, err := e.Decoding.Take(context.Background(), "ann", max(2, runtime.GOMAXPROCS(0)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, done)
 	}
 	waiting := func() int {
-		e.decoding.mu.Lock()
-		defer e.decoding.mu.Unlock()
-		return len(e.decoding.waiting["ann"])
+		e.Decoding.Mu.Lock()
+		defer e.Decoding.Mu.Unlock()
+		return len(e.Decoding.Waiting["ann"])
 	}
 	n := charged(t, e, func() {
 		for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
@@ -82,7 +83,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	for _, done := range held[1:] {
 		done()
 	}
-	if len(e.decoding.taken) != 0 {
-		t.Errorf("turns are kept: %v", e.decoding.taken)
+	if len(e.Decoding.Taken) != 0 {
+		t.Errorf("turns are kept: %v", e.Decoding.Taken)
 	}
 }

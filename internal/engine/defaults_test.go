@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -12,12 +14,12 @@ import (
 func TestDefaultsDropNoGroup(t *testing.T) {
 	for _, d := range dialects {
 		p := clinicPolicyFor(t, d)
-		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, d), LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, d), LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close() })
-		s, err := NewSession(e, "ann", "test")
+		s, err := session.NewSession(e, "ann", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +30,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				a := p.staged().stages[0].an
+				a := p.staged().Stages[0].An
 				if (a.Limit.Norm == norm) != scaled || a.Limit.Capped && a.Limit.Cap == nil {
 					t.Errorf("%s: %s: %+v", d, sql, a.Limit)
 				}

@@ -26,6 +26,8 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/noise"
@@ -72,8 +74,8 @@ func demoDuck(t testing.TB) backend.Backend {
 	return shared.db
 }
 
-// server is the package's one PostgreSQL.
-func server(t testing.TB) *pgtest.Server {
+// sharedServer is the package's one PostgreSQL.
+func sharedServer(t testing.TB) *pgtest.Server {
 	shared.start.Do(func() {
 		s, stop, err := pgtest.StartShared()
 		if err != nil {
@@ -86,7 +88,7 @@ func server(t testing.TB) *pgtest.Server {
 
 func demoPostgres(t testing.TB) backend.Backend {
 	shared.pg.Do(func() {
-		s := server(t)
+		s := sharedServer(t)
 		if err := s.LoadDemo("demo"); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +102,7 @@ func demoPostgres(t testing.TB) backend.Backend {
 }
 
 // demoSession is a session of the demo's analyst before a backend, on an empty ledger.
-func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*policy.Policy)) *Session {
+func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*policy.Policy)) *session.Session {
 	t.Helper()
 	text, err := demo.FS.ReadFile("policy.yaml")
 	if err != nil {
@@ -117,19 +119,19 @@ func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 	for _, c := range changes {
 		c(p)
 	}
-	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := NewSession(e, user, "psql")
+	s, err := session.NewSession(e, user, "psql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func prepare(s *Session, sql string, params ...sqltype.OID) (*Prepared, error) {
+func prepare(s *session.Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	st, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func prepare(s *Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	return Prepare(context.Background(), s, st[0], params)
 }
 
-func ask(t testing.TB, s *Session, sql string) (*Prepared, *answer.Answer) {
+func ask(t testing.TB, s *session.Session, sql string) (*Prepared, *answer.Answer) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -164,12 +166,12 @@ func (k *kept) Close()              {}
 // scan runs a statement's print once, before any noise.
 func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
-	return scanStage(t, p.statement, p.analysis(), nil)
+	return scanStage(t, p.Statement, p.analysis(), nil)
 }
 
-func scanStage(t testing.TB, p *statement, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
+func scanStage(t testing.TB, p *session.Statement, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
-	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
+	st, err := sqlgen.Private(an, p.Session.Engine.Dialect, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,15 +179,15 @@ func scanStage(t testing.TB, p *statement, an *sensitivity.Analysis, params []sq
 }
 
 // secretRows runs a printed statement.
-func secretRows(t testing.TB, p *statement, st *sqlgen.Statement, params []sqltype.Value) [][]secret.Value {
+func secretRows(t testing.TB, p *session.Statement, st *sqlgen.Statement, params []sqltype.Value) [][]secret.Value {
 	t.Helper()
-	e := p.session.engine
-	tx, err := e.backend.Begin(context.Background())
+	e := p.Session.Engine
+	tx, err := e.Backend.Begin(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Close()
-	args, want := bindArgs(st, params)
+	args, want := server.BindArgs(st, params)
 	rows, err := tx.Query(context.Background(), st.SQL, args, want)
 	if err != nil {
 		t.Fatal(err)
@@ -261,12 +263,12 @@ func TestDoneWhenAccuracy(t *testing.T) {
 		if i == 0 {
 			st, rows = scan(t, p)
 		}
-		p.session.engine.backend = replay{s.engine.backend, rows, others}
+		p.Session.Engine.Backend = replay{s.Engine.Backend, rows, others}
 		a, err := p.Run(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "analyst", Quota: 1})
+		b, err := s.Engine.Ledger.Balance(ledger.Payer{Analyst: "analyst", Quota: 1})
 		if err != nil || b.Dataset.Statements != 1 || b.Dataset.Spent.Renyi < 0.28 {
 			t.Fatalf("the release was not charged: %+v, %v", b, err)
 		}
@@ -390,7 +392,7 @@ func TestDoneWhenPostgres(t *testing.T) {
 }
 
 // declared bounds rows instead of leaving it to a choice, which is tested elsewhere.
-func declared(t testing.TB, s *Session) {
+func declared(t testing.TB, s *session.Session) {
 	t.Helper()
 	if err := s.Set("dpsql.clip", []string{"10"}); err != nil {
 		t.Fatal(err)
@@ -400,7 +402,7 @@ func declared(t testing.TB, s *Session) {
 // deviations releases a statement's totals once more and counts the noisy numbers beyond 4 deviations.
 func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 	t.Helper()
-	mp, err := priceOf(p.session, p.analysis())
+	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func TestDemoNeighbours(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", sql, err)
 				}
-				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +134,7 @@ func sampleDB(t *testing.T, d dialect.Dialect, name, condition string) backend.B
 
 // samplePostgres copies the sample, which is made once.
 func samplePostgres(ctx context.Context, t *testing.T, name, condition string) (backend.Backend, error) {
-	s := server(t)
+	s := sharedServer(t)
 	if !sampleMade {
 		sampleMade = true
 		if err := s.LoadDemo("sample"); err != nil {

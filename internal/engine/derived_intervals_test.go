@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -33,7 +34,7 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 		const share = "100.0 * count(*) / (SELECT count(*) FROM encounters)"
 		before := paidFor(t, s)
 		for _, row := range mustTry(t, s, "SELECT kind_id, "+share+", dp_low("+share+"), dp_high("+share+"), dp_low(count(*)) FROM encounters GROUP BY 1") {
-			v, _ := inFloat(row[1])
+			v, _ := private.InFloat(row[1])
 			if low, high := row[2].(float64), row[3].(float64); !(low < v && v < high) || row[4].(float64) > 0 && low <= 0 {
 				t.Errorf("%s: a share of a total by a query of its own: %v", kind, row)
 			}
@@ -70,7 +71,7 @@ func TestWindowTotals(t *testing.T) {
 		for range 20 {
 			for i, row := range mustTry(t, s, sql) {
 				for _, at := range []int{1, 4} {
-					v, _ := inFloat(truth[i][at])
+					v, _ := private.InFloat(truth[i][at])
 					asked++
 					if row[at] == nil || !(row[at+1].(float64) <= v && v <= row[at+2].(float64)) {
 						misses++
@@ -139,7 +140,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 		}
 	}
 	plain, err := prepare(s, "SELECT kind_id, count(*), 100.0 * count(*) / sum(count(*)) OVER () FROM encounters GROUP BY 1")
-	if err != nil || plain.staged().hasNoisyRowChoice() {
+	if err != nil || plain.staged().HasNoisyRowChoice() {
 		t.Errorf("a share chooses rows: %v", err)
 	}
 	set(t, s, "dpsql.price", "5")
@@ -175,8 +176,8 @@ func TestSumsOfReleased(t *testing.T) {
 		set(t, s, "dpsql.rounding", "error")
 		rows := mustTry(t, s, "SELECT sum(n), avg(n), sum(n)::text "+of)[0]
 		for i := range 2 {
-			v, _ := inFloat(rows[i])
-			was, _ := inFloat(plain[i])
+			v, _ := private.InFloat(rows[i])
+			was, _ := private.InFloat(plain[i])
 			if low, high := exact[2*i].(float64), exact[2*i+1].(float64); !(low < was && was < high) || v < low || v > high || v == was {
 				t.Errorf("%s: %v, of %v in %v", kind, rows, plain, exact)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -36,11 +37,11 @@ func TestStageDigits(t *testing.T) {
 	for _, sql := range wide {
 		s := clinicSession(t, tame, funcs.DuckDB)
 		_, err := try(s, sql)
-		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.engine)) != 2 || blamed(t, s.engine) != 0 {
-			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.engine)), blamed(t, s.engine))
+		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.Engine)) != 2 || blamed(t, s.Engine) != 0 {
+			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.Engine)), blamed(t, s.Engine))
 		}
-		if again, told := try(s, sql); told == nil || told.Error() != err.Error() || len(charges(t, s.engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
-			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(charges(t, s.engine)))
+		if again, told := try(s, sql); told == nil || told.Error() != err.Error() || len(charges(t, s.Engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
+			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(charges(t, s.Engine)))
 		}
 	}
 }
@@ -56,12 +57,12 @@ func TestParameterDigits(t *testing.T) {
 		}
 		count := func(text string) (string, error) {
 			v := sqltype.Value(decimal.RequireFromString(text))
-			r, err := newRun(ctx, p.staged(), []sqltype.Value{v})
+			r, err := private.NewRun(ctx, p.staged(), []sqltype.Value{v})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := r.stageRuns[0]
-			return unnoisedStage(t, p.statement, with(a), a.args).Groups[0].Values[0].String(), nil
+			a := r.StageRuns[0]
+			return unnoisedStage(t, p.Statement, with(a), a.Args).Groups[0].Values[0].String(), nil
 		}
 		below, _ := count("4.9999999999999999999999999999999999")
 		at, _ := count("5.0000000000000000000000")
@@ -70,8 +71,8 @@ func TestParameterDigits(t *testing.T) {
 			t.Errorf("%s: %s above 5 less a bit, %s above 5, %s above 5 and a bit", d, below, at, above)
 		}
 		_, err = p.Run(ctx, []sqltype.Value{decimal.RequireFromString("5." + strings.Repeat("0", 40) + "1")})
-		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(charges(t, s.engine)) == 0; refused != (d == funcs.DuckDB) {
-			t.Errorf("%s: %v, %d charges", d, err, len(charges(t, s.engine)))
+		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(charges(t, s.Engine)) == 0; refused != (d == funcs.DuckDB) {
+			t.Errorf("%s: %v, %d charges", d, err, len(charges(t, s.Engine)))
 		}
 	}
 }

@@ -42,8 +42,8 @@ func TestDirectParameters(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			for i, st := range p.staged().stages {
-				if got, want := reuse.Canonical(st.an), reuse.Canonical(q.staged().stages[i].an); got != want && !strings.Contains(got, "$2") {
+			for i, st := range p.staged().Stages {
+				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.staged().Stages[i].An); got != want && !strings.Contains(got, "$2") {
 					t.Errorf("%s: %s is\n%s\nand with constants\n%s", d, c.sql, got, want)
 				}
 			}
@@ -51,14 +51,14 @@ func TestDirectParameters(t *testing.T) {
 			for _, o := range p.Columns() {
 				types = append(types, o.Type)
 			}
-			before := len(charges(t, s.engine))
+			before := len(charges(t, s.Engine))
 			first, err := p.Run(ctx, c.args)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
-			if again, err := p.Run(ctx, c.args); err != nil || spelledRow(again.Rows[0], types) != spelledRow(first.Rows[0], types) || len(charges(t, s.engine)) > before+1 {
-				t.Errorf("%s: %s again: %v, %v, %d charges", d, c.sql, again, err, len(charges(t, s.engine))-before)
+			if again, err := p.Run(ctx, c.args); err != nil || spelledRow(again.Rows[0], types) != spelledRow(first.Rows[0], types) || len(charges(t, s.Engine)) > before+1 {
+				t.Errorf("%s: %s again: %v, %v, %d charges", d, c.sql, again, err, len(charges(t, s.Engine))-before)
 			}
 		}
 	}
@@ -72,14 +72,14 @@ func TestDirectParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all := charges(t, s.engine); len(all) != 2 {
+	if all := charges(t, s.Engine); len(all) != 2 {
 		t.Errorf("%+v", all)
 	}
 	for sql, arg := range map[string]sqltype.Value{
 		"select percentile_cont($1) within group (order by days) from encounters": 1.5,
 		"select dp_top_k(readmitted, $1) from encounters":                         int64(101),
 	} {
-		if _, err := try(s, sql, arg); sqlerr.ID(err) != sqlerr.NumericRange.ID && sqlerr.ID(err) != sqlerr.InvalidParam.ID || len(charges(t, s.engine)) != 2 {
+		if _, err := try(s, sql, arg); sqlerr.ID(err) != sqlerr.NumericRange.ID && sqlerr.ID(err) != sqlerr.InvalidParam.ID || len(charges(t, s.Engine)) != 2 {
 			t.Errorf("%s of %v: %v", sql, arg, err)
 		}
 	}

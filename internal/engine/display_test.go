@@ -10,6 +10,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -27,7 +29,7 @@ func TestSignificant(t *testing.T) {
 		{3.14159, 0.05, "3.14"}, {3.14159, 2, "3"}, {-3.14159, 0.2, "-3.1"}, {1234.5, 300, "1200"}, {math.NaN(), 3, "NaN"},
 		{num("7.123456"), 0.05, "7.12"}, {num("7.1"), 0.0005, "7.1"}, {num("1234.50"), 300, "1200"}, {num("0.0049"), 0.05, "0"}, {nil, 3, "<nil>"}, {"text", 3, "text"},
 	} {
-		if got := significant(c.v, c.width); fmt.Sprint(got) != c.want {
+		if got := private.Significant(c.v, c.width); fmt.Sprint(got) != c.want {
 			t.Errorf("%v of error %g: %v, not %s", c.v, c.width, got, c.want)
 		}
 	}
@@ -43,18 +45,18 @@ func TestUnder(t *testing.T) {
 		{5, 5, false}, {4, 5, true}, {2, 5, true}, {6, 5, false}, {-5, 5, false}, {-4, 5, true}, {-6, 5, false}, {-100, 5, false}, {0, 5, true}, {0, 0, false}, {1, math.Inf(1), true}, {1, math.NaN(), true}, {-1, math.NaN(), true},
 	} {
 		for _, v := range []sqltype.Value{int64(c.v), c.v, decimal.NewFromFloat(c.v)} {
-			if isUnderError(v, c.width) != c.want {
+			if private.IsUnderError(v, c.width) != c.want {
 				t.Errorf("%T %v of error %g", v, v, c.width)
 			}
 		}
 	}
-	if !isUnderError(math.NaN(), 5) || isUnderError("text", 5) || isUnderError(4.999, 5) != true || isUnderError(decimal.RequireFromString("-5.001"), 5) {
+	if !private.IsUnderError(math.NaN(), 5) || private.IsUnderError("text", 5) || private.IsUnderError(4.999, 5) != true || private.IsUnderError(decimal.RequireFromString("-5.001"), 5) {
 		t.Error("fractions, or what is no number")
 	}
 }
 
 // showings are settings, each of which follows from what is shown without.
-var showings = [][2]string{{lowNull, roundOff}, {lowDrop, roundOff}, {lowKeep, roundError}, {lowNull, roundError}, {lowDrop, roundError}}
+var showings = [][2]string{{session.LowNull, session.RoundOff}, {session.LowDrop, session.RoundOff}, {session.LowKeep, session.RoundError}, {session.LowNull, session.RoundError}, {session.LowDrop, session.RoundError}}
 
 // shows are statements of which some columns are aggregates themselves: their places, those of their errors and the ends of their intervals, and whether rows are those of groups.
 var shows = []struct {
@@ -91,7 +93,7 @@ func TestShown(t *testing.T) {
 			set(t, s, "dpsql.rounding", how[1])
 			var want [][]sqltype.Value
 			of := plain
-			if how[0] != lowKeep {
+			if how[0] != session.LowKeep {
 				of = joint
 			}
 			for _, row := range of {
@@ -106,12 +108,12 @@ func TestShown(t *testing.T) {
 					width := number(of[0])
 					switch {
 					case row[at] == nil:
-					case how[0] != lowKeep && (isUnderError(row[at], width) || i == 1 && at == 5 && isUninformative(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
+					case how[0] != session.LowKeep && (private.IsUnderError(row[at], width) || i == 1 && at == 5 && private.IsUninformative(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
 						changed[how[0]]++
-						kept = kept && (how[0] != lowDrop || !c.grouped)
+						kept = kept && (how[0] != session.LowDrop || !c.grouped)
 						row[at] = nil
-					case how[1] == roundError:
-						if v := significant(row[at], nearer(row[at], number(of[1]), number(of[2]), width)); fmt.Sprint(v) != fmt.Sprint(row[at]) {
+					case how[1] == session.RoundError:
+						if v := private.Significant(row[at], private.Nearer(row[at], number(of[1]), number(of[2]), width)); fmt.Sprint(v) != fmt.Sprint(row[at]) {
 							row[at] = v
 							changed[how[1]]++
 						}
@@ -129,18 +131,18 @@ func TestShown(t *testing.T) {
 				t.Errorf("%v: %s:\n%s", how, c.sql, told)
 			}
 			last, err := try(s, "SELECT DISTINCT shown FROM dpsql.last")
-			if err != nil || len(last) != 1 || !strings.Contains(fmt.Sprint(last[0][0]), map[string]string{lowNull: "as NULL", lowDrop: "left out", lowKeep: "rounded"}[how[0]]) {
+			if err != nil || len(last) != 1 || !strings.Contains(fmt.Sprint(last[0][0]), map[string]string{session.LowNull: "as NULL", session.LowDrop: "left out", session.LowKeep: "rounded"}[how[0]]) {
 				t.Errorf("%v: dpsql.last tells %v %v", how, last, err)
 			}
 		}
-		set(t, s, "dpsql.on_low_count", lowKeep)
-		set(t, s, "dpsql.rounding", roundOff)
+		set(t, s, "dpsql.on_low_count", session.LowKeep)
+		set(t, s, "dpsql.rounding", session.RoundOff)
 		again, err := try(s, c.sql)
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(plain) || paidFor(t, s) != before {
 			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, paidFor(t, s)-before)
 		}
 	}
-	for _, how := range []string{lowNull, lowDrop, roundError} {
+	for _, how := range []string{session.LowNull, session.LowDrop, session.RoundError} {
 		if changed[how] == 0 {
 			t.Errorf("%s changes nothing, so nothing is tested", how)
 		}
@@ -151,11 +153,11 @@ func TestShown(t *testing.T) {
 func TestSubqueriesAreRounded(t *testing.T) {
 	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 9)
 	set(t, s, "dpsql.price", "0.1") // noise of several rows
-	set(t, s, "dpsql.rounding", roundOff)
+	set(t, s, "dpsql.rounding", session.RoundOff)
 	const count, sum = "SELECT count(*) FROM encounters", "SELECT sum(days) FROM encounters"
 	plain := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
 	before := paidFor(t, s)
-	set(t, s, "dpsql.rounding", roundError)
+	set(t, s, "dpsql.rounding", session.RoundError)
 	want := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
 	if fmt.Sprint(want) == fmt.Sprint(plain) {
 		t.Fatalf("%v has no digits to round", plain)
@@ -186,9 +188,9 @@ func TestShownAsReleased(t *testing.T) {
 		"SELECT a.n, b.n - 1 AS m FROM (SELECT count(*) n FROM patients) a, (SELECT count(*) n FROM patients) b": "Charge",
 		"SELECT gender, count(*) + 1 FROM patients GROUP BY 1":                                                   "Charge",
 	} {
-		set(t, s, "dpsql.on_low_count", lowKeep)
+		set(t, s, "dpsql.on_low_count", session.LowKeep)
 		first := explained(t, s, sql)
-		set(t, s, "dpsql.on_low_count", lowNull)
+		set(t, s, "dpsql.on_low_count", session.LowNull)
 		told := explained(t, s, sql)
 		if !strings.Contains(told, why) {
 			t.Errorf("%s:\n%s", sql, told)
@@ -216,13 +218,13 @@ func TestNobodyShown(t *testing.T) {
 	nulls, kept := 0, 0
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
 		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days > " + days
-		set(t, s, "dpsql.on_low_count", lowKeep)
+		set(t, s, "dpsql.on_low_count", session.LowKeep)
 		row := mustTry(t, s, sql)[0]
 		if row[0] == nil || row[1] == nil || row[2] == nil {
 			t.Errorf("%s: %v", sql, row)
 		}
 		whole := row[3] == 1.0 && row[4] == 14.0
-		set(t, s, "dpsql.on_low_count", lowNull)
+		set(t, s, "dpsql.on_low_count", session.LowNull)
 		if low := mustTry(t, s, sql)[0]; whole {
 			kept++
 			if low[2] != nil {
@@ -256,12 +258,12 @@ func TestStatisticsShown(t *testing.T) {
 	set(t, s, "dpsql.price", "5")
 	for _, x := range []string{"stddev(days)", "var_pop(days)", "variance(days)", "corr(days, medications)", "covar_samp(days, medications)", "regr_slope(days, medications)", "regr_count(days, medications)"} {
 		sql := "SELECT " + x + ", dp_error(" + x + ") FROM encounters"
-		set(t, s, "dpsql.rounding", roundOff)
+		set(t, s, "dpsql.rounding", session.RoundOff)
 		plain := mustTry(t, s, sql)[0]
-		set(t, s, "dpsql.rounding", roundError)
+		set(t, s, "dpsql.rounding", session.RoundError)
 		row := mustTry(t, s, sql)[0]
-		was, _ := inFloat(plain[0])
-		is, _ := inFloat(row[0])
+		was, _ := private.InFloat(plain[0])
+		is, _ := private.InFloat(row[0])
 		width := row[1].(float64)
 		digits := strings.TrimRight(strings.TrimLeft(strings.NewReplacer("-", "", ".", "").Replace(fmt.Sprint(row[0])), "0"), "0")
 		if math.Abs(is-was) > width/2 || len(digits) > 4 || is == was && x != "regr_count(days, medications)" || fmt.Sprintf("%T", row[0]) != fmt.Sprintf("%T", plain[0]) {
@@ -273,17 +275,17 @@ func TestStatisticsShown(t *testing.T) {
 // TestCorrelationOfFew: a correlation of which next to nothing is known is not shown as 1, which a digit of its error would make of it.
 func TestCorrelationOfFew(t *testing.T) {
 	low, high := math.Max(0.56-2, -1), math.Min(0.56+2, 1)
-	if got := rounded(0.5596524644, sqltype.Float8, low, high, 2); got != 0.6 {
+	if got := private.Rounded(0.5596524644, sqltype.Float8, low, high, 2); got != 0.6 {
 		t.Errorf("0.56 within 2 is shown as %v", got)
 	}
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	set(t, s, "dpsql.rounding", roundError)
+	set(t, s, "dpsql.rounding", session.RoundError)
 	p, err := prepare(s, "SELECT kind_id, corr(days, medications), avg(days) FROM encounters GROUP BY 1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	marks := p.staged().shown.marks
-	if len(marks) != 2 || marks[0].least != -1 || marks[0].most != 1 || !math.IsInf(marks[1].most, 1) {
+	marks := p.staged().Shown.Marks
+	if len(marks) != 2 || marks[0].Least != -1 || marks[0].Most != 1 || !math.IsInf(marks[1].Most, 1) {
 		t.Errorf("%+v", marks)
 	}
 }
@@ -330,9 +332,9 @@ func TestComputedShown(t *testing.T) {
 			if x == "sum(days)::float8 / count(*)" {
 				derived = "SELECT kind_id, s::float8 / n FROM (SELECT kind_id, sum(days) s, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1"
 			}
-			set(t, s, "dpsql.rounding", roundOff)
+			set(t, s, "dpsql.rounding", session.RoundOff)
 			plain := mustTry(t, s, sql)
-			set(t, s, "dpsql.rounding", roundError)
+			set(t, s, "dpsql.rounding", session.RoundError)
 			_, a := ask(t, s, sql)
 			for i, row := range a.Rows {
 				asked++
@@ -347,8 +349,8 @@ func TestComputedShown(t *testing.T) {
 					}
 					continue
 				}
-				is, _ := inFloat(v)
-				was, _ := inFloat(plain[i][1])
+				is, _ := private.InFloat(v)
+				was, _ := private.InFloat(plain[i][1])
 				lo, hi := low.(float64), high.(float64)
 				if fmt.Sprintf("%T", v) != fmt.Sprintf("%T", plain[i][1]) || is < lo-1e-6 || is > hi+1e-6 || math.Abs(is-was) > max(was-lo, hi-was)/4+1e-6 {
 					t.Errorf("%s at %s: %v, of %v", sql, epsilon, row, plain[i])
@@ -376,15 +378,15 @@ func TestComputedShown(t *testing.T) {
 		t.Errorf("of %d values %d are NULL and %d rounded, so little is tested", asked, nulls, coarser)
 	}
 	s = fixedNoise(clinicSession(t, tame, funcs.Postgres), 22) // the database computes it, for the power
-	set(t, s, "dpsql.rounding", roundError)
+	set(t, s, "dpsql.rounding", session.RoundError)
 	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
 	p, a := ask(t, s, few)
 	set(t, s, "dpsql.price", "5")
 	row := mustTry(t, s, many)[0]
-	if v, _ := inFloat(row[1]); p.staged().inBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+	if v, _ := private.InFloat(row[1]); p.staged().InBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
 	}
-	set(t, s, "dpsql.on_low_count", lowNull) // which is of aggregates alone
+	set(t, s, "dpsql.on_low_count", session.LowNull) // which is of aggregates alone
 	told := explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
 	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to what their errors leave significant; r: rounded to what their errors leave significant\n") {
 		t.Error(told)
@@ -405,8 +407,8 @@ func TestComputedChoosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if _, is := first.staged().program.NoisyRowChoice(); p.staged().hasNoisyRowChoice() || !is || len(p.staged().shown.marks) == 0 {
-			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.staged().hasNoisyRowChoice(), is, len(p.staged().shown.marks))
+		if _, is := first.staged().Program.NoisyRowChoice(); p.staged().HasNoisyRowChoice() || !is || len(p.staged().Shown.Marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.staged().HasNoisyRowChoice(), is, len(p.staged().Shown.Marks))
 		}
 	}
 }
@@ -423,8 +425,8 @@ func TestRounded(t *testing.T) {
 		{0.97, sqltype.Float8, 0.2, 1, "0.97"}, {0.99, sqltype.Float8, 0.2, 1, "0.99"}, {1.0, sqltype.Float8, 0.2, 1, "1"}, {0.996, sqltype.Float8, 0.2, 0.998, "0.996"}, {17.3, sqltype.Float8, 16.9, 400, "17.3"},
 		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147483647"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
 	} {
-		x, _ := inFloat(c.v)
-		got := rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
+		x, _ := private.InFloat(c.v)
+		got := private.Rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
 		if d, ok := got.(decimal.Decimal); ok && d.StringFixed(-d.Exponent()) == c.want {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// compareDistinct holds a statement's numbers of distinct values, at all of keptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
+// compareDistinct holds a statement's numbers of distinct values, at all of KeptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
 func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	distinct := func(m sensitivity.Measure) bool { return m.NeedsOwnScan() && !m.IsTree() }

@@ -39,7 +39,7 @@
 //     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.
-//  2. A turn to decode large stored releases, per analyst (stagedStatement.reading).
+//  2. A turn to decode large stored releases, per analyst (Staged.reading).
 //  3. A turn at the database, per analyst (Session.turn, limits.statements_at_once), in order of arrival. Then a
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A
@@ -49,7 +49,7 @@
 //
 // Proxies lock nothing between them. The ledger decides reservations one after the other. It refuses a reservation
 // whose release is being made, or was made meanwhile, and has written nothing then (ledger.InFlightError). Function
-// run.askOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
+// run.AskOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
 // is closed, and looks again. It does so ten times at most. After that the statement is charged beside the others. A
 // statement that has a reservation waits for no other reservation.
 //

@@ -12,13 +12,14 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // tickets are opened and closed by 200 people, and no column has a declared range: the i-th of 600 is open for i hours.
-func tickets(t *testing.T, d dialect.Dialect) *Session {
+func tickets(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT i FROM generate_series(1, 200) AS s(i)",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -26,22 +27,22 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+		st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Count(fmt.Sprint(st.SQL), " AS b1")
 	}
-	for model, most := range map[string]int{"log": 1, "soft": 2} {
-		sts, err := pgsyntax.Parse("EVALUATE DP MODEL " + model + " ON SELECT days, cost, readmitted, readmitted = '<30' AS back FROM encounters")
+	for modelName, most := range map[string]int{"log": 1, "soft": 2} {
+		sts, err := pgsyntax.Parse("EVALUATE DP MODEL " + modelName + " ON SELECT days, cost, readmitted, readmitted = '<30' AS back FROM encounters")
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &evaluation{session: s, node: sts[0].Node.(*pgsyntax.Evaluate), ask: prepareInner}
-		k, _, _, err := e.prepare(t.Context())
+		e := &model.Evaluation{Session: s, Node: sts[0].Node.(*pgsyntax.Evaluate), Ask: prepareInner}
+		k, _, _, err := e.Prepare(t.Context())
 		p, _ := k.(*Prepared)
 		if n := written(p, err); n != most {
-			t.Errorf("%s is evaluated by scores that are written %d times, want %d", model, n, most)
+			t.Errorf("%s is evaluated by scores that are written %d times, want %d", modelName, n, most)
 		}
 	}
 	if n := written(prepare(s, "SELECT dp_predict('soft', days, cost), avg(dp_predict_proba('soft', days, cost)) FROM encounters GROUP BY 1")); n == 0 || n > 5 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
 )
 
 // TestEvaluate: metrics come from one charged statement, the same for all of them, of two classes with a release for each level of intervals, and from public rows exactly and free; with much budget they are the truth's.
@@ -39,7 +40,7 @@ func TestEvaluate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			truth[name] = fmt.Sprint(float(rows[0][0]))
+			truth[name] = fmt.Sprint(model.Float(rows[0][0]))
 		}
 		for name, wants := range map[string][]string{
 			"back": {"rows", "accuracy", "AUC", "log-loss", "false predicted as true"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "log-loss", "NO predicted as >30"}, "much": {"rows", "MSE", "RMSE", "R2"},
@@ -53,7 +54,7 @@ func TestEvaluate(t *testing.T) {
 			if name == "back" {
 				epsilon = 3600
 			}
-			if n := charged(t, s.engine, func() {
+			if n := charged(t, s.Engine, func() {
 				var err error
 				if rows, err = try(s, fmt.Sprintf("EVALUATE DP MODEL %s WITH (epsilon = %d) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters", name, epsilon)); err != nil {
 					t.Fatalf("%s: %s: %v", d, name, err)
@@ -74,7 +75,7 @@ func TestEvaluate(t *testing.T) {
 				set(t, s, "dpsql.price", "300")
 				want, err := try(s, "SELECT avg(least(7, -ln(CASE WHEN readmitted = '<30' THEN p ELSE 1 - p END))) FROM (SELECT readmitted, dp_predict_proba('back', days, cost) AS p FROM encounters) AS e WHERE p IS NOT NULL AND readmitted IS NOT NULL")
 				var loss float64
-				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-float(want[0][0])) > 0.065 {
+				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-model.Float(want[0][0])) > 0.065 {
 					t.Errorf("%s: log-loss %s, asked by SELECT %v, %v", d, told["log-loss"], want, err)
 				}
 			}
@@ -107,7 +108,7 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 		}
-		if n := charged(t, s.engine, func() {
+		if n := charged(t, s.Engine, func() {
 			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 || slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return strings.Contains(r[0].(string), "error") }) {
 				t.Errorf("%s: of public rows: %v, %v", d, rows, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -14,8 +15,8 @@ func TestExplainEnded(t *testing.T) {
 	const asked = "select avg(days) from encounters"
 	const all, own, same = "from the first Gaussian statement on, the budget counts Renyi losses alone", "From your first Gaussian statement on", "noise at the same Renyi loss"
 	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(s.engine, t, "bob")
-	told := func(s *Session, mechanism string, want ...string) string {
+	bob := newSession(s.Engine, t, "bob")
+	told := func(s *session.Session, mechanism string, want ...string) string {
 		t.Helper()
 		set(t, s, "dpsql.mechanism", mechanism)
 		text := explained(t, s, asked)
@@ -34,13 +35,13 @@ func TestExplainEnded(t *testing.T) {
 	told(s, "laplace")
 	ask(t, s, "select count(*) from patients") // pure: the sum goes on
 	told(s, "gaussian", all)
-	if b, err := s.balance(); err != nil {
+	if b, err := s.Balance(); err != nil {
 		t.Fatal(err)
 	} else if some, ended := b.PureEnded(); some || ended {
 		t.Error("Laplace noise ends no plain sum")
 	}
 	ask(t, s, "select count(*) from encounters")
-	if b, err := s.balance(); err != nil {
+	if b, err := s.Balance(); err != nil {
 		t.Fatal(err)
 	} else if some, ended := b.PureEnded(); !some || !ended {
 		t.Error("Gaussian noise ends the plain sum")

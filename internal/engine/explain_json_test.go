@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // explainedJSON is EXPLAIN (FORMAT JSON)'s plan and its releases.
-func explainedJSON(t *testing.T, s *Session, sql string) (plan map[string]any, releases []map[string]any) {
+func explainedJSON(t *testing.T, s *session.Session, sql string) (plan map[string]any, releases []map[string]any) {
 	t.Helper()
 	var all []struct{ Plan map[string]any }
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(explained(t, s, "(format json) "+sql), "explain ")), &all); err != nil || len(all) != 1 {

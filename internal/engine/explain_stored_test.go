@@ -9,6 +9,10 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -19,7 +23,7 @@ func TestExplainStored(t *testing.T) {
 	for scope, shared := range map[string]bool{"data_set": true, "analyst": false} {
 		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, autoEdits...)...)
 		set(t, s, "dpsql.mechanism", "laplace")
-		other := newSession(s.engine, t, "bob")
+		other := newSession(s.Engine, t, "bob")
 		set(t, other, "dpsql.mechanism", "laplace")
 		fresh := explained(t, s, sql)
 		if !strings.Contains(fresh, "Charge: price 0.5") || explained(t, other, sql) != fresh {
@@ -32,7 +36,7 @@ func TestExplainStored(t *testing.T) {
 		if told := explained(t, other, sql); strings.Contains(told, "answered from the release") != shared || strings.Contains(told, "Charge: price 0.5") == shared {
 			t.Errorf("%s: %s", scope, told)
 		}
-		for _, s := range []*Session{s, other} {
+		for _, s := range []*session.Session{s, other} {
 			set(t, s, "dpsql.price", "1.5")
 		}
 		told := explained(t, s, sql)
@@ -70,7 +74,7 @@ func TestNoticeOfRatio(t *testing.T) {
 	_, a := ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
 	for i, name := range []string{"f", "d"} {
 		width, ok := a.Rows[0][2*i+1].(float64)
-		if want := name + " " + number(width); !ok || !strings.Contains(a.Notice, want) {
+		if want := name + " " + server.Number(width); !ok || !strings.Contains(a.Notice, want) {
 			t.Errorf("%v has not %s: %v", a.Notice, want, a.Rows)
 		}
 	}
@@ -81,7 +85,7 @@ func TestUnseenWords(t *testing.T) {
 	unseen := regexp.MustCompile(`; more where fewer than about (\d+) people have far more than all others`)
 	plans := []*price.Quote{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6}}}}
 	for n, of := range map[string][]*price.Quote{"": plans[:1], "7": plans, "6": plans[2:]} {
-		if told := unseen.FindStringSubmatch(outlierNote(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
+		if told := unseen.FindStringSubmatch(private.OutlierNote(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
 			t.Errorf("%v, not %s", told, n)
 		}
 	}
@@ -95,7 +99,7 @@ func TestUnseenWords(t *testing.T) {
 		before := explained(t, s, c.sql)
 		_, a := ask(t, s, c.sql)
 		most, choices := uint64(0), 0
-		for _, ev := range s.last.(*lastAnswer).releases[0].release.Plan.Choices {
+		for _, ev := range s.Last.(*private.LastAnswer).Releases[0].Release.Plan.Choices {
 			if ev, ok := ev.(dp.AboveThreshold); ok {
 				most = max(most, ev.Threshold)
 				choices++
@@ -155,7 +159,7 @@ func TestEnds(t *testing.T) {
 	set(t, s, "dpsql.notices", "brief")
 	const sql = "select sum(free) as x from encounters"
 	_, a := ask(t, s, sql)
-	an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
+	an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 	c := an.Choices[0]
 	told := func(at, n int) string {
 		fake := *r
@@ -166,7 +170,7 @@ func TestEnds(t *testing.T) {
 		plan.Choices[0] = choice
 		fake.Plan, fake.Chosen = &plan, price.Chosen{at}
 		fake.Lost = nil // the few people of this table may be found far beyond the bound, which is another line
-		return strings.Join(endLines(an, &fake), "\n")
+		return strings.Join(stage.EndLines(an, &fake), "\n")
 	}
 	n := len(c.Edges)
 	for at, want := range map[int]string{0: "the least possible one", n / 2: "", n - 1: "the largest possible one"} {
@@ -180,13 +184,13 @@ func TestEnds(t *testing.T) {
 	if got := told(noise.TooFew, n); !strings.Contains(got, "too few people") {
 		t.Errorf("too few: %q", got)
 	}
-	for _, l := range endLines(an, r) {
+	for _, l := range stage.EndLines(an, r) {
 		if !slices.Contains(a.Warnings, l) {
 			t.Errorf("%q is not in %q", l, a.Warnings)
 		}
 	}
 	want := "chosen"
-	if end := atEnd(r, c); end != "" {
+	if end := stage.AtEnd(r, c); end != "" {
 		want += ", " + end
 	}
 	_, last := ask(t, s, "select bound, clip from dpsql.last")
@@ -210,7 +214,7 @@ func TestEndsOfCaps(t *testing.T) {
 		all bool
 	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", true}, {"select days, diag, count(*) from encounters group by 1, 2", false}} {
 		ask(t, s, c.sql)
-		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
+		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		at := an.Limit.Cap
 		if at == nil {
 			t.Fatalf("%s: no cap is chosen: %+v", c.sql, an.Limit)
@@ -223,7 +227,7 @@ func TestEndsOfCaps(t *testing.T) {
 			plan.Choices[at.Index] = choice
 			fake.Plan, fake.Chosen = &plan, slices.Clone(r.Chosen)
 			fake.Chosen[at.Index] = n - 1
-			lines := slices.DeleteFunc(endLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
+			lines := slices.DeleteFunc(stage.EndLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
 			return strings.Join(lines, "\n")
 		}
 		setting, more := ". What mends that: SET dpsql.max_groups = N, or query.max_groups in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.price"
@@ -245,13 +249,13 @@ func TestEndsOfNorms(t *testing.T) {
 	set(t, s, "dpsql.bounding", "l2")
 	for sql, most := range map[string]uint64{"select kind_id, count(distinct patient_id) from encounters group by 1": 512, "select kind_id, count(*) from encounters group by 1": 0} {
 		ask(t, s, sql)
-		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
+		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		if an.Limit.Norm == 0 || len(an.Choices) != 1 || an.Choices[0].Most != most {
 			t.Fatalf("%s: %+v, %+v", sql, an.Limit, an.Choices)
 		}
 		fake := *r
 		fake.Chosen, fake.Lost = price.Chosen{int(r.Plan.CandidateCount(an.Choices[0])) - 1}, nil
-		if got := strings.Join(endLines(an, &fake), "\n"); strings.Contains(got, "and the largest possible one") != (most == 0) || strings.Contains(got, "and and") {
+		if got := strings.Join(stage.EndLines(an, &fake), "\n"); strings.Contains(got, "and the largest possible one") != (most == 0) || strings.Contains(got, "and and") {
 			t.Errorf("%s: %q", sql, got)
 		}
 	}
@@ -266,7 +270,7 @@ func TestEndsOfTimes(t *testing.T) {
 		"select sum(length(queue)) from tickets":                                                       true,
 	} {
 		ask(t, s, sql)
-		an, r := s.last.(*lastAnswer).releases[0].an, s.last.(*lastAnswer).releases[0].release
+		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		for _, c := range an.Choices {
 			if c.Measure < 0 {
 				continue
@@ -274,7 +278,7 @@ func TestEndsOfTimes(t *testing.T) {
 			fake := *r
 			fake.Chosen = slices.Clone(r.Chosen)
 			fake.Chosen[c.Index] = int(r.Plan.CandidateCount(c)) - 1
-			got := strings.Join(endLines(an, &fake), "\n")
+			got := strings.Join(stage.EndLines(an, &fake), "\n")
 			if strings.Contains(got, "a range in the policy") != range_ || strings.Contains(got, "least(greatest(") == range_ || !strings.Contains(got, "the largest") {
 				t.Errorf("%s: %q", sql, got)
 			}

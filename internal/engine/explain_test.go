@@ -11,13 +11,16 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/explain"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestExplain holds what EXPLAIN prints of statements over the demo, with as=, epsilon=, mechanism= and max_groups= as the session has them.
 // Nothing of it depends on private rows; nothing is spent.
 func TestExplain(t *testing.T) {
-	e := demoSession(t, demoDuck(t), "analyst").engine
+	e := demoSession(t, demoDuck(t), "analyst").Engine
 	datadriven.RunTest(t, "testdata/explain", func(t *testing.T, d *datadriven.TestData) string {
 		user := "analyst"
 		for _, a := range d.CmdArgs {
@@ -48,10 +51,10 @@ func TestExplain(t *testing.T) {
 
 // TestExplainJoined holds what EXPLAIN prints of joins off the unit over the clinic, whose policy declares frequencies, with bounding= and others as the session has them; and with shop of rows of a customer and a supplier, without the lines that every EXPLAIN has. docs/joins.md has more (TestJoinsDoc).
 func TestExplainJoined(t *testing.T) {
-	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
-	shop := shopSession(t, allShop, funcs.DuckDB).engine
+	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
+	shop := shopSession(t, allShop, funcs.DuckDB).Engine
 	datadriven.RunTest(t, "testdata/explain_joined", func(t *testing.T, d *datadriven.TestData) string {
-		s := newSession(map[string]*Engine{"explain": joined, "shop": shop}[d.Cmd], t, "ann")
+		s := newSession(map[string]*server.Engine{"explain": joined, "shop": shop}[d.Cmd], t, "ann")
 		for _, a := range d.CmdArgs {
 			set(t, s, "dpsql."+a.Key, a.Vals[0])
 		}
@@ -74,9 +77,9 @@ func TestExplainJoined(t *testing.T) {
 
 // TestExplainBrief: EXPLAIN without VERBOSE has at most 12 lines for every statement that has a golden with them, and testdata/explain_brief holds them, in the order of the goldens.
 func TestExplainBrief(t *testing.T) {
-	demo := demoSession(t, demoDuck(t), "analyst").engine
-	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
-	shop := shopSession(t, allShop, funcs.DuckDB).engine
+	demo := demoSession(t, demoDuck(t), "analyst").Engine
+	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
+	shop := shopSession(t, allShop, funcs.DuckDB).Engine
 	var b strings.Builder
 	for _, file := range []string{"testdata/explain", "testdata/explain_joined"} {
 		text, err := os.ReadFile(file)
@@ -93,7 +96,7 @@ func TestExplainBrief(t *testing.T) {
 			sql = strings.Replace(strings.Replace(sql, "explain verbose", "explain", 1), "(verbose, ", "(", 1)
 			e, user := demo, "analyst"
 			if file != "testdata/explain" {
-				e, user, sql = map[string]*Engine{"explain": joined, "shop": shop}[head[0]], "ann", "explain "+sql
+				e, user, sql = map[string]*server.Engine{"explain": joined, "shop": shop}[head[0]], "ann", "explain "+sql
 			}
 			options := map[string]string{"as": user}
 			for _, o := range head[1:] {
@@ -109,7 +112,7 @@ func TestExplainBrief(t *testing.T) {
 			if err != nil || strings.Contains(sql, "format json") {
 				continue
 			}
-			if len(rows) > briefLines {
+			if len(rows) > explain.BriefLines {
 				t.Errorf("%s: %d lines", sql, len(rows))
 			}
 			fmt.Fprintf(&b, "%s\n%s\n----\n", strings.TrimSpace(strings.Join(head[1:], " ")), sql)
@@ -138,7 +141,7 @@ func TestExplainBrief(t *testing.T) {
 func TestOdometerShown(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
-	showOf := func(s *Session) string {
+	showOf := func(s *session.Session) string {
 		text, _, err := s.Show("dpsql.budget")
 		if err != nil {
 			t.Fatal(err)
@@ -150,14 +153,14 @@ func TestOdometerShown(t *testing.T) {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
-	b, err := s.balance()
+	b, err := s.Balance()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if text, want := show(), fmt.Sprintf("; %.3g %% of your epsilon 20 is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
 		t.Errorf("%s: %s", want, text)
 	}
-	guest := newSession(s.engine, t, "guest")
+	guest := newSession(s.Engine, t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
 	if text := showOf(guest); !strings.Contains(text, "; 0 % of your epsilon 0.2 is spent") {
@@ -169,7 +172,7 @@ func TestOdometerShown(t *testing.T) {
 	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
 		t.Error("the data set's odometer is the owner's")
 	}
-	if e, _ := filterOf(s.engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
+	if e, _ := filterOf(s.Engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")

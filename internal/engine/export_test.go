@@ -9,6 +9,10 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -17,7 +21,7 @@ import (
 
 // What the tests of the documents, which come by the wire, need of this package's own tests.
 
-func filterOf(e *Engine) *budget.Filter { return e.ledger.Filter() }
+func filterOf(e *server.Engine) *budget.Filter { return e.Ledger.Filter() }
 
 // DemoPolicy is the text of the demo's policy, ClinicPolicy that of the clinic's.
 func DemoPolicy() string {
@@ -45,14 +49,14 @@ func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
 func ClinicData(t testing.TB) backend.Backend { return tame.open(t, funcs.DuckDB) }
 
 // FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
-func FailFor(e *Engine, analyst string) {
+func FailFor(e *server.Engine, analyst string) {
 	for range ledger.MaxFailures {
-		e.unnoted.add(analyst)
+		e.Unnoted.Add(analyst)
 	}
 }
 
 // RaisedElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
-func RaisedElsewhere(e *Engine) { e.ledger = raisedElsewhere{e.ledger} }
+func RaisedElsewhere(e *server.Engine) { e.Ledger = raisedElsewhere{e.Ledger} }
 
 type raisedElsewhere struct{ ledger.Ledger }
 
@@ -67,36 +71,36 @@ func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
 // The tests of what a statement with one release is made of.
 
 // staged is a private statement, also behind EXPLAIN; one without stages for others.
-func (p *Prepared) staged() *stagedStatement {
-	if private, ok := inner(p.kind).(*privateStatement); ok {
-		return private.stagedStatement
+func (p *Prepared) staged() *stage.Staged {
+	if private, ok := inner(p.kind).(*private.Statement); ok {
+		return private.Staged
 	}
-	return &stagedStatement{statement: p.statement}
+	return &stage.Staged{Statement: p.Statement}
 }
 
 // analysis is that of the first stage; of a statement that is not private, that it is not.
 func (p *Prepared) analysis() *sensitivity.Analysis {
-	if list := p.staged().stages; len(list) > 0 {
-		return list[0].an
+	if list := p.staged().Stages; len(list) > 0 {
+		return list[0].An
 	}
-	return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.query}
+	return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}
 }
 
 // withAnalysis is a private statement of one stage with another analysis.
 func (p *Prepared) withAnalysis(an *sensitivity.Analysis) *Prepared {
-	out, staged, st := *p, *p.staged(), *p.staged().stages[0]
-	st.an, staged.stages = an, append([]*stage{&st}, staged.stages[1:]...)
-	out.kind = &privateStatement{stagedStatement: &staged}
+	out, staged, st := *p, *p.staged(), *p.staged().Stages[0]
+	st.An, staged.Stages = an, append([]*stage.Stage{&st}, staged.Stages[1:]...)
+	out.kind = &private.Statement{Staged: &staged}
 	return &out
 }
 
-func (p *Prepared) price() (*price.Quote, error) { return p.staged().stages[0].price() }
+func (p *Prepared) price() (*price.Quote, error) { return p.staged().Stages[0].Price() }
 
-func priceOf(s *Session, a *sensitivity.Analysis) (*price.Quote, error) {
-	return price.New(a, s.request())
+func priceOf(s *session.Session, a *sensitivity.Analysis) (*price.Quote, error) {
+	return price.New(a, s.Request())
 }
 
-func running(p *Prepared) *run { return &run{stagedStatement: p.staged()} }
+func running(p *Prepared) *private.Run { return &private.Run{Staged: p.staged()} }
 
 // PostgresURL is a PostgreSQL 15 of the tests.
-func PostgresURL(t testing.TB) string { return server(t).URL("postgres") }
+func PostgresURL(t testing.TB) string { return sharedServer(t).URL("postgres") }

@@ -25,7 +25,7 @@ func TestFactorsAsAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := p.staged().stages[0].price()
+			mp, err := p.staged().Stages[0].Price()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestFactorsAsAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if all := charges(t, s.engine); len(all) != n {
+		if all := charges(t, s.Engine); len(all) != n {
 			t.Errorf("%s, %s: %d answers, %d charges", accountant, mechanism, n, len(all))
 		}
 		return n, rmse

@@ -120,13 +120,13 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 				e = engineOn(t, p, real)
 			}
 			f.Backend = real
-			e.backend = f.failing
+			e.Backend = f.failing
 			var log bytes.Buffer
-			e.log = slog.New(slog.NewTextHandler(&log, nil))
+			e.Log = slog.New(slog.NewTextHandler(&log, nil))
 			s := newSession(e, t, "ann")
 			asked++
 			sql := fmt.Sprintf("select days, count(*) from encounters where days > %d group by 1", -asked)
-			before, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+			before, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,11 +141,11 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			if !strings.Contains(log.String(), " limit="+f.limit+" ") || strings.Contains(log.String(), "4711") {
 				t.Errorf("the owner is not told %s:\n%s", f.limit, log.String())
 			}
-			b, berr := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+			b, berr := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if berr != nil || b.Analyst.Failures != before.Analyst.Failures+1 || b.Analyst.Spent.Renyi <= before.Analyst.Spent.Renyi {
 				t.Errorf("%+v, %v", b, berr)
 			}
-			e.backend = real
+			e.Backend = real
 			if f.again { // and paid for again: no release was stored
 				if n := charged(t, e, func() { ask(t, s, sql) }); n != 1 {
 					t.Errorf("again: %d charges", n)
@@ -163,7 +163,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
-	e.backend = f
+	e.Backend = f
 	p, err := prepare(newSession(e, t, "ann"), "select count(*) from encounters")
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 	if sqlerr.ID(err) != "query_canceled" {
 		t.Errorf("%v", err)
 	}
-	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+	b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Analyst.Statements != 1 || b.Analyst.Failures != 0 || b.Analyst.Spent.Renyi <= 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -190,13 +190,13 @@ func TestStoppedAnalyst(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	ask(t, ann, "select count(*) from encounters")
-	e.backend = &failing{Backend: real, query: errBackend}
+	e.Backend = &failing{Backend: real, query: errBackend}
 	for i := range ledger.MaxFailures {
 		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) != "resource_failure" {
 			t.Fatal(err)
 		}
 	}
-	e.backend = real
+	e.Backend = real
 	n := charged(t, e, func() {
 		if _, err := try(ann, "select count(*) from encounters where days > 9"); sqlerr.ID(err) != "analyst_stopped" {
 			t.Errorf("%v", err)
@@ -249,12 +249,12 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 	} {
 		real := tame.open(t, funcs.DuckDB)
 		e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
-		c.broken.Ledger = e.ledger
-		e.ledger = c.broken
+		c.broken.Ledger = e.Ledger
+		e.Ledger = c.broken
 		f := &failing{Backend: real}
-		e.backend = f
+		e.Backend = f
 		var log bytes.Buffer
-		e.log = slog.New(slog.NewTextHandler(&log, nil))
+		e.Log = slog.New(slog.NewTextHandler(&log, nil))
 		rows, err := try(newSession(e, t, "ann"), "select count(*) from encounters")
 		var shown *sqlerr.Error
 		if rows != nil || !errors.As(err, &shown) || shown.ID != "ledger_unavailable" || strings.Contains(shown.Error()+shown.Hint+shown.Detail, "disk") {
@@ -275,7 +275,7 @@ func TestSameQuestionAtOnce(t *testing.T) {
 	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real}
-	e.backend = f
+	e.Backend = f
 	var wg sync.WaitGroup
 	answers := make([]string, 8)
 	for i := range answers {

@@ -26,7 +26,7 @@ func TestFanOutOracle(t *testing.T) {
 
 // TestFanOutGrows: a public table that grows between a statement's analysis and its reading multiplies the bound by what it has when it is read. The statement is charged once.
 func TestFanOutGrows(t *testing.T) {
-	s := server(t)
+	s := sharedServer(t)
 	const db = "fan_out"
 	if err := s.CreateDB(db); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestInnerWarnings(t *testing.T) {
 		"select diag, count(*) from encounters group by 1 having count(*) > 5":                                 "",
 	} {
 		told := explained(t, s, sql)
-		s.warned = nil // told once a session
+		s.Warned = nil // told once a session
 		_, a := ask(t, s, sql)
 		got := slices.DeleteFunc(besideLost(a.Warnings), func(w string) bool { return strings.Contains(w, "by their noisy number") }) // which TestHiddenGroups looks at
 		if strings.Join(got, "; ") != want || strings.Count(told, "Warning: ") != len(a.Warnings)-len(besideLost(a.Warnings))+len(got) || !strings.Contains(told, want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -217,7 +218,7 @@ func newFaults(t *testing.T) *faults {
 
 // patient is one engine and what it has answered and charged.
 type patient struct {
-	*Engine
+	*server.Engine
 	t        *testing.T
 	asked    int
 	answered int
@@ -276,11 +277,11 @@ func (p *patient) charged() {
 
 func (p *patient) spent(statements int) {
 	p.t.Helper()
-	b, err := p.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+	b, err := p.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Statements != int64(statements) || statements < p.answered {
 		p.t.Errorf("%d charges, want %d; %v", b.Dataset.Statements, statements, err)
 	}
-	if err := p.ledger.Verify(context.Background()); err != nil {
+	if err := p.Ledger.Verify(context.Background()); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -367,8 +368,8 @@ func TestFaults(t *testing.T) {
 	t.Run("gone between the reservation and the statement", func(t *testing.T) {
 		p := f.engine(t, f.direct, "20s")
 		p.well()
-		l := &reserving{Ledger: p.ledger, do: stop}
-		p.ledger = l
+		l := &reserving{Ledger: p.Ledger, do: stop}
+		p.Ledger = l
 		p.fails("ann")
 		start()
 		p.well()
@@ -379,7 +380,7 @@ func TestFaults(t *testing.T) {
 
 	t.Run("killed between BEGIN and the rows", func(t *testing.T) {
 		p := f.engine(t, f.direct, "20s")
-		p.backend = &between{Backend: f.direct, do: kill}
+		p.Backend = &between{Backend: f.direct, do: kill}
 		p.fails("ann")
 		p.well()
 	})
@@ -388,7 +389,7 @@ func TestFaults(t *testing.T) {
 		for _, n := range []int{0, 1, 90, 400, 1500} {
 			p := f.engine(t, f.behind, "20s")
 			p.answers("ann")
-			p.backend = &between{Backend: f.behind, do: func() { f.wire.cutAfter(n) }}
+			p.Backend = &between{Backend: f.behind, do: func() { f.wire.cutAfter(n) }}
 			p.fails("ann")
 			p.well()
 		}

@@ -115,13 +115,13 @@ func TestFilterIsOneRelease(t *testing.T) {
 		"select count(*) filter (where cost > 1 and days > 2), readmitted from encounters group by 2",
 		"select readmitted, count(*) filter (where days > 2 or cost > 1) from encounters group by 1",
 	} {
-		if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != []int{1, 0, 1}[i] {
+		if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != []int{1, 0, 1}[i] {
 			t.Errorf("%s: charged %d times", sql, n)
 		}
 	}
 	const asked = "select count(*) filter (where days > $1) from encounters"
 	for i, arg := range []int64{3, 3, 4} {
-		n := charged(t, s.engine, func() {
+		n := charged(t, s.Engine, func() {
 			if _, err := try(s, asked, arg); err != nil {
 				t.Errorf("%s with %d: %v", asked, arg, err)
 			}
@@ -162,11 +162,11 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 			}
 			kept := float64(14-days) / 14
 			noise := func(least float64) float64 { // of the filtered count, in its bound
-				a, err := divide.Analyze(ctx, p.query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.world.public, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[c.bounding == "l2"], LeastKept: least})
+				a, err := divide.Analyze(ctx, p.Query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.World.Public, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[c.bounding == "l2"], LeastKept: least})
 				if err != nil {
 					t.Fatal(err)
 				}
-				mp, err := price.New(a, s.usualRequest())
+				mp, err := price.New(a, s.UsualRequest())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -62,12 +62,12 @@ func TestFinishingAnswers(t *testing.T) {
 	if !ranks[int64(1)] {
 		t.Errorf("nobody is first: %v", first)
 	}
-	before := len(charges(t, s.engine))
+	before := len(charges(t, s.Engine))
 	again, err := try(s, "select max(n), sum(n) from (select readmitted, count(*) n from encounters group by 1) t")
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%v %v", again, err)
 	}
-	if n := len(charges(t, s.engine)); n != before {
+	if n := len(charges(t, s.Engine)); n != before {
 		t.Errorf("the same release was charged again: %d charges, then %d", before, n)
 	}
 }
@@ -102,7 +102,7 @@ func TestFinishingErrors(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	if n := len(charges(t, s.engine)); n != 0 {
+	if n := len(charges(t, s.Engine)); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }
@@ -110,7 +110,7 @@ func TestFinishingErrors(t *testing.T) {
 // TestFinishingMayFail: what released values make fail, and has no NULL in its place, is an error of post-processing: it is paid for once, and the same each time.
 func TestFinishingMayFail(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
-	n := charged(t, s.engine, func() {
+	n := charged(t, s.Engine, func() {
 		for range 2 {
 			if _, err := try(s, "select ntile((n - n)::int) over () from (select count(*) n from encounters) t"); sqlerr.ID(err) != "invalid_ntile_argument" {
 				t.Errorf("%v", err)

@@ -13,18 +13,19 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // pairsHeld asks for what the flows' memory holds and how many statements wait for it; a statement may be on its way there.
-func pairsHeld(t *testing.T, e *Engine, what string, is func(bytes int64, waiting int) bool) {
+func pairsHeld(t *testing.T, e *server.Engine, what string, is func(bytes int64, waiting int) bool) {
 	t.Helper()
 	for range 6000 {
-		if is(e.pairs.Held()) {
+		if is(e.Pairs.Held()) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	bytes, waiting := e.pairs.Held()
+	bytes, waiting := e.Pairs.Held()
 	t.Fatalf("%s: %d bytes are held, and %d statements wait", what, bytes, waiting)
 }
 
@@ -34,14 +35,14 @@ func nothing(bytes int64, waiting int) bool { return bytes == 0 && waiting == 0 
 func TestFlowMemory(t *testing.T) {
 	for _, d := range dialects {
 		s := shopSession(t, allShop, d)
-		limits := &s.world.policy.Limits
+		limits := &s.World.Policy.Limits
 		limits.FlowMemory = 4 << 10
 		refused(t, s, "SELECT count(*) FROM lineitem", sqlerr.ResourceFailure, 1)
 		refused(t, s, "SELECT l_shipmode, sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
-		if n := blamed(t, s.engine); n != 2 {
+		if n := blamed(t, s.Engine); n != 2 {
 			t.Errorf("%s: %d failures are counted", d, n)
 		}
-		pairsHeld(t, s.engine, "failures", nothing)
+		pairsHeld(t, s.Engine, "failures", nothing)
 		mustTry(t, s, "SELECT count(*) FROM orders")
 		limits.FlowMemory = 64 << 10
 		for range 2 { // what one held the next one has
@@ -52,9 +53,9 @@ func TestFlowMemory(t *testing.T) {
 		limits.FlowMemory = 4 << 10
 		set(t, s, "dpsql.price", "2")
 		refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
-		pairsHeld(t, s.engine, "a top-up", nothing)
+		pairsHeld(t, s.Engine, "a top-up", nothing)
 	}
-	if text := fmt.Sprint(logged(fmt.Errorf("reading: %w", flow.ErrMemory))); !strings.Contains(text, "limits.flow_memory") {
+	if text := fmt.Sprint(server.Logged(fmt.Errorf("reading: %w", flow.ErrMemory))); !strings.Contains(text, "limits.flow_memory") {
 		t.Errorf("the owner's log says %s", text)
 	}
 }
@@ -103,7 +104,7 @@ func TestFlowMemoryShared(t *testing.T) {
 		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
 		g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 		start := func(by backend.Backend, sql string) (end chan error, cancel func()) {
-			e.backend = by
+			e.Backend = by
 			p, err := prepare(newSession(e, t, "ann"), sql)
 			if err != nil {
 				t.Fatal(err)
@@ -116,12 +117,12 @@ func TestFlowMemoryShared(t *testing.T) {
 			}()
 			return end, cancel
 		}
-		most := &e.world.Load().policy.Limits.FlowMemory
+		most := &e.World.Load().Policy.Limits.FlowMemory
 		*most = 1 << 20
 		for _, how := range []string{"ends", "is cancelled", "is given up"} {
 			first, cancel := start(g, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+how+"'")
 			<-g.came
-			holds, _ := e.pairs.Held()
+			holds, _ := e.Pairs.Held()
 			if holds < 4<<10 {
 				t.Fatalf("%s: the first holds %d bytes", d, holds)
 			}
@@ -162,12 +163,12 @@ func TestFlowMemoryTurns(t *testing.T) {
 	for _, d := range dialects {
 		real := allShop.open(t, d)
 		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
-		most := &e.world.Load().policy.Limits.FlowMemory
+		most := &e.World.Load().Policy.Limits.FlowMemory
 		for _, epsilon := range []string{"0.5", "1"} {
 			*most = 1 << 20
 			start := func(what string) (*rowsGate, chan error) {
 				g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
-				e.backend = g
+				e.Backend = g
 				s := newSession(e, t, "ann")
 				set(t, s, "dpsql.price", epsilon)
 				p, err := prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
@@ -183,7 +184,7 @@ func TestFlowMemoryTurns(t *testing.T) {
 				return g, end
 			}
 			probe, probed := start("a probe")
-			holds, _ := e.pairs.Held()
+			holds, _ := e.Pairs.Held()
 			probe.open <- struct{}{}
 			if err := <-probed; err != nil {
 				t.Fatal(err)

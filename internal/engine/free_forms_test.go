@@ -110,14 +110,14 @@ func TestOneRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := first.staged().key(first.staged().stages[0], nil, nil)
+		want := first.staged().Key(first.staged().Stages[0], nil, nil)
 		for _, sql := range forms[1:] {
 			p, err := prepare(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			if len(p.staged().stages) != 1 || p.staged().key(p.staged().stages[0], nil, nil) != want {
+			if len(p.staged().Stages) != 1 || p.staged().Key(p.staged().Stages[0], nil, nil) != want {
 				t.Errorf("not of one release:\n%s\n%s", forms[0], sql)
 			}
 		}

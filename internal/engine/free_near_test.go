@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -24,18 +25,18 @@ type firstText struct{ text, sql, rows string }
 // nearby are releases of random statements, of their variants and of those that a choice more or less makes of them, by their canonical texts.
 type nearby struct {
 	t      testing.TB
-	s      *Session
+	s      *session.Session
 	of     map[string]*firstText
 	merged int // printed otherwise, and one release
 }
 
 // totals are a stage's before noise, whatever its text is, and its print.
 func (n *nearby) totals(a *sensitivity.Analysis) (sql, rows string, err error) {
-	st, err := sqlgen.Private(a, n.s.engine.dialect, 7)
+	st, err := sqlgen.Private(a, n.s.Engine.Dialect, 7)
 	if err != nil {
 		return "", "", err
 	}
-	got, err := uncovered{n.s.engine.backend}.Query(context.Background(), st)
+	got, err := uncovered{n.s.Engine.Backend}.Query(context.Background(), st)
 	if err != nil {
 		return st.SQL, "", err
 	}
@@ -61,18 +62,18 @@ func (n *nearby) add(text string) {
 	if err != nil {
 		return
 	}
-	for _, st := range p.staged().stages {
-		if len(st.inputs) > 0 || st.an.NeedsOwnScan() {
+	for _, st := range p.staged().Stages {
+		if len(st.Inputs) > 0 || st.An.NeedsOwnScan() {
 			continue
 		}
-		canonical := reuse.Canonical(st.an)
+		canonical := reuse.Canonical(st.An)
 		was := n.of[canonical]
 		if was != nil {
-			if out, err := sqlgen.Private(st.an, n.s.engine.dialect, 7); err != nil || out.SQL == was.sql {
+			if out, err := sqlgen.Private(st.An, n.s.Engine.Dialect, 7); err != nil || out.SQL == was.sql {
 				continue
 			}
 		}
-		sql, rows, err := n.totals(st.an)
+		sql, rows, err := n.totals(st.An)
 		switch {
 		case err != nil && strings.Contains(err.Error(), "SQLSTATE"): // it takes too long
 		case err != nil:

@@ -49,7 +49,7 @@ func TestFreeSumOfPair(t *testing.T) {
 	for _, changes := range [][]string{{"epsilon: 20,", "epsilon: 1000,"}, {"epsilon: 20,", "epsilon: 1000,", "max_rows_per_unit: ", "# max_rows_per_unit: "}} {
 		for _, steps := range pairSteps {
 			s := clinicSession(t, tame, funcs.DuckDB, changes...)
-			bob := newSession(s.engine, t, "bob")
+			bob := newSession(s.Engine, t, "bob")
 			set(t, s, "dpsql.notices", "brief")
 			for _, step := range steps {
 				sql, free := strings.CutPrefix(step, "free ")

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -55,9 +56,9 @@ var freeSteps = []string{
 }
 
 // paidFor is how many releases the data set paid for.
-func paidFor(t testing.TB, s *Session) int64 {
+func paidFor(t testing.TB, s *session.Session) int64 {
 	t.Helper()
-	b, err := s.engine.ledger.Balance(s.payer())
+	b, err := s.Engine.Ledger.Balance(s.Payer())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestFreeQuestions(t *testing.T) {
 			continue
 		}
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
-		bob := newSession(s.engine, t, "bob")
+		bob := newSession(s.Engine, t, "bob")
 		set(t, s, "dpsql.notices", "brief")
 		for _, step := range freeSteps {
 			sql, free := strings.CutPrefix(step, "free ")
@@ -139,7 +140,7 @@ func TestFreeIsTheSum(t *testing.T) {
 // TestFreeNeedsRights: who may not read a column of the release's question is not answered from it.
 func TestFreeNeedsRights(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	clerk := newSession(ann.engine, t, "clerk")
+	clerk := newSession(ann.Engine, t, "clerk")
 	ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
 	before := paidFor(t, ann)
 	const sql = "select gender, count(*) from patients group by gender"

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFresh: with dpsql.fresh a statement is charged and drawn again, whatever is stored, in all its releases; afterwards a repeat is given the dearest, the newest of equally dear ones.
 func TestFresh(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").engine
+	e := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").Engine
 	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
 	const sql = "select count(*) from encounters"
-	of := func(s *Session, text string) string {
+	of := func(s *session.Session, text string) string {
 		t.Helper()
 		_, a := ask(t, s, text)
 		return fmt.Sprint(a.Rows)
@@ -51,7 +52,7 @@ func TestFresh(t *testing.T) {
 			t.Errorf("the repeat is %s, the dearest release %s", got, last)
 		}
 	})
-	list, err := e.ledger.Releases("ann")
+	list, err := e.Ledger.Releases("ann")
 	if err != nil || len(list) != 12 {
 		t.Errorf("%d releases are stored, %v", len(list), err)
 	}
@@ -94,7 +95,7 @@ func TestFreshDenied(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	set(t, s, "dpsql.fresh", "off")
-	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 0 {
+	if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }

@@ -45,8 +45,8 @@ func TestFullDisk(t *testing.T) {
 	for _, d := range dialects {
 		b := tame.open(t, d)
 		p := &patient{Engine: engineOn(t, clinicPolicyFor(t, d, "budget: {epsilon: 20,", "budget: {epsilon: 1000,"), b), t: t}
-		l := &fullDisk{Ledger: p.ledger}
-		p.ledger = l
+		l := &fullDisk{Ledger: p.Ledger}
+		p.Ledger = l
 		refused := func() {
 			rows, err := try(newSession(p.Engine, t, "ann"), p.fresh())
 			if rows != nil || sqlerr.ID(err) != "ledger_unavailable" || strings.Contains(err.Error(), "disk") {
@@ -59,7 +59,7 @@ func TestFullDisk(t *testing.T) {
 		p.answers("ann")
 		l.reserve = true
 		f := &failing{Backend: b}
-		p.backend = f
+		p.Backend = f
 		refused()
 		if f.private != 0 {
 			t.Errorf("%s: the data was asked without a reservation", d)

@@ -10,6 +10,9 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -22,8 +25,8 @@ import (
 type trials struct {
 	t      *testing.T
 	text   *neighbour.Postgres                  // the tame clinic, asked with the analyst's text
-	roomy  *Session                             // before it, with bounds that cut nothing
-	before map[dialect.Dialect]*Session         // before the clinic whose data breaks every declaration
+	roomy  *session.Session                     // before it, with bounds that cut nothing
+	before map[dialect.Dialect]*session.Session // before the clinic whose data breaks every declaration
 	clinic map[dialect.Dialect][]generatedTrial // and the clinics whose totals are compared
 	mangle func(string) string                  // a planted bug in what is printed; nil: none
 	count  map[string]int
@@ -55,7 +58,7 @@ func statementTables() []*plan.Table { return neighbour.ClinicCatalog().Tables }
 
 func newTrials(t *testing.T) *trials {
 	t.Helper()
-	tr := &trials{t: t, before: map[dialect.Dialect]*Session{}, clinic: map[dialect.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
+	tr := &trials{t: t, before: map[dialect.Dialect]*session.Session{}, clinic: map[dialect.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
 	tr.roomy = clinicSession(t, tame, funcs.Postgres, roomy...)
 	set(t, tr.roomy, "dpsql.max_groups", "1000")
 	tr.text = clinicText(t)
@@ -135,19 +138,19 @@ func noRowsAtAll() []string {
 
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
 func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
-	var list []*stageRun
-	for _, st := range p.staged().stages {
-		list = append(list, &stageRun{stage: st})
+	var list []*private.StageRun
+	for _, st := range p.staged().Stages {
+		list = append(list, &private.StageRun{Stage: st})
 	}
-	if slices.ContainsFunc(p.staged().stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
+	if slices.ContainsFunc(p.staged().Stages, func(st *stage.Stage) bool { return len(st.Inputs) > 0 }) { // given what was released before
 		r, printed, _, err := tr.released(context.Background(), p)
 		if err != nil {
 			return err
 		}
-		if len(printed) < len(p.staged().stages) {
+		if len(printed) < len(p.staged().Stages) {
 			return nil
 		}
-		list = r.stageRuns
+		list = r.StageRuns
 	}
 	for _, a := range list {
 		if err := tr.stageHolds(p, a, d, turn); err != nil {
@@ -157,9 +160,9 @@ func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
 	return nil
 }
 
-func (tr *trials) stageHolds(p *Prepared, of *stageRun, d dialect.Dialect, turn int) error {
+func (tr *trials) stageHolds(p *Prepared, of *private.StageRun, d dialect.Dialect, turn int) error {
 	a := with(of)
-	st, err := sqlgen.Private(a, p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(a, p.Session.Engine.Dialect, 42)
 	if st, err = filled(of, st, err); err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func (tr *trials) stageHolds(p *Prepared, of *stageRun, d dialect.Dialect, turn 
 }
 
 // treesHold compares the leaves of a statement's trees, if it has order statistics.
-func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
+func treesHold(p *Prepared, of *private.StageRun, c generatedTrial, turn int) error {
 	a := with(of)
 	ctx := context.Background()
 	for i, m := range a.Measures {
@@ -198,7 +201,7 @@ func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
 		}
 		list := keptOf(a, m)
 		kept := list[turn%len(list)]
-		st, err := sqlgen.TreeLeaves(a, p.session.engine.dialect, i, kept, 42)
+		st, err := sqlgen.TreeLeaves(a, p.Session.Engine.Dialect, i, kept, 42)
 		if st, err = filled(of, st, err); err != nil {
 			return err
 		}
@@ -225,9 +228,9 @@ func treesHold(p *Prepared, of *stageRun, c generatedTrial, turn int) error {
 func (tr *trials) failsAlike(p *Prepared, d dialect.Dialect) bool {
 	for _, c := range tr.clinic[d] {
 		failed := false
-		for _, one := range p.staged().stages {
-			st, err := sqlgen.Private(one.an, p.session.engine.dialect, 42)
-			if err != nil || len(one.inputs) > 0 {
+		for _, one := range p.staged().Stages {
+			st, err := sqlgen.Private(one.An, p.Session.Engine.Dialect, 42)
+			if err != nil || len(one.Inputs) > 0 {
 				return false
 			}
 			_, err = uncovered{c.of}.Query(context.Background(), st)

@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
@@ -28,7 +29,7 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 		return "ties", nil
 	}
 	r, printed, why, err := tr.released(ctx, p)
-	if err == nil && why != "" && len(p.staged().stages) == 1 && p.analysis().NeedsOwnScan() { // it is answered all the same
+	if err == nil && why != "" && len(p.staged().Stages) == 1 && p.analysis().NeedsOwnScan() { // it is answered all the same
 		if _, err = nearly(p); refusedWell(err) == nil {
 			err = nil // of released values
 		}
@@ -73,20 +74,20 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 }
 
 // released is a statement whose stages are released with noise of scale nothing, and what was printed for them; or why their values are not PostgreSQL's.
-func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []string, why string, err error) {
-	r = &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
-	if err := r.inOwnSnapshot(ctx); err != nil {
+func (tr *trials) released(ctx context.Context, p *Prepared) (r *private.Run, printed []string, why string, err error) {
+	r = &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+	if err := r.InOwnSnapshot(ctx); err != nil {
 		return nil, nil, "", err
 	}
-	for _, st := range p.staged().stages {
-		a := &stageRun{stage: st}
-		r.stageRuns = append(r.stageRuns, a)
-		for _, before := range r.stageRuns[:len(r.stageRuns)-1] {
-			if len(st.inputs) > 0 && slices.ContainsFunc(before.an.Measures, func(m sensitivity.Measure) bool { return m.NeedsOwnScan() }) {
+	for _, st := range p.staged().Stages {
+		a := &private.StageRun{Stage: st}
+		r.StageRuns = append(r.StageRuns, a)
+		for _, before := range r.StageRuns[:len(r.StageRuns)-1] {
+			if len(st.Inputs) > 0 && slices.ContainsFunc(before.An.Measures, func(m sensitivity.Measure) bool { return m.NeedsOwnScan() }) {
 				return r, nil, "what a stage reads of measures apart", nil
 			}
 		}
-		if err := r.inputs(ctx, a); err != nil {
+		if err := r.Inputs(ctx, a); err != nil {
 			return nil, nil, "", err
 		}
 		sql, err := tr.unnoised(ctx, p, a)
@@ -94,9 +95,9 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 			return nil, nil, "", err
 		}
 		if why == "" {
-			why = notComparable(st.an)
+			why = notComparable(st.An)
 		}
-		if why == "" && overNobody(st.an, a.release, len(p.staged().stages) > 1) {
+		if why == "" && overNobody(st.An, a.Release, len(p.staged().Stages) > 1) {
 			why = "averages over nobody"
 		}
 		printed = append(printed, sql)
@@ -105,13 +106,13 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 }
 
 // filled is a statement with what a stage reads of others.
-func filled(a *stageRun, st *sqlgen.Statement, err error) (*sqlgen.Statement, error) {
+func filled(a *private.StageRun, st *sqlgen.Statement, err error) (*sqlgen.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
 	for i, arg := range st.Args {
 		if arg.Param > 0 {
-			st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.args[arg.Param-1]}
+			st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.Args[arg.Param-1]}
 		}
 	}
 	return st, nil
@@ -141,21 +142,21 @@ func notComparable(a *sensitivity.Analysis) string {
 }
 
 // unnoised releases a stage with noise of scale nothing, and gives what was printed for it.
-func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *stageRun) (string, error) {
+func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *private.StageRun) (string, error) {
 	an := with(a)
-	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
+	st, err := sqlgen.Private(an, p.Session.Engine.Dialect, 7)
 	if st, err = filled(a, st, err); err != nil {
 		return "", err
 	}
 	if tr.mangle != nil {
 		st.SQL = tr.mangle(st.SQL)
 	}
-	rows, err := uncovered{p.session.engine.backend}.Query(ctx, st)
+	rows, err := uncovered{p.Session.Engine.Backend}.Query(ctx, st)
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, st.SQL)
 	}
-	if a.release = releaseOf(an, st, rows); len(an.Choices) > 0 {
-		a.release, err = tr.chosen(ctx, p, an, st, rows)
+	if a.Release = releaseOf(an, st, rows); len(an.Choices) > 0 {
+		a.Release, err = tr.chosen(ctx, p, an, st, rows)
 	}
 	return st.SQL, err
 }
@@ -173,7 +174,7 @@ func trimBlanks(rows [][]sqltype.Value, types []sqltype.Type) {
 
 // chosen is the release of a statement with automatic bounds, at the largest edge of each.
 func (tr *trials) chosen(ctx context.Context, p *Prepared, a *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.Value) (*release.Release, error) {
-	h, err := neighbour.ReadHistogram(ctx, uncovered{p.session.engine.backend}, a, st)
+	h, err := neighbour.ReadHistogram(ctx, uncovered{p.Session.Engine.Backend}, a, st)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -48,7 +49,7 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		return nil
 	}
 	note("accepted")
-	if len(p.staged().stages) > 1 {
+	if len(p.staged().Stages) > 1 {
 		note("several stages")
 	}
 	if count {
@@ -119,7 +120,7 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 		if text == s.Text() {
 			continue
 		}
-		other, err := prepare(p.session, text)
+		other, err := prepare(p.Session, text)
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", v, err, text)
 		}
@@ -138,9 +139,9 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 // claimsText is what is claimed of a statement, and what it costs.
 func claimsText(p *Prepared) (string, error) {
 	var out []string
-	for _, st := range p.staged().stages {
-		a := st.an
-		mp, err := st.price()
+	for _, st := range p.staged().Stages {
+		a := st.An
+		mp, err := st.Price()
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID { // refused, and so must the other texts be
 			out = append(out, err.Error())
 			continue
@@ -286,8 +287,8 @@ func (tr *trials) mangles(s *generate.Statement) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(p.staged().stages, func(one *stage) bool {
-		st, err := sqlgen.Private(one.an, p.session.engine.dialect, 7)
+	return slices.ContainsFunc(p.staged().Stages, func(one *stage.Stage) bool {
+		st, err := sqlgen.Private(one.An, p.Session.Engine.Dialect, 7)
 		return err == nil && tr.mangle(st.SQL) != st.SQL
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -47,7 +48,7 @@ func TestHiddenGroups(t *testing.T) {
 	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)
 	}
-	if n := s.last.(*lastAnswer).releases[0].an.MinPeople; n != 1000 { // what intervals of numbers of people go by
+	if n := s.Last.(*private.LastAnswer).Releases[0].An.MinPeople; n != 1000 { // what intervals of numbers of people go by
 		t.Errorf("the analysis hides groups of fewer than %d", n)
 	}
 }

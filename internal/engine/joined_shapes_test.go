@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -86,7 +87,7 @@ func ofShop(from string) source {
 }
 
 // internalErrors asks each shape over a source, and its EXPLAIN, under every bounding, and tells of the internal errors.
-func internalErrors(t *testing.T, name string, s *Session, f source, boundings ...string) {
+func internalErrors(t *testing.T, name string, s *session.Session, f source, boundings ...string) {
 	t.Helper()
 	answered, refused, known := 0, map[string]int{}, map[string]int{}
 	for _, bounding := range boundings {
@@ -115,10 +116,10 @@ func internalErrors(t *testing.T, name string, s *Session, f source, boundings .
 func TestShapesNotInternal(t *testing.T) {
 	rich := []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}"}
 	every := []string{"auto", "linf", "l2", "elastic", "truncate", "weighted", "flow"}
-	clinic := func(lists ...[]string) *Session {
+	clinic := func(lists ...[]string) *session.Session {
 		return clinicSession(t, tame, funcs.DuckDB, slices.Concat(lists...)...)
 	}
-	shop := func(edits ...string) *Session {
+	shop := func(edits ...string) *session.Session {
 		return newSession(engineOn(t, shopPolicyFor(t, funcs.DuckDB, append(edits, rich...)...), allShop.open(t, funcs.DuckDB)), t, "ann")
 	}
 	usual, declared := clinic(anyJoins, rich), clinic(declaredKeys, rich)
@@ -139,7 +140,7 @@ func TestShapesNotInternal(t *testing.T) {
 	internalErrors(t, "pairs", shop(), ofShop("lineitem a"), every...)
 	internalErrors(t, "pairs, any joins", shop("query:  {price: 0.5}", "query:  {price: 0.5, joins: any}"), ofShop("lineitem a join lineitem b on a.l_orderkey = b.l_orderkey"), every...)
 	for name, value := range map[string]string{"max_groups": "auto", "mechanism": "laplace", "target_error": "50", "clip": "2", "fresh": "on"} {
-		for _, s := range []*Session{usual, declared} {
+		for _, s := range []*session.Session{usual, declared} {
 			set(t, s, "dpsql."+name, value)
 			internalErrors(t, name+" "+value, s, self, "auto")
 			internalErrors(t, name+" "+value, s, one, "auto")
@@ -188,7 +189,7 @@ func TestJoinedNothingMeasured(t *testing.T) {
 				}
 			}
 		}
-		if n := len(charges(t, s.engine)); n != 0 {
+		if n := len(charges(t, s.Engine)); n != 0 {
 			t.Errorf("%d charges", n)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -94,14 +95,14 @@ var carelessJoins = map[string]func(m, n, f, g uint64) uint64{
 }
 
 // joinedScans prints both scans of a statement.
-func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, often *sqlgen.Statement) {
+func joinedScans(t testing.TB, s *session.Session, sql string) (p *Prepared, totals, often *sqlgen.Statement) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err == nil {
-		totals, err = sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+		totals, err = sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	}
 	if err == nil {
-		often, err = sqlgen.Frequencies(p.analysis(), s.engine.dialect, 42)
+		often, err = sqlgen.Frequencies(p.analysis(), s.Engine.Dialect, 42)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -110,14 +111,14 @@ func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, oft
 }
 
 // joinedRows prints a count of joined rows as other totals are printed: by making the rows, where it would do with how many there are of each key.
-func joinedRows(t testing.TB, s *Session, p *Prepared) *sqlgen.Statement {
+func joinedRows(t testing.TB, s *session.Session, p *Prepared) *sqlgen.Statement {
 	t.Helper()
 	if p.analysis().Joined.Counted == nil {
 		t.Fatal("its rows are not only counted")
 	}
 	a, j := *p.analysis(), *p.analysis().Joined
 	j.Counted, a.Joined = nil, &j
-	st, err := sqlgen.Private(&a, s.engine.dialect, 42)
+	st, err := sqlgen.Private(&a, s.Engine.Dialect, 42)
 	if err != nil || strings.Contains(st.SQL, `"s1"`) {
 		t.Fatalf("%v\n%s", err, st.SQL)
 	}
@@ -157,14 +158,14 @@ func TestJoinedOnClinic(t *testing.T) {
 }
 
 // plainly is a statement as an analyst's own connection to PostgreSQL would say it.
-func plainly(t testing.TB, s *Session, sql string) *sqlgen.Statement {
+func plainly(t testing.TB, s *session.Session, sql string) *sqlgen.Statement {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := &sqlgen.Statement{}
-	for i, o := range p.query.Outputs {
+	for i, o := range p.Query.Outputs {
 		st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleOutput, Index: i, Type: o.Type})
 	}
 	for _, t := range []string{"encounters", "patients", "prescriptions", "labs", "stays", "cities", "kinds", "rates"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -155,9 +156,9 @@ func openJoinedKeys(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 			}
 			return nil
 		}, duckdb.Options{Threads: 1})
-	} else if err = server(t).CreateDB("joined_keys"); err == nil {
-		if err = server(t).Exec("joined_keys", strings.Join(statements, ";\n")); err == nil {
-			b, err = postgres.Open(context.Background(), server(t).URL("joined_keys"), postgres.Options{PoolSize: 2})
+	} else if err = sharedServer(t).CreateDB("joined_keys"); err == nil {
+		if err = sharedServer(t).Exec("joined_keys", strings.Join(statements, ";\n")); err == nil {
+			b, err = postgres.Open(context.Background(), sharedServer(t).URL("joined_keys"), postgres.Options{PoolSize: 2})
 		}
 	}
 	if err != nil {
@@ -293,13 +294,13 @@ func TestJoinedViews(t *testing.T) {
 	base := strings.Join(append(joinedKeysStatements(d), "CREATE VIEW few AS SELECT nr, person, i4, upper(t) AS up, t COLLATE \"POSIX\" AS tp FROM one WHERE nr > 1",
 		"CREATE TABLE codes (code int PRIMARY KEY, name text)", "INSERT INTO codes VALUES (0, 'zero'), (1, 'one')", "CREATE VIEW named AS SELECT code, name FROM codes", "CREATE MATERIALIZED VIEW stored AS SELECT nr, person, i4 FROM one",
 		"CREATE VIEW pairs AS SELECT a.person, a.i4 FROM one a JOIN two b ON a.i4 = b.i4"), ";\n")
-	if err := server(t).CreateDB("joined_views"); err != nil {
+	if err := sharedServer(t).CreateDB("joined_views"); err != nil {
 		t.Fatal(err)
 	}
-	if err := server(t).Exec("joined_views", base); err != nil {
+	if err := sharedServer(t).Exec("joined_views", base); err != nil {
 		t.Fatal(err)
 	}
-	db, err := postgres.Open(context.Background(), server(t).URL("joined_views"), postgres.Options{PoolSize: 2})
+	db, err := postgres.Open(context.Background(), sharedServer(t).URL("joined_views"), postgres.Options{PoolSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +342,7 @@ analysts: {ann: {password: VERIFIER, may: [person, two, few, named]}}
 		t.Errorf("of a view %s pairs are kept, want %s", got, want)
 	}
 	for _, extra := range []string{"  stored: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n", "  pairs: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n"} {
-		e, err := Open(context.Background(), Options{Policy: replaced(t, d, strings.Replace(text, "EXTRA", extra, 1)), Backend: db, LedgerPath: t.TempDir() + "/ledger"})
+		e, err := server.Open(context.Background(), server.Options{Policy: replaced(t, d, strings.Replace(text, "EXTRA", extra, 1)), Backend: db, LedgerPath: t.TempDir() + "/ledger"})
 		if err == nil || !strings.Contains(err.Error(), "view") {
 			t.Errorf("%s is taken: %v, %v", extra, e, err)
 		}

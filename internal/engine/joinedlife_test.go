@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -36,7 +37,7 @@ func TestJoinedReleases(t *testing.T) {
 	}
 	p, first := ask(sql)
 	spent := func() (pure float64) {
-		b, err := s.balance()
+		b, err := s.Balance()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,11 +50,11 @@ func TestJoinedReleases(t *testing.T) {
 	if _, last := ask("select * from dpsql.last"); !regexp.MustCompile(`^\[\[1 1 rows chosen \d+ 1 gaussian .* 0\.5 true as released <nil> rows in which encounters\.patient_id is NULL lead to no person .*\]\]$`).MatchString(last) {
 		t.Errorf("of the last answer it is said: %s", last)
 	}
-	mp, err := p.staged().stages[0].price()
+	mp, err := p.staged().Stages[0].Price()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.request().QueryDelta {
+	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.Request().QueryDelta {
 		t.Errorf("the first event is %v, delta %g", mp.Events()[0], mp.Loss.Delta)
 	}
 	set(t, s, "dpsql.price", "1")
@@ -80,16 +81,16 @@ func TestJoinedReleases(t *testing.T) {
 	renyi, _ := charge["Renyi"].(float64)
 	set(t, s, "dpsql.target_error", "off")
 	p, _ = ask(count)
-	st := p.staged().stages[0]
-	old, err := p.staged().ownRelease(context.Background(), st, nil)
+	st := p.staged().Stages[0]
+	old, err := p.staged().OwnRelease(context.Background(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounds := boundsOf(context.Background(), st.an, old)
+	bounds := stage.BoundsOf(context.Background(), st.An, old)
 	anew := func(epsilon float64) float64 { // the error of a release at a price with the bound that is expected by the one that was released
-		ask := st.request
+		ask := st.Request
 		ask.Epsilon = epsilon
-		mp, err := price.New(st.an, ask)
+		mp, err := price.New(st.An, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,11 +98,11 @@ func TestJoinedReleases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := mp.Resolve(st.an, at)
+		run, err := mp.Resolve(st.An, at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := finish.NewErrors(st.an, run)
+		e, err := finish.NewErrors(st.An, run)
 		if err != nil {
 			t.Fatal(err)
 		}

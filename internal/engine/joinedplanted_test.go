@@ -79,13 +79,13 @@ func TestJoinedNobody(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var often *sqlgen.Statement
 				if bounding == "elastic" {
-					if often, err = sqlgen.Frequencies(p.analysis(), s.engine.dialect, 42); err != nil {
+					if often, err = sqlgen.Frequencies(p.analysis(), s.Engine.Dialect, 42); err != nil {
 						t.Fatal(err)
 					}
 				}

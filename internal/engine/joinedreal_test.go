@@ -82,8 +82,8 @@ func openSakila(t testing.TB, d dialect.Dialect) backend.Backend {
 	sakilaDBs.once[at].Do(func() {
 		ctx := context.Background()
 		if d == funcs.Postgres {
-			if sakilaDBs.err[at] = server(t).LoadSakila("joined_sakila"); sakilaDBs.err[at] == nil {
-				sakilaDBs.db[at], sakilaDBs.err[at] = postgres.Open(ctx, server(t).URL("joined_sakila"), postgres.Options{PoolSize: 2})
+			if sakilaDBs.err[at] = sharedServer(t).LoadSakila("joined_sakila"); sakilaDBs.err[at] == nil {
+				sakilaDBs.db[at], sakilaDBs.err[at] = postgres.Open(ctx, sharedServer(t).URL("joined_sakila"), postgres.Options{PoolSize: 2})
 			}
 			return
 		}

@@ -47,8 +47,8 @@ func (x snapshotTx) Query(ctx context.Context, sql string, args []backend.Arg, w
 func TestJoinedSnapshot(t *testing.T) {
 	look := func(careless bool) string {
 		s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
-		spy := &snapshots{Backend: s.engine.backend, careless: careless}
-		s.engine.backend = spy
+		spy := &snapshots{Backend: s.Engine.Backend, careless: careless}
+		s.Engine.Backend = spy
 		if _, err := try(s, "select count(*) from encounters a join encounters b on a.days = b.days"); err != nil {
 			return err.Error()
 		}

@@ -57,7 +57,7 @@ func openTPCH(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 			}
 			return nil
 		}, duckdb.Options{Threads: 1})
-	} else if err = server(t).CreateDB("small_tpch"); err == nil {
+	} else if err = sharedServer(t).CreateDB("small_tpch"); err == nil {
 		for _, x := range smallTPCH {
 			columns := map[string]string{ // of the file
 				"customer": "c_custkey int, c_name text, c_address text, c_nationkey int, c_phone text, c_acctbal text, c_mktsegment text, c_comment text",
@@ -66,16 +66,16 @@ func openTPCH(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 				"orders":   "o_orderkey int, o_custkey int, o_orderstatus text, o_totalprice numeric, o_orderdate date, o_orderpriority text, o_clerk text, o_shippriority text, o_comment text",
 				"lineitem": "l_orderkey int, l_partkey int, l_suppkey int, l_linenumber int, l_quantity numeric, l_extendedprice text, l_discount text, l_tax text, l_returnflag text, l_linestatus text, l_shipdate text, l_commitdate text, l_receiptdate text, l_shipinstruct text, l_shipmode text, l_comment text",
 			}[x.table]
-			if err = server(t).Exec("small_tpch", fmt.Sprintf("CREATE UNLOGGED TABLE whole (%s); CREATE TABLE %s (%s)", columns, x.table, x.columns)); err == nil {
-				if err = server(t).CopyFile("small_tpch", "whole", filepath.Join(tpchFolder, x.table+".csv.gz")); err == nil {
-					err = server(t).Exec("small_tpch", fmt.Sprintf("INSERT INTO %s SELECT %s FROM whole WHERE %s; DROP TABLE whole; ANALYZE %s", x.table, x.list, x.rows, x.table))
+			if err = sharedServer(t).Exec("small_tpch", fmt.Sprintf("CREATE UNLOGGED TABLE whole (%s); CREATE TABLE %s (%s)", columns, x.table, x.columns)); err == nil {
+				if err = sharedServer(t).CopyFile("small_tpch", "whole", filepath.Join(tpchFolder, x.table+".csv.gz")); err == nil {
+					err = sharedServer(t).Exec("small_tpch", fmt.Sprintf("INSERT INTO %s SELECT %s FROM whole WHERE %s; DROP TABLE whole; ANALYZE %s", x.table, x.list, x.rows, x.table))
 				}
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		b, err = postgres.Open(context.Background(), server(t).URL("small_tpch"), postgres.Options{PoolSize: 2})
+		b, err = postgres.Open(context.Background(), sharedServer(t).URL("small_tpch"), postgres.Options{PoolSize: 2})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -48,7 +49,7 @@ func TestKeysAgree(t *testing.T) {
 		public := newSession(engineOn(t, pol, db), t, "ann")
 		for _, c := range badColumns {
 			sql := "select " + c.name + ", count(*) from facts group by 1"
-			for _, s := range []*Session{unknown, public} {
+			for _, s := range []*session.Session{unknown, public} {
 				set(t, s, "dpsql.max_groups", "20")
 				p, err := prepare(s, sql)
 				if c.name == "iv" { // equal intervals are spelled in many ways

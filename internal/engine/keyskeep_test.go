@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -50,7 +51,7 @@ func mostListed() (n int64) {
 }
 
 // openListed is a table of one row a person: each column has its listed values in turn, and NULL.
-func openListed(t *testing.T, d dialect.Dialect) *Session {
+func openListed(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	var defs, names, policyLines []string
 	for _, c := range listed {
@@ -83,7 +84,7 @@ func openListed(t *testing.T, d dialect.Dialect) *Session {
 }
 
 // sessionOver is ann's session over what statements make, in a new database.
-func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []string, pol *policy.Policy) *Session {
+func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []string, pol *policy.Policy) *session.Session {
 	t.Helper()
 	var b backend.Backend
 	var err error
@@ -93,7 +94,7 @@ func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []stri
 			return err
 		}, duckdb.Options{Threads: 1})
 	} else {
-		s := server(t)
+		s := sharedServer(t)
 		if err = s.CreateDB(name); err == nil {
 			if err = s.Exec(name, strings.Join(statements, ";\n")); err == nil {
 				b, err = postgres.Open(context.Background(), s.URL(name), postgres.Options{PoolSize: 4})

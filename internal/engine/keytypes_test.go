@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -129,11 +130,11 @@ func keyTypesOn(t *testing.T, d dialect.Dialect, without int) backend.Backend {
 		}, duckdb.Options{Threads: 1})
 	} else {
 		name := fmt.Sprintf("keytypes%d", without)
-		if err = server(t).CreateDB(name); err == nil {
-			err = server(t).Exec(name, strings.Join(ddl, ";\n"))
+		if err = sharedServer(t).CreateDB(name); err == nil {
+			err = sharedServer(t).Exec(name, strings.Join(ddl, ";\n"))
 		}
 		if err == nil {
-			b, err = postgres.Open(ctx, server(t).URL(name), postgres.Options{})
+			b, err = postgres.Open(ctx, sharedServer(t).URL(name), postgres.Options{})
 		}
 	}
 	if err != nil {
@@ -176,7 +177,7 @@ func TestKeyTypes(t *testing.T) {
 				dbs[fmt.Sprintf("without %d", c)] = keyTypesOn(t, d, c)
 			}
 			all := keyTypesOn(t, d, 0)
-			_, err := Open(context.Background(), Options{Policy: keyTypesPolicy(t, d, "customer_id -> customers.customer_id"), Backend: all, LedgerPath: t.TempDir() + "/ledger"})
+			_, err := server.Open(context.Background(), server.Options{Policy: keyTypesPolicy(t, d, "customer_id -> customers.customer_id"), Backend: all, LedgerPath: t.TempDir() + "/ledger"})
 			var refused *policy.Error
 			if !errors.As(err, &refused) || len(refused.Problems) != 1 {
 				t.Fatalf("a second way: %v", err)
@@ -208,7 +209,7 @@ func TestKeyTypes(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", text, err)
 				}
-				st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+				st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -27,14 +28,14 @@ func TestPopulationOfKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.staged().stages[0].price()
+		mp, err := p.staged().Stages[0].Price()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(mp.Choices) == 0 {
 			t.Fatalf("%s chooses nothing", text)
 		}
-		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.session.declaredRows(p.analysis())
+		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.Session.DeclaredRows(p.analysis())
 	}
 	each := "{customer: 150000, supplier.s_suppkey: 200}"
 	for text, by := range map[string][2]string{ // priced by, and its rows
@@ -60,8 +61,8 @@ func TestPopulationOfKindsTrains(t *testing.T) {
 	train := "TRAIN DP MODEL m USING linear_regression METHOD dp_gd TARGET ps_availqty WITH (epsilon = 1, steps = 10, max_rows_per_unit = 2) AS SELECT ps_availqty, ps_partkey = 1 AS one FROM partsupp"
 	s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
 	of := trainingOf(t, s, train)
-	if of.plan.Population != 300 {
-		t.Errorf("planned for %g people", of.plan.Population)
+	if of.Plan.Population != 300 {
+		t.Errorf("planned for %g people", of.Plan.Population)
 	}
 	none := shopSession(t, allShop, funcs.DuckDB, "population: 40\n", "")
 	if _, err := prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
@@ -133,7 +134,7 @@ func TestRehearsePairs(t *testing.T) {
 		!slices.Equal(computed, []bool{false, true, true, true, false, false, false, false, false, false, false, false, false}) {
 		t.Errorf("free %v, computed %v", free, computed)
 	}
-	r, err := OpenRehearsal(context.Background(), Options{Policy: p, Backend: b})
+	r, err := OpenRehearsal(context.Background(), server.Options{Policy: p, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}

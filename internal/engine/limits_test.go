@@ -9,6 +9,8 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -16,7 +18,7 @@ import (
 )
 
 // limited is a session of ann under limits of the policy.
-func limited(t *testing.T, change func(*policy.Policy), edits ...string) *Session {
+func limited(t *testing.T, change func(*policy.Policy), edits ...string) *session.Session {
 	t.Helper()
 	p := clinicPolicyFor(t, funcs.DuckDB, edits...)
 	change(p)
@@ -24,10 +26,10 @@ func limited(t *testing.T, change func(*policy.Policy), edits ...string) *Sessio
 }
 
 // refused asks for an error's kind and for how many charges were made until it came; the session goes on.
-func refused(t *testing.T, s *Session, sql string, want sqlerr.Kind, charges int) {
+func refused(t *testing.T, s *session.Session, sql string, want sqlerr.Kind, charges int) {
 	t.Helper()
 	var err error
-	n := charged(t, s.engine, func() { _, err = try(s, sql) })
+	n := charged(t, s.Engine, func() { _, err = try(s, sql) })
 	if sqlerr.ID(err) != want.ID || n != charges {
 		t.Errorf("%s: %v after %d charges, want %s after %d", sql, err, n, want.ID, charges)
 	}
@@ -77,7 +79,7 @@ func TestAnalysisIsCanceled(t *testing.T) {
 		ctx, cancel = context.WithCancel(context.Background())
 		defer cancel()
 	}
-	if n := len(charges(t, s.engine)); n != 0 {
+	if n := len(charges(t, s.Engine)); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }
@@ -129,7 +131,7 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 	}
 	slices.Sort(documented)
-	if !slices.Equal(documented, SettingNames()) {
+	if !slices.Equal(documented, session.SettingNames()) {
 		t.Errorf("documented: %v", documented)
 	}
 	for _, c := range []struct {
@@ -147,7 +149,7 @@ func TestDocumentedSettings(t *testing.T) {
 		t.Error("docs/configuration.md says that five resource failures stop an analyst")
 	}
 	for application, want := range map[string]string{"psql": "brief", "other": "off"} {
-		o, err := NewSession(s.engine, "ann", application)
+		o, err := session.NewSession(s.Engine, "ann", application)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +165,7 @@ func TestDocumentedTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, own := range []*plan.Table{lastTable, budgetTable, ledgerTable, releasesTable} {
+	for _, own := range []*plan.Table{session.LastTable, session.BudgetTable, session.LedgerTable, session.ReleasesTable} {
 		_, after, _ := strings.Cut(string(text), "| column of dpsql."+own.Name+" |")
 		table, _, _ := strings.Cut(after, "\n\n")
 		var documented, is []string
@@ -186,29 +188,29 @@ func TestDocumentedTables(t *testing.T) {
 // TestStatementsAtOnce: an analyst's statements wait for one another beyond limits.statements_at_once, others' do not, and waiting
 // costs nothing: a flood takes neither all connections nor anybody's budget.
 func TestStatementsAtOnce(t *testing.T) {
-	var turns turns
+	var turns server.Turns
 	ctx := context.Background()
 	var held []func()
 	for range 2 {
-		done, err := turns.take(ctx, "ann", 2)
+		done, err := turns.Take(ctx, "ann", 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, done)
 	}
-	if done, err := turns.take(ctx, "bob", 2); err != nil {
+	if done, err := turns.Take(ctx, "bob", 2); err != nil {
 		t.Fatal(err)
 	} else {
 		done()
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := turns.take(short, "ann", 2); err == nil {
+	if _, err := turns.Take(short, "ann", 2); err == nil {
 		t.Fatal("a third turn was given")
 	}
 	third := make(chan func())
 	go func() {
-		done, err := turns.take(ctx, "ann", 2)
+		done, err := turns.Take(ctx, "ann", 2)
 		if err != nil {
 			t.Error(err)
 		}
@@ -217,12 +219,12 @@ func TestStatementsAtOnce(t *testing.T) {
 	held[0]()
 	(<-third)()
 	held[1]()
-	if len(turns.taken) != 0 {
-		t.Errorf("turns are kept: %v", turns.taken)
+	if len(turns.Taken) != 0 {
+		t.Errorf("turns are kept: %v", turns.Taken)
 	}
 
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))
-	done, err := e.turns.take(ctx, "ann", 1)
+	done, err := e.Turns.Take(ctx, "ann", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

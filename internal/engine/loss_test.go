@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -92,13 +93,13 @@ func lessNoise(mp *price.Quote) *price.Quote {
 // not kept is missing.
 func drawCounts(t *testing.T, p *Prepared, mp *price.Quote, total int64) map[int64]int {
 	t.Helper()
-	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 7)
+	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var keys [][]sqltype.Value
 	if p.analysis().Groups.Public {
-		r, err := make1(p, mp, st.Columns, noRows{}, noise.NewSource())
+		r, err := make1(p, mp, st.Columns, session.NoRows{}, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func TestReleasedSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := filterOf(s.engine).Order
+	order := filterOf(s.Engine).Order
 	slack := math.Sqrt(6 * math.Log(1/falseAlarm) / draws)
 	enough := func(mp2 *price.Quote) bool {
 		squares := 0.0

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -21,8 +22,8 @@ import (
 func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	var log bytes.Buffer
-	start := func() *Engine {
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	start := func() *server.Engine {
+		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -18,7 +19,7 @@ func TestMetricsErrorOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, scoring, err := p.kind.(*evaluation).prepare(t.Context())
+	_, _, scoring, err := p.kind.(*model.Evaluation).Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestMetricsErrorOfGroups(t *testing.T) {
 		for i, e := range errors {
 			rows = append(rows, group(int64(i%2), int64(5*i), e))
 		}
-		for _, f := range mlext.Errs(metrics(scoring, rows)) {
+		for _, f := range mlext.Errs(model.Metrics(scoring, rows)) {
 			if f.Name == "accuracy" {
 				v, err := strconv.ParseFloat(f.Value, 64)
 				if err != nil {

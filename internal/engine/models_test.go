@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -19,14 +21,14 @@ import (
 func TestModelsSealed(t *testing.T) {
 	ctx, ledger := context.Background(), filepath.Join(t.TempDir(), "ledger")
 	keys := []string{strings.Repeat("1f", 32), strings.Repeat("2e", 32), ""}
-	open := func(key string) (*Engine, *Session) {
+	open := func(key string) (*server.Engine, *session.Session) {
 		t.Helper()
 		var edits []string
 		if key != "" {
 			t.Setenv("MODELS_KEY", key)
 			edits = []string{"unit: patients.patient_id\n", "unit: patients.patient_id\ncache: {key: env:MODELS_KEY}\n"}
 		}
-		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: ledger})
+		e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +42,7 @@ func TestModelsSealed(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile(ledger + ModelsSuffix)
+	file, err := os.ReadFile(ledger + server.ModelsSuffix)
 	if err != nil || bytes.Contains(file, []byte("medications")) || bytes.Contains(file, []byte("linear_regression")) || !bytes.Contains(file, []byte("kept")) {
 		t.Errorf("the file has the model's text: %v", err)
 	}
@@ -62,7 +64,7 @@ func TestModelsSealed(t *testing.T) {
 			if _, err := try(s, train); err != nil {
 				t.Error(err)
 			}
-			if file, err := os.ReadFile(ledger + ModelsSuffix); err != nil || !bytes.Contains(file, []byte("medications")) {
+			if file, err := os.ReadFile(ledger + server.ModelsSuffix); err != nil || !bytes.Contains(file, []byte("medications")) {
 				t.Errorf("without a key texts lie as they are: %v", err)
 			}
 		}
@@ -75,14 +77,14 @@ func TestModelsSealed(t *testing.T) {
 // TestModelNames: of several models of a name the own one is meant, else the one that was granted; of several granted ones each is named by its owner. One that was not granted is like one that there is not, however it is named.
 func TestModelNames(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, guest := newSession(ann.engine, t, "bob"), newSession(ann.engine, t, "guest")
+	bob, guest := newSession(ann.Engine, t, "bob"), newSession(ann.Engine, t, "guest")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "
-	for s, columns := range map[*Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
+	for s, columns := range map[*session.Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
 		if _, err := try(s, train+columns); err != nil {
 			t.Fatal(err)
 		}
 	}
-	does := func(s *Session, list ...string) {
+	does := func(s *session.Session, list ...string) {
 		t.Helper()
 		for _, sql := range list {
 			if _, err := try(s, sql); err != nil {
@@ -90,7 +92,7 @@ func TestModelNames(t *testing.T) {
 			}
 		}
 	}
-	refused := func(s *Session, want string, list ...string) (first string) {
+	refused := func(s *session.Session, want string, list ...string) (first string) {
 		t.Helper()
 		for _, sql := range list {
 			_, err := try(s, sql)
@@ -130,7 +132,7 @@ func TestModelNames(t *testing.T) {
 // TestPreparedWithoutModel: a statement that was prepared with a model is refused each time that it is run after the model was revoked, or dropped, and answers again once there is one.
 func TestPreparedWithoutModel(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(ann.engine, t, "bob")
+	bob := newSession(ann.Engine, t, "bob")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters"
 	mustTry(t, ann, train)
 	mustTry(t, ann, "GRANT DP MODEL risk TO bob")
@@ -163,7 +165,7 @@ func TestPreparedWithoutModel(t *testing.T) {
 // A model that was stored before what it read was kept is nobody's.
 func TestModelRights(t *testing.T) {
 	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, clerk := newSession(ann.engine, t, "bob"), newSession(ann.engine, t, "clerk")
+	bob, clerk := newSession(ann.Engine, t, "bob"), newSession(ann.Engine, t, "clerk")
 	const all = "patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]"
 	for _, sql := range []string{
 		"TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT e.days, e.medications FROM (SELECT * FROM encounters) e JOIN patients p ON p.patient_id = e.patient_id WHERE p.gender = 'F'",
@@ -174,8 +176,8 @@ func TestModelRights(t *testing.T) {
 		}
 	}
 	uses := []string{"SELECT dp_predict('ann.risk', 3)", "DESCRIBE DP MODEL ann.risk", "EXPORT DP MODEL ann.risk AS json", "EVALUATE DP MODEL ann.risk WITH (epsilon = 0.01) ON SELECT days, 3 AS medications FROM encounters"}
-	prepared := map[*Session]*Prepared{}
-	for _, s := range []*Session{ann, bob} {
+	prepared := map[*session.Session]*Prepared{}
+	for _, s := range []*session.Session{ann, bob} {
 		sts, err := pgsyntax.Parse(uses[0])
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +186,7 @@ func TestModelRights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	usable := func(when string, s *Session, want bool) {
+	usable := func(when string, s *session.Session, want bool) {
 		t.Helper()
 		list := uses
 		if want {
@@ -193,18 +195,18 @@ func TestModelRights(t *testing.T) {
 		for _, sql := range list {
 			_, err := try(s, sql)
 			if (err == nil) != want || err != nil && (sqlerr.ID(err) != sqlerr.Privilege.ID || strings.Contains(err.Error(), "medications")) {
-				t.Errorf("%s, %s: %s: %v", when, s.user, sql, err)
+				t.Errorf("%s, %s: %s: %v", when, s.User, sql, err)
 			}
 		}
 		if p := prepared[s]; p != nil {
 			if _, err := p.Run(t.Context(), nil); (err == nil) != want {
-				t.Errorf("%s, %s, prepared: %v", when, s.user, err)
+				t.Errorf("%s, %s, prepared: %v", when, s.User, err)
 			}
 		}
 	}
 	reload := func(may string) {
 		t.Helper()
-		if err := ann.engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, all, may)); err != nil {
+		if err := ann.Engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, all, may)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,12 +229,12 @@ func TestModelRights(t *testing.T) {
 		}
 	}
 	reload(all)
-	m, err := ann.engine.models.Get(t.Context(), mlext.Name{Text: "risk"}, "ann")
+	m, err := ann.Engine.Models.Get(t.Context(), mlext.Name{Text: "risk"}, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Model.Sources = nil
-	if err := ann.engine.models.Keep(t.Context(), "ann", m.Model, true); err != nil {
+	if err := ann.Engine.Models.Keep(t.Context(), "ann", m.Model, true); err != nil {
 		t.Fatal(err)
 	}
 	usable("of an older form", ann, false)
@@ -242,10 +244,10 @@ func TestModelRights(t *testing.T) {
 }
 
 // keepModel stores a model that was made by hand, as ann's: of a table that everybody may see.
-func keepModel(t testing.TB, e *Engine, m *mlext.Model) {
+func keepModel(t testing.TB, e *server.Engine, m *mlext.Model) {
 	t.Helper()
-	m.Sources = []mlext.Source{{Schema: own, Table: budgetTable.Name}}
-	if err := e.models.Keep(context.Background(), "ann", m, true); err != nil {
+	m.Sources = []mlext.Source{{Schema: server.Own, Table: session.BudgetTable.Name}}
+	if err := e.Models.Keep(context.Background(), "ann", m, true); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -67,7 +67,7 @@ func TestNeighbours(t *testing.T) {
 // claimed is what compareClinics goes by: a statement's print, and what is claimed of it.
 func claimed(t testing.TB, p *Prepared) string {
 	t.Helper()
-	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func claimed(t testing.TB, p *Prepared) string {
 // compareClinics holds a statement's print against the clinic and its neighbours. mangle, if not nil, plants a bug in the print. It
 // gives the largest share of a claim that was used.
 func compareClinics(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
-	d := p.session.engine.backend.Dialect()
-	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
+	d := p.Session.Engine.Backend.Dialect()
+	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestNeighbourSingleRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+			st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func TestNoisyZero(t *testing.T) {
 				t.Fatalf("%s: %s: %v", d, sql, err)
 			}
 			_, a := ask(t, s, sql)
-			if p.staged().inBackend != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), told) {
+			if p.staged().InBackend != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), told) {
 				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
 			}
 		}
@@ -53,7 +53,7 @@ func TestNoisyZero(t *testing.T) {
 		"select kind_id, ln(2.0), 1 / (count(*) - count(*)) from encounters group by 1": zero,
 	} {
 		p, a := ask(t, s, sql)
-		if p.staged().inBackend == nil || a.Rows[0][len(a.Rows[0])-1] != nil || len(besideLost(a.Warnings)) != 1 || !strings.Contains(besideLost(a.Warnings)[0], told) {
+		if p.staged().InBackend == nil || a.Rows[0][len(a.Rows[0])-1] != nil || len(besideLost(a.Warnings)) != 1 || !strings.Contains(besideLost(a.Warnings)[0], told) {
 			t.Errorf("%s: %v %q", sql, a.Rows, a.Warnings)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func TestNormOracle(t *testing.T) {
 	ctx := context.Background()
 	vectors().open(t, funcs.Postgres)
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_vectors"))
+	conn, err := pgconn.Connect(ctx, sharedServer(t).URL("clinic_vectors"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestNormOracle(t *testing.T) {
 		if n := len(p.analysis().Measures); n != len(partials) {
 			t.Fatalf("%d measures", n)
 		}
-		units, err := unitsBeyondNorms(p, s.engine.backend, nil)
+		units, err := unitsBeyondNorms(p, s.Engine.Backend, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestNormOracle(t *testing.T) {
 					t.Errorf("%s: %d units have a norm beyond %d, the first scan says %d", d, beyond, c.Edges[e], units[c.Index][e])
 				}
 			}
-			got, err := normTotals(p, s.engine.backend, clips, nil)
+			got, err := normTotals(p, s.Engine.Backend, clips, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -83,7 +84,7 @@ var normStatements = []string{
 }
 
 // normPlan prepares a statement whose vectors are scaled.
-func normPlan(t testing.TB, s *Session, sql string) *Prepared {
+func normPlan(t testing.TB, s *session.Session, sql string) *Prepared {
 	t.Helper()
 	set(t, s, "dpsql.bounding", "l2")
 	set(t, s, "dpsql.mechanism", "gaussian")
@@ -100,12 +101,12 @@ func normPlan(t testing.TB, s *Session, sql string) *Prepared {
 var norms = []sensitivity.Norm{sensitivity.L1, sensitivity.L2}
 
 // normPlanOf is normPlan with either norm, to print its scans.
-func normPlanOf(t testing.TB, s *Session, norm sensitivity.Norm, sql string) *Prepared {
+func normPlanOf(t testing.TB, s *session.Session, norm sensitivity.Norm, sql string) *Prepared {
 	t.Helper()
 	p := normPlan(t, s, sql)
-	opts := s.options()
+	opts := s.Options()
 	opts.Norm = norm
-	an, err := divide.Analyze(context.Background(), p.query, opts)
+	an, err := divide.Analyze(context.Background(), p.Query, opts)
 	if err != nil || an.Limit.Norm != norm {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -114,7 +115,7 @@ func normPlanOf(t testing.TB, s *Session, norm sensitivity.Norm, sql string) *Pr
 
 // unitsBeyondNorms are the numbers of units whose norm is beyond each edge of each choice, as the first scan tells them.
 func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) string) ([][]int64, error) {
-	st, err := sqlgen.Private(p.analysis(), p.session.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) strin
 
 // normTotals are the second scan's totals at an edge of each choice.
 func normTotals(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (*neighbour.Totals, error) {
-	st, err := sqlgen.Scaled(p.analysis(), p.session.engine.dialect, clips)
+	st, err := sqlgen.Scaled(p.analysis(), p.Session.Engine.Dialect, clips)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used
 
 // unitNorms holds each unit's own vector, had by grouping the second scan by units too.
 func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (used int, err error) {
-	st, err := sqlgen.Scaled(p.analysis(), p.session.engine.dialect, clips)
+	st, err := sqlgen.Scaled(p.analysis(), p.Session.Engine.Dialect, clips)
 	if err != nil {
 		return 0, err
 	}
@@ -317,7 +318,7 @@ func TestNormNeighbours(t *testing.T) {
 					continue
 				}
 				for _, norm := range norms {
-					n, err := normsHold(normPlanOf(t, s, norm, sql), s.engine.backend, lacking, i+j, nil, nil)
+					n, err := normsHold(normPlanOf(t, s, norm, sql), s.Engine.Backend, lacking, i+j, nil, nil)
 					if err != nil {
 						t.Errorf("%s: %s: %v", d, sql, err)
 					}
@@ -381,7 +382,7 @@ func TestNormPlantedBugs(t *testing.T) {
 					return sql
 				}
 			}
-			_, err := normsHold(normPlanOf(t, s, bug.norm, bug.sql), s.engine.backend, lacking, 0, mangle(bug.first), mangle(bug.second))
+			_, err := normsHold(normPlanOf(t, s, bug.norm, bug.sql), s.Engine.Backend, lacking, 0, mangle(bug.first), mangle(bug.second))
 			var failed *backend.Error
 			if err == nil || errors.As(err, &failed) || errors.Is(err, errNoChange) {
 				t.Errorf("%s: L%d: %s: %v", d, bug.norm, bug.name, err)
@@ -400,8 +401,8 @@ func TestNormRefusals(t *testing.T) {
 	set(t, s, "dpsql.mechanism", "laplace")
 	none := clinicSession(t, tame, funcs.DuckDB, "delta: 1e-6", "delta: 0")
 	set(t, none, "dpsql.bounding", "l2")
-	for _, s := range []*Session{s, none} {
-		n := charged(t, s.engine, func() {
+	for _, s := range []*session.Session{s, none} {
+		n := charged(t, s.Engine, func() {
 			for _, text := range []string{sql, "explain verbose " + sql} {
 				_, err := try(s, text)
 				var shown *sqlerr.Error

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -28,51 +31,51 @@ var noticedStatements = []string{
 }
 
 // saidOf runs a statement and gives all that is said beside its rows. given, if not nil, are releases that take the place of those that were made.
-func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (words []string, made []*release.Release) {
+func saidOf(t *testing.T, s *session.Session, sql string, given []*release.Release) (words []string, made []*release.Release) {
 	t.Helper()
 	ctx := context.Background()
 	p, err := prepare(s, sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	r, err := newRun(ctx, p.staged(), nil)
+	r, err := private.NewRun(ctx, p.staged(), nil)
 	if err == nil {
-		r, err = r.askOnce(ctx, r.auditEvent())
+		r, err = r.AskOnce(ctx, r.AuditEvent())
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	for i, a := range r.stageRuns {
-		made = append(made, a.release)
+	for i, a := range r.StageRuns {
+		made = append(made, a.Release)
 		if given != nil {
-			a.release = given[i]
+			a.Release = given[i]
 		}
 	}
-	r.nulls = nil
-	for _, a := range r.stageRuns { // what a stage reads is of given releases too
-		a.given = nil
-		if err := r.inputs(ctx, a); err != nil {
+	r.Nulls = nil
+	for _, a := range r.StageRuns { // what a stage reads is of given releases too
+		a.Given = nil
+		if err := r.Inputs(ctx, a); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	s.last = r.lastAnswer()
-	notice := r.notice(ctx)
-	if _, err := r.answer(ctx); err != nil {
+	s.Last = r.LastAnswer()
+	notice := r.Notice(ctx)
+	if _, err := r.Answer(ctx); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	last, err := s.lastRows(ctx)
+	last, err := s.LastRows(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, all := r.warnings(ctx)
-	return append(now, r.mark(), notice, fmt.Sprint(last, all)), made
+	now, all := r.Warnings(ctx)
+	return append(now, r.Mark(), notice, fmt.Sprint(last, all)), made
 }
 
 // TestNoticesNeighbours: warnings, the notice and dpsql.last are a function of the statement, the policy and what was released: over a database without one unit they are the same where the released numbers are. Where those are
 // the other database's own, which is the bug that the test would have to find, they differ.
 func TestNoticesNeighbours(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		session := func(c clinic) *Session {
+		session := func(c clinic) *session.Session {
 			s := clinicSession(t, c, d, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 3}"}, autoEdits...)...)
 			set(t, s, "dpsql.notices", "full")
 			return s
@@ -111,12 +114,12 @@ var decidedBefore = []string{
 }
 
 // saidBefore is what is said of statements before a row is read: EXPLAIN with its charge and warnings, the refusal, and the whole answer where nothing is charged.
-func saidBefore(t *testing.T, s *Session) (said []string) {
+func saidBefore(t *testing.T, s *session.Session) (said []string) {
 	t.Helper()
 	for _, sql := range decidedBefore {
 		rows, err := try(s, "explain "+sql)
 		words := fmt.Sprint(rows, err)
-		if p, err := prepare(s, sql); err == nil && !slices.ContainsFunc(p.staged().stages, (*stage).isCharged) {
+		if p, err := prepare(s, sql); err == nil && !slices.ContainsFunc(p.staged().Stages, (*stage.Stage).IsCharged) {
 			a, err := p.Run(t.Context(), nil)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -17,7 +18,7 @@ var whatToJoin = regexp.MustCompile(`^(?:Join the tables that lead to the privac
 // TestOffUnitHintsPass: of any two tables, or three, of people of one kind or of two that are not joined on their units, the one hint that the refusal gives is enough: what it says joins them.
 func TestOffUnitHintsPass(t *testing.T) {
 	for name, c := range map[string]struct {
-		s      *Session
+		s      *session.Session
 		tables []string
 	}{
 		"clinic": {clinicSession(t, tame, funcs.DuckDB), []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"}},

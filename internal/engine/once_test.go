@@ -9,25 +9,26 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.
-func together(t *testing.T) [2]*Engine {
+func together(t *testing.T) [2]*server.Engine {
 	t.Helper()
 	large := []string{"epsilon: 20,", "epsilon: 100,"}
 	return togetherUnder(t, [2][]string{large, large})
 }
 
 // togetherUnder are two with policies of their own.
-func togetherUnder(t *testing.T, edits [2][]string) (out [2]*Engine) {
+func togetherUnder(t *testing.T, edits [2][]string) (out [2]*server.Engine) {
 	t.Helper()
 	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, funcs.DuckDB)
 	for i := range out {
 		p := clinicPolicyFor(t, funcs.DuckDB, edits[i]...)
 		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
-		e, err := Open(context.Background(), Options{Policy: p, Backend: db})
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: db})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +83,8 @@ func TestOneReleaseForAll(t *testing.T) {
 func TestWaitForAnother(t *testing.T) {
 	both := together(t)
 	const sql = "select count(*) from encounters"
-	f := &failing{Backend: both[0].backend, wait: true, entered: make(chan struct{})}
-	both[0].backend = f
+	f := &failing{Backend: both[0].Backend, wait: true, entered: make(chan struct{})}
+	both[0].Backend = f
 	first, err := prepare(newSession(both[0], t, "ann"), sql)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestWaitForAnother(t *testing.T) {
 	if c := charges(t, both[1]); len(c) != 2 || c[1].Analyst != "bob" {
 		t.Errorf("%+v", c)
 	}
-	both[0].backend = f.Backend
+	both[0].Backend = f.Backend
 	if rows, err := try(newSession(both[0], t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
 		t.Errorf("the first is shown %v, the second was %v; %v", rows, a.Rows, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -78,7 +79,7 @@ func everyFeature(lists bool) []mlext.Feature {
 		{Name: "seen", Type: "timestamp without time zone", Lo: 7300 * 8.64e10, Hi: 9500 * 8.64e10, From: 7300 * 8.64e10, To: 9500 * 8.64e10},
 	}
 	if lists {
-		out = append(out, mlext.Feature{Name: "wave", Type: "real[]", Length: 3, Lo: -1, Hi: 1, To: elementSteps}, mlext.Feature{Name: "curve", Type: "double precision[]", Length: 5, Lo: -30, Hi: 1e4, To: elementSteps},
+		out = append(out, mlext.Feature{Name: "wave", Type: "real[]", Length: 3, Lo: -1, Hi: 1, To: session.ElementSteps}, mlext.Feature{Name: "curve", Type: "double precision[]", Length: 5, Lo: -30, Hi: 1e4, To: session.ElementSteps},
 			mlext.Feature{Name: "counts", Type: "smallint[]", Length: 2, Lo: -5, Hi: 9, From: -5, To: 9})
 	}
 	return out
@@ -103,7 +104,7 @@ func TestONNXArrays(t *testing.T) {
 			target := targets[kind]
 			m := drawnModel(rnd, kind, target, everyFeature(d == funcs.Postgres)...)
 			m.Fill = kind == "logistic_regression" || kind == "linear_regression"
-			keepModel(t, s.engine, m)
+			keepModel(t, s.Engine, m)
 			list, err := try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")
 			if err != nil {
 				t.Fatal(err)

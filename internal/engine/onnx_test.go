@@ -17,6 +17,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -132,7 +134,7 @@ func graphShapes(t *testing.T, model []byte) (shapes []onnxShape) {
 	return shapes
 }
 
-func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs []string, model string, rows int) {
+func compareONNX(t *testing.T, s *session.Session, name string, m *mlext.Model, inputs []string, modelName string, rows int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(9, 20))
 	given, values, columns := map[string]*onnxInput{}, make([][]string, rows), []string{}
@@ -194,7 +196,7 @@ func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs [
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"model": model, "inputs": given})
+	text, err := json.Marshal(map[string]any{"model": modelName, "inputs": given})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +232,7 @@ func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs [
 		case float64:
 			return x
 		}
-		return float(v)
+		return model.Float(v)
 	}
 	for r, w := range want {
 		switch m.Kind {

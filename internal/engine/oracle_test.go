@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -29,10 +30,10 @@ var roomy = []string{"max_rows_per_unit: 4", "max_rows_per_unit: 1000", "max_row
 // that zero groups, which the text does not answer, are not there.
 func unnoised(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
-	return unnoisedStage(t, p.statement, p.analysis(), nil)
+	return unnoisedStage(t, p.Statement, p.analysis(), nil)
 }
 
-func unnoisedStage(t testing.TB, p *statement, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
+func unnoisedStage(t testing.TB, p *session.Statement, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
 	t.Helper()
 	st, covered := scanStage(t, p, an, params)
 	rows := make([][]sqltype.Value, len(covered))
@@ -46,7 +47,7 @@ func unnoisedStage(t testing.TB, p *statement, an *sensitivity.Analysis, params 
 		if m.IsTree() || !m.NeedsOwnScan() {
 			continue
 		}
-		distinct, err := sqlgen.Distinct(an, p.session.engine.dialect, i, sqlgen.Kept{Rows: max(m.PerGroup, m.Values), Groups: an.Limit.PerUnit}, 7)
+		distinct, err := sqlgen.Distinct(an, p.Session.Engine.Dialect, i, sqlgen.Kept{Rows: max(m.PerGroup, m.Values), Groups: an.Limit.PerUnit}, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestOracle(t *testing.T) {
 }
 
 // sameAsText compares the un-noised answer with PostgreSQL's for the text, row by row where it is sorted.
-func sameAsText(t testing.TB, db *neighbour.Postgres, s *Session, sql string, sorted bool) {
+func sameAsText(t testing.TB, db *neighbour.Postgres, s *session.Session, sql string, sorted bool) {
 	t.Helper()
 	ctx := context.Background()
 	p, err := prepare(s, sql)

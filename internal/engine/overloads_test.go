@@ -61,7 +61,7 @@ func TestOverloads(t *testing.T) {
 						fmt.Sprintf("select count(*) from (select patient_id, %s(%s) as v from stays group by 1) t where v is not null", fn, x),
 					} {
 						var err error
-						n := charged(t, s.engine, func() { _, err = try(s, sql) })
+						n := charged(t, s.Engine, func() { _, err = try(s, sql) })
 						if err != nil && n != 0 {
 							t.Errorf("%s: %s: charged, and failed: %v", d, sql, err)
 						}

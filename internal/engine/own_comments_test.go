@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -10,7 +11,7 @@ import (
 // the catalogs show them.
 func TestOwnComments(t *testing.T) {
 	found := map[string]int{}
-	for _, own := range ownTables {
+	for _, own := range session.OwnTables {
 		if own.Description == "" {
 			t.Errorf("dpsql.%s has no comment", own.Name)
 		}
@@ -24,15 +25,15 @@ func TestOwnComments(t *testing.T) {
 			t.Errorf("dpsql.%s: %d of %d columns have comments", own.Name, n, len(own.Columns))
 		}
 	}
-	for name, said := range ownComments {
+	for name, said := range session.OwnComments {
 		if found[name] != len(said) {
 			t.Errorf("%s: %d comments, %d shown", name, len(said), found[name])
 		}
 	}
 	s := clinicSession(t, tame, funcs.DuckDB)
 	for sql, want := range map[string]string{
-		"SELECT obj_description('dpsql.budget'::regclass, 'pg_class')": ownComments["budget"][""],
-		"SELECT col_description('dpsql.last'::regclass, 1)":            ownComments["last"]["release"],
+		"SELECT obj_description('dpsql.budget'::regclass, 'pg_class')": session.OwnComments["budget"][""],
+		"SELECT col_description('dpsql.last'::regclass, 1)":            session.OwnComments["last"]["release"],
 	} {
 		if rows := mustTry(t, s, sql); len(rows) != 1 || rows[0][0] != want {
 			t.Errorf("%s: %v", sql, rows)

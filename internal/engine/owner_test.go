@@ -16,6 +16,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -63,7 +65,7 @@ func TestReload(t *testing.T) {
 	if v, _, _ := ann.Show("dpsql.price"); v != "0.25" {
 		t.Errorf("epsilon %s is above the new limit", v)
 	}
-	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+	b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Statements != 2 {
 		t.Errorf("%d statements in the ledger, %v", b.Dataset.Statements, err)
 	}
@@ -74,12 +76,12 @@ func TestReload(t *testing.T) {
 	if _, err := try(guest, "select 1"); err != nil {
 		t.Error(err)
 	}
-	if after, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1}); err != nil || after.Dataset.Spent != b.Dataset.Spent {
+	if after, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1}); err != nil || after.Dataset.Spent != b.Dataset.Spent {
 		t.Errorf("a reload changed what was spent: %+v, %v", after.Dataset.Spent, err)
 	}
 }
 
-func mustTry(t testing.TB, s *Session, sql string) [][]sqltype.Value {
+func mustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
 	t.Helper()
 	rows, err := try(s, sql)
 	if err != nil {
@@ -126,8 +128,8 @@ func TestMinPeople(t *testing.T) {
 func TestFreeze(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
-	open := func() *Engine {
-		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
+	open := func() *server.Engine {
+		e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +175,7 @@ func TestWindows(t *testing.T) {
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
 	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{price: 0.5}", "{price: 1}",
 		"max_query_price: 5", "max_query_price: 1")
-	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +283,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestHeard(t *testing.T) {
 	ctx := context.Background()
 	var log heardLog
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
+	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +296,7 @@ func TestHeard(t *testing.T) {
 	if len(log) != 3 {
 		t.Fatalf("%d events", len(log))
 	}
-	for i, want := range []AuditEvent{{Analyst: "ann", Outcome: Answered, Price: 0.5}, {Analyst: "ann", Outcome: Free}, {Analyst: "guest", Outcome: Denied, Error: sqlerr.BudgetExhausted.ID}} {
+	for i, want := range []server.AuditEvent{{Analyst: "ann", Outcome: server.Answered, Price: 0.5}, {Analyst: "ann", Outcome: server.Free}, {Analyst: "guest", Outcome: server.Denied, Error: sqlerr.BudgetExhausted.ID}} {
 		h := log[i]
 		if h.Analyst != want.Analyst || h.Outcome != want.Outcome || h.Error != want.Error || h.Price != want.Price || (h.Price > 0) != (h.Reservation > 0) || h.Loss.Renyi < 0 ||
 			math.IsNaN(h.Loss.Renyi) || !strings.Contains(h.Plan, "unit patients.patient_id") {
@@ -306,18 +308,18 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-type heardLog []AuditEvent
+type heardLog []server.AuditEvent
 
-func (l *heardLog) Charged(AuditEvent) {}
+func (l *heardLog) Charged(server.AuditEvent) {}
 
-func (l *heardLog) Ended(h AuditEvent) { *l = append(*l, h) }
+func (l *heardLog) Ended(h server.AuditEvent) { *l = append(*l, h) }
 
 // TestRehearse: prices, expected errors and the first statement over budget are what the analyst would meet; no backend is asked
 // for private rows, and the ledger in use is not touched.
 func TestRehearse(t *testing.T) {
 	ctx := context.Background()
 	blind := &counting{Backend: tame.open(t, funcs.DuckDB)}
-	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
+	r, err := OpenRehearsal(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,8 +387,8 @@ func (c *counting) Begin(ctx context.Context) (backend.Tx, error) {
 func TestPeople(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
-	open := func(edits ...string) (*Engine, error) {
-		return Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
+	open := func(edits ...string) (*server.Engine, error) {
+		return server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
 	}
 	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_price: 5", "max_query_price: 4"}
 	first, err := open(shared...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestLedgerTable(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
-	rows := func(s *Session, sql string) [][]sqltype.Value {
+	rows := func(s *session.Session, sql string) [][]sqltype.Value {
 		t.Helper()
 		_, a := ask(t, s, sql)
 		return a.Rows
@@ -32,7 +33,7 @@ func TestLedgerTable(t *testing.T) {
 	ask(t, ann, "select sum(x) from (select count(*) as x from encounters union all select count(*) from visits) y") // two releases, of which bob's one is too cheap
 	ask(t, ann, "select count(*) from patients")                                                                     // free
 	for _, c := range []struct {
-		s      *Session
+		s      *session.Session
 		price  float64
 		charge []int64
 	}{{ann, 0.5, []int64{1, 2, 3}}, {bob, 0.125, []int64{1, 2}}} {
@@ -41,18 +42,18 @@ func TestLedgerTable(t *testing.T) {
 			numbers = append(numbers, r[0].(int64))
 		}
 		if !slices.Equal(numbers, c.charge) {
-			t.Errorf("%s sees charges %v", c.s.analyst.Name, numbers)
+			t.Errorf("%s sees charges %v", c.s.Analyst.Name, numbers)
 		}
 		whole := rows(c.s, "select l.pure_spent, l.renyi_spent, l.delta_spent from dpsql.ledger l order by l.charge desc limit 1")[0]
 		balance := rows(c.s, "select pure_spent, renyi_spent, delta_spent from dpsql.budget where scope = 'analyst'")[0]
 		if !slices.Equal(whole, balance) {
-			t.Errorf("%s: the running sums are %v, the balance %v", c.s.analyst.Name, whole, balance)
+			t.Errorf("%s: the running sums are %v, the balance %v", c.s.Analyst.Name, whole, balance)
 		}
 		if r := rows(c.s, "select max(price), count(distinct l.statement) from dpsql.ledger l"); r[0][0] != c.price || r[0][1] != int64(len(c.charge)) {
-			t.Errorf("%s: %v", c.s.analyst.Name, r)
+			t.Errorf("%s: %v", c.s.Analyst.Name, r)
 		}
 		if r := rows(c.s, "select count(*) from dpsql.ledger l join dpsql.releases r on r.charge = l.charge and r.release = l.statement and r.made_at >= l.made_at"); r[0][0] != int64(len(c.charge)) {
-			t.Errorf("%s: %v charges have a stored release", c.s.analyst.Name, r[0][0])
+			t.Errorf("%s: %v charges have a stored release", c.s.Analyst.Name, r[0][0])
 		}
 	}
 	if r := rows(ann, "select mechanism, pure from dpsql.ledger where charge = 1"); r[0][0] != "discrete_laplace" || !(r[0][1].(float64) <= 0.5) {
@@ -73,10 +74,10 @@ func TestLedgerTable(t *testing.T) {
 func TestBudgetLine(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
-	line := func(s *Session) string {
+	line := func(s *session.Session) string {
 		t.Helper()
 		text, ok, err := s.Show("dpsql.budget")
-		if err != nil || !ok || strings.Contains(text, "\n") || len(text) > budgetLineLength {
+		if err != nil || !ok || strings.Contains(text, "\n") || len(text) > session.BudgetLineLength {
 			t.Fatalf("%q %v", text, err)
 		}
 		return text
@@ -120,7 +121,7 @@ func TestBudgetLine(t *testing.T) {
 }
 
 // i64 is how many statements the budget table says are left.
-func i64(t *testing.T, s *Session) int64 {
+func i64(t *testing.T, s *session.Session) int64 {
 	t.Helper()
 	_, a := ask(t, s, "select statements_left from dpsql.budget where scope = 'analyst'")
 	return a.Rows[0][0].(int64)

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -41,12 +42,12 @@ analysts:
   ann: {password: VERIFIER, may: [customers, orders, items, parcels, visits], max_query_price: 20}
 `
 
-func guestSession(t testing.TB, d dialect.Dialect) *Session {
+func guestSession(t testing.TB, d dialect.Dialect) *session.Session {
 	t.Helper()
 	return personlessSession(t, d, guestPolicy, append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...))
 }
 
-func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *Session {
+func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *session.Session {
 	t.Helper()
 	p, b := personless(t, d, text, statements)
 	return newSession(engineOn(t, p, b), t, "ann")
@@ -72,13 +73,13 @@ func personless(t testing.TB, d dialect.Dialect, text string, statements []strin
 		}, duckdb.Options{Threads: 1})
 	} else {
 		name := strings.ToLower(t.Name())
-		if err := server(t).CreateDB(name); err != nil {
+		if err := sharedServer(t).CreateDB(name); err != nil {
 			t.Fatal(err)
 		}
-		if err := server(t).Exec(name, strings.Join(statements, ";\n")); err != nil {
+		if err := sharedServer(t).Exec(name, strings.Join(statements, ";\n")); err != nil {
 			t.Fatal(err)
 		}
-		b, err = postgres.Open(context.Background(), server(t).URL(name), postgres.Options{PoolSize: 3})
+		b, err = postgres.Open(context.Background(), sharedServer(t).URL(name), postgres.Options{PoolSize: 3})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			if strings.Contains(told, "unit of its own") != c.own {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			s.warned = nil // some are told once a session
+			s.Warned = nil // some are told once a session
 			_, a := ask(t, s, c.sql)
 			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
@@ -182,7 +183,7 @@ func TestUnitsByColumns(t *testing.T) {
 			if !strings.Contains(told, c.unit) || strings.Contains(told, two) != (c.unit != "") {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			s.warned = nil // some are told once a session
+			s.Warned = nil // some are told once a session
 			_, a := ask(t, s, c.sql)
 			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)

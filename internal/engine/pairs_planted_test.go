@@ -25,7 +25,7 @@ func TestPairsPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +66,13 @@ func TestPairsAsked(t *testing.T) {
 		}
 		set(t, s, "dpsql.bounding", "flow")
 		again, err := try(s, "SELECT sum(l_quantity), count(*) FROM lineitem")
-		if err != nil || fmt.Sprint(again[0][1]) != fmt.Sprint(first[0][0]) || len(charges(t, s.engine)) != 1 {
-			t.Errorf("%s: %v after %v, %v, %d charges", d, again, first, err, len(charges(t, s.engine)))
+		if err != nil || fmt.Sprint(again[0][1]) != fmt.Sprint(first[0][0]) || len(charges(t, s.Engine)) != 1 {
+			t.Errorf("%s: %v after %v, %v, %d charges", d, again, first, err, len(charges(t, s.Engine)))
 		}
 		set(t, s, "dpsql.price", "2")
 		topped, err := try(s, "SELECT sum(l_quantity), count(*) FROM lineitem")
-		if err != nil || len(charges(t, s.engine)) != 2 {
-			t.Errorf("%s: a top-up: %v, %v, %d charges", d, topped, err, len(charges(t, s.engine)))
+		if err != nil || len(charges(t, s.Engine)) != 2 {
+			t.Errorf("%s: a top-up: %v, %v, %d charges", d, topped, err, len(charges(t, s.Engine)))
 		}
 		rows, err := try(s, "EXPLAIN VERBOSE SELECT l_shipmode, avg(l_price) FROM lineitem GROUP BY 1")
 		if text := fmt.Sprint(rows); err != nil || !strings.Contains(text, "a row belongs to one of each") || !strings.Contains(text, "as a flow in which") || !strings.Contains(text, "how much more flow there is") {
@@ -110,7 +110,7 @@ func TestPairsRefused(t *testing.T) {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
-		if n := len(charges(t, s.engine)); n != 0 {
+		if n := len(charges(t, s.Engine)); n != 0 {
 			t.Errorf("%d charges", n)
 		}
 	}
@@ -161,7 +161,7 @@ func TestPairsMillions(t *testing.T) {
 				if runtime.ReadMemStats(&now); now.HeapSys > most.HeapSys {
 					most = now
 				}
-				if bytes, _ := s.engine.pairs.Held(); bytes > taken.Load() {
+				if bytes, _ := s.Engine.Pairs.Held(); bytes > taken.Load() {
 					taken.Store(bytes)
 				}
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -191,9 +192,9 @@ func (s shop) open(t testing.TB, d dialect.Dialect) backend.Backend {
 		}, duckdb.Options{Threads: 1})
 	} else {
 		name := "shop_" + strings.ReplaceAll(string(s), " ", "_")
-		if err = server(t).CreateDB(name); err == nil {
-			if err = server(t).Exec(name, strings.Join(s.statements(), ";\n")); err == nil {
-				b, err = postgres.Open(context.Background(), server(t).URL(name), postgres.Options{PoolSize: 3})
+		if err = sharedServer(t).CreateDB(name); err == nil {
+			if err = sharedServer(t).Exec(name, strings.Join(s.statements(), ";\n")); err == nil {
+				b, err = postgres.Open(context.Background(), sharedServer(t).URL(name), postgres.Options{PoolSize: 3})
 			}
 		}
 	}
@@ -204,7 +205,7 @@ func (s shop) open(t testing.TB, d dialect.Dialect) backend.Backend {
 	return b
 }
 
-func shopSession(t testing.TB, s shop, d dialect.Dialect, edits ...string) *Session {
+func shopSession(t testing.TB, s shop, d dialect.Dialect, edits ...string) *session.Session {
 	t.Helper()
 	return newSession(engineOn(t, shopPolicyFor(t, d, edits...), s.open(t, d)), t, "ann")
 }
@@ -343,13 +344,13 @@ func pairsHold(a *sensitivity.Analysis, whole, less map[string]*flow.Graph, seen
 }
 
 // printedPairs analyses and prints a statement over rows of two units.
-func printedPairs(t testing.TB, s *Session, text string) (*sensitivity.Analysis, *sqlgen.Statement) {
+func printedPairs(t testing.TB, s *session.Session, text string) (*sensitivity.Analysis, *sqlgen.Statement) {
 	t.Helper()
 	p, err := prepare(s, text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,13 +467,13 @@ func TestPairsOracle(t *testing.T) {
 }
 
 // addsUp holds the sums of a print's weights against counts and sums of the same rows, in the order of groups.
-func addsUp(t *testing.T, s *Session, d dialect.Dialect, text string, want [][]sqltype.Value) {
+func addsUp(t *testing.T, s *session.Session, d dialect.Dialect, text string, want [][]sqltype.Value) {
 	t.Helper()
 	p, err := prepare(s, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,29 +32,29 @@ func TestSearchPath(t *testing.T) {
 			{"information_schema", "SELECT count(*) > 0 FROM tables WHERE table_name = 'patients'", "[[true]]"},
 			{"information_schema", "SELECT count(*) FROM patients", "does not exist"},
 		} {
-			s.values.Path = c.path
+			s.Values.Path = c.path
 			rows, err := try(s, c.sql)
 			if got := fmt.Sprint(rows); err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.HasPrefix(got, c.want) {
 				t.Errorf("%s: %q: %s: %s, %v", d, c.path, c.sql, got, err)
 			}
 		}
-		s.values.Path = "pg_catalog"
+		s.Values.Path = "pg_catalog"
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM patient"} {
 			var e *sqlerr.Error
 			if _, err := try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public.patients".` {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}
-		s.values.Path = ""
+		s.Values.Path = ""
 		p, err := prepare(s, "SELECT count(*) FROM patients")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.values.Path = "pg_catalog"
+		s.Values.Path = "pg_catalog"
 		if _, err := p.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("prepared before: %v", err)
 		}
-		if n := len(charges(t, s.engine)); n != 1 {
+		if n := len(charges(t, s.Engine)); n != 1 {
 			t.Errorf("%s: %d charges", d, n)
 		}
 	}

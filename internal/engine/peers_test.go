@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -115,7 +116,7 @@ var duckPeers = [][]string{
 }
 
 // peersSession asks about a small database of the demo's schema, under its policy.
-func peersSession(t *testing.T, d dialect.Dialect) *Session {
+func peersSession(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	var statements []string

@@ -1,22 +1,25 @@
 package engine
 
-import "github.com/dpsql/dpsql/rewrite/plan"
+import (
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
 
 // boundBytes is about what a node of a plan takes.
 const boundBytes = 128
 
 // Size is about the memory of what the statement is bound to: views of the catalogs and dp_predict are a few words, and thousands of nodes.
 func (p *Prepared) Size() int {
-	if p.query == nil {
+	if p.Query == nil {
 		return 0
 	}
 	seen := map[plan.Rel]bool{}
-	nodes := boundNodes(p.query.Root, seen)
-	if private, ok := inner(p.kind).(*privateStatement); ok {
-		for _, st := range private.stages {
-			nodes += boundNodes(st.an.Query.Root, seen)
-			if st.ways != nil {
-				nodes += 2 * boundNodes(st.an.Body.Rel, seen)
+	nodes := boundNodes(p.Query.Root, seen)
+	if private, ok := inner(p.kind).(*private.Statement); ok {
+		for _, st := range private.Stages {
+			nodes += boundNodes(st.An.Query.Root, seen)
+			if st.Ways != nil {
+				nodes += 2 * boundNodes(st.An.Body.Rel, seen)
 			}
 		}
 	}

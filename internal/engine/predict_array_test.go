@@ -10,6 +10,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -40,7 +42,7 @@ func drawnDigits(rows, side int) *digits {
 }
 
 // session is ann's over a table of them: as bytes, and on PostgreSQL as arrays of each type of numbers. The last rows' arrays are NULL, of other lengths and dimensions, and have NULL, NaN, infinities and what is beyond the range.
-func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *Session {
+func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *session.Session {
 	t.Helper()
 	n := g.side * g.side
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: digits.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/digits"}`}[d]
@@ -74,7 +76,7 @@ func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *Sessi
 }
 
 // model is a softmax regression of them with coefficients of which nothing is to be learnt.
-func (g *digits) model(t *testing.T, s *Session, column, typ string) *mlext.Model {
+func (g *digits) model(t *testing.T, s *session.Session, column, typ string) *mlext.Model {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a fixed seed
 	m := &mlext.Model{Name: "by_" + column, Kind: "softmax_regression", Method: "dp_gd", Target: mlext.Feature{Name: "label", Type: "text"}, Features: []mlext.Feature{{Name: column, Lo: 0, Hi: 255, Type: typ, Length: g.side * g.side}}}
@@ -86,7 +88,7 @@ func (g *digits) model(t *testing.T, s *Session, column, typ string) *mlext.Mode
 		}
 		m.Scores = append(m.Scores, mlext.Score{Intercept: r.NormFloat64() / 10, Coefficients: [][]float64{list}})
 	}
-	keepModel(t, s.engine, m)
+	keepModel(t, s.Engine, m)
 	return m
 }
 
@@ -105,11 +107,11 @@ func (g *digits) said(m *mlext.Model, image []byte) (int, []float64) {
 }
 
 // says is what a statement at much epsilon says, within 1.
-func says(t *testing.T, s *Session, sql string, want int) {
+func says(t *testing.T, s *session.Session, sql string, want int) {
 	t.Helper()
 	rows, err := try(s, sql)
-	if err != nil || len(rows) != 1 || math.Abs(float(rows[0][0])-float64(want)) > 1 {
-		t.Errorf("%s: %s: %v, %v, want %d", s.engine.dialect, sql, rows, err, want)
+	if err != nil || len(rows) != 1 || math.Abs(model.Float(rows[0][0])-float64(want)) > 1 {
+		t.Errorf("%s: %s: %v, %v, want %d", s.Engine.Dialect, sql, rows, err, want)
 	}
 }
 
@@ -142,7 +144,7 @@ func TestPredictImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
+		if st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
 			t.Errorf("%s: %v, %d readings", d, err, strings.Count(st.SQL, "octet_length"))
 		}
 		rows, err := try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM digits")
@@ -217,7 +219,7 @@ func TestPredictOddArrays(t *testing.T) {
 		changed := map[string]backend.Backend{} // without a usual one, one with NULL in it, one beyond the range
 		for _, id := range []int{0, 1004, 1006} {
 			odd = append(odd, fmt.Sprintf("DELETE FROM digits WHERE id = %d", id))
-			if changed[fmt.Sprint(id)] = g.session(t, d, odd...).engine.backend; id != 1006 {
+			if changed[fmt.Sprint(id)] = g.session(t, d, odd...).Engine.Backend; id != 1006 {
 				odd = append(odd, fmt.Sprintf("INSERT INTO digits SELECT * FROM kept WHERE id = %d", id))
 			}
 		}
@@ -239,11 +241,11 @@ func TestPredictOddArrays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+			st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if share, err := holds(p.analysis(), st, s.engine.backend, changed, nil); err != nil || share < 0.5 {
+			if share, err := holds(p.analysis(), st, s.Engine.Backend, changed, nil); err != nil || share < 0.5 {
 				t.Errorf("%s: %s: %v, %g of the claim is used", d, column, err, share)
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -84,7 +86,7 @@ func drawnPeople(d dialect.Dialect, n int) (out everybody, statements []string) 
 }
 
 // session is ann's over them: each row is a person's, and tells which it is by a column with published values.
-func (e everybody) session(t *testing.T, d dialect.Dialect, name string, statements []string) *Session {
+func (e everybody) session(t *testing.T, d dialect.Dialect, name string, statements []string) *session.Session {
 	t.Helper()
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: people.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/people"}`}[d]
 	columns := "slot: {values: [0"
@@ -194,7 +196,7 @@ func TestPredictEvery(t *testing.T) {
 				}
 				m := drawnModel(rnd, kind, targets[kind], features...)
 				m.Fill = i%2 == 0
-				keepModel(t, s.engine, m)
+				keepModel(t, s.Engine, m)
 				var args []string
 				for _, f := range features {
 					args = append(args, f.Name)
@@ -226,9 +228,9 @@ func TestPredictEvery(t *testing.T) {
 				}
 				none := 0
 				for _, r := range rows {
-					z := people.scores(m, people.values[int(float(r[0]))])
+					z := people.scores(m, people.values[int(model.Float(r[0]))])
 					there := map[bool]float64{true: 1}[z != nil]
-					if float(r[1]) != there || shares && float(r[3]) != there {
+					if model.Float(r[1]) != there || shares && model.Float(r[3]) != there {
 						t.Fatalf("%s: %s, %s: %v, scores %v", d, kind, form, r, z)
 					}
 					if z == nil {
@@ -236,7 +238,7 @@ func TestPredictEvery(t *testing.T) {
 						continue
 					}
 					x, p := said(m, z)
-					if math.Abs(float(r[2])-x) > 1e-4*math.Max(1, m.Target.Hi) || shares && math.Abs(float(r[4])-p) > 1e-4 {
+					if math.Abs(model.Float(r[2])-x) > 1e-4*math.Max(1, m.Target.Hi) || shares && math.Abs(model.Float(r[4])-p) > 1e-4 {
 						t.Errorf("%s: %s, %s: %v, want %g and %g of scores %v", d, kind, form, r, x, p, z)
 					}
 				}
@@ -260,16 +262,16 @@ func TestTrainEvery(t *testing.T) {
 		columns := strings.Join(names, ", ")
 		sql := "TRAIN DP MODEL every USING logistic_regression TARGET y WITH (epsilon = 1, delta = 1e-9) AS SELECT " + columns + ", y FROM people"
 		tr := trainingOf(t, s, sql)
-		st, err := sqlgen.UnitRows(tr.analysis, s.engine.dialect, tr.features, tr.analysis.MaxRows, 0)
+		st, err := sqlgen.UnitRows(tr.Analysis, s.Engine.Dialect, tr.Features, tr.Analysis.MaxRows, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx, err := s.engine.backend.Begin(t.Context())
+		tx, err := s.Engine.Backend.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		read := map[string]int{}
-		err = readRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
+		err = model.ReadRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
 			read[fmt.Sprint(steps)]++
 			return nil
 		})
@@ -280,7 +282,7 @@ func TestTrainEvery(t *testing.T) {
 		want := map[string]int{}
 		for slot, row := range people.values {
 			var steps []int64
-			for i, f := range tr.plan.Features {
+			for i, f := range tr.Plan.Features {
 				step := func(x float64) int64 {
 					if !(x < f.Hi) {
 						return f.To
@@ -315,15 +317,15 @@ func TestTrainEvery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err = sqlgen.Private(p.analysis(), s.engine.dialect, 42); err != nil {
+		if st, err = sqlgen.Private(p.analysis(), s.Engine.Dialect, 42); err != nil {
 			t.Fatal(err)
 		}
 		changed := map[string]backend.Backend{}
 		whole := slices.IndexFunc(people.values, func(row []any) bool { return !slices.Contains(row, nil) })
 		for slot, name := range map[int]string{whole: "one with a prediction", slices.IndexFunc(people.values, func(row []any) bool { return row[1] == nil }): "one without"} {
-			changed[name] = people.session(t, d, fmt.Sprintf("people_without_%d", slot), append(slices.Clone(statements), fmt.Sprintf("DELETE FROM people WHERE slot = %d", slot))).engine.backend
+			changed[name] = people.session(t, d, fmt.Sprintf("people_without_%d", slot), append(slices.Clone(statements), fmt.Sprintf("DELETE FROM people WHERE slot = %d", slot))).Engine.Backend
 		}
-		if share, err := holds(p.analysis(), st, s.engine.backend, changed, nil); err != nil || share == 0 {
+		if share, err := holds(p.analysis(), st, s.Engine.Backend, changed, nil); err != nil || share == 0 {
 			t.Errorf("%s: %v, %g of the claim is used", d, err, share)
 		}
 	}
@@ -342,7 +344,7 @@ func TestPredictUntyped(t *testing.T) {
 		plain := slices.DeleteFunc(slices.Clone(features), func(f mlext.Feature) bool { return f.Length > 0 })
 		for i, of := range [][]mlext.Feature{features, plain} {
 			m := drawnModel(rnd, "logistic_regression", everyKind()["logistic_regression"], of...)
-			keepModel(t, s.engine, m)
+			keepModel(t, s.Engine, m)
 			long := "CASE " + strings.Repeat("WHEN slot > 1000 THEN 0 ", 20) + "ELSE 3.5 END"
 			var typed, untyped, nulls, columns []string
 			for _, f := range of {

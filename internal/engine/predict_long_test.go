@@ -16,7 +16,7 @@ func TestPredictTooLong(t *testing.T) {
 	s := drawnDigits(3, 2).session(t, funcs.DuckDB)
 	put := func(m *mlext.Model) {
 		t.Helper()
-		keepModel(t, s.engine, m)
+		keepModel(t, s.Engine, m)
 	}
 	target := mlext.Feature{Name: "label", Type: "text"}
 	large := &mlext.Model{Name: "large", Kind: "softmax_regression", Features: []mlext.Feature{{Name: "raw", Type: "bytea", Length: 2000, Hi: 255, To: 255}}}

@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/catalog"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -31,7 +33,7 @@ func (l *looked) Begin(ctx context.Context) (backend.Tx, error) {
 	return l.Backend.Begin(ctx)
 }
 
-func previewed(t *testing.T, how string, d dialect.Dialect) (*Session, *looked) {
+func previewed(t *testing.T, how string, d dialect.Dialect) (*session.Session, *looked) {
 	t.Helper()
 	b := &looked{Backend: tame.open(t, d)}
 	s := newSession(engineOn(t, clinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b), t, "ann")
@@ -98,7 +100,7 @@ func TestPreview(t *testing.T) {
 			if how == policy.PreviewSchema {
 				want = 0
 			}
-			if len(a.Rows) != want || fmt.Sprint(a.Rows) != fmt.Sprint(again.Rows) || !a.MadeUp || want > 0 && a.Mark != noticeMock || want == 0 && !strings.Contains(a.Mark, "rows of people are not") {
+			if len(a.Rows) != want || fmt.Sprint(a.Rows) != fmt.Sprint(again.Rows) || !a.MadeUp || want > 0 && a.Mark != catalog.NoticeMock || want == 0 && !strings.Contains(a.Mark, "rows of people are not") {
 				t.Errorf("%s: %s: %d rows, then %v: %q", how, c.sql, len(a.Rows), again.Rows, a.Mark)
 			}
 			if told := explained(t, s, c.sql); !strings.Contains(told, "free; the database is not asked\nPreview: ") {

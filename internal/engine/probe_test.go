@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -76,14 +77,14 @@ func TestProbesOfGroups(t *testing.T) {
 		paid = paidFor(t, s)
 	}
 	small := clinicSession(t, tame, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}")
-	for sql, s := range map[string]*Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
+	for sql, s := range map[string]*session.Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
 		"select count(*) from (select distinct readmitted from encounters) q": small, "select count(*) from (select readmitted from encounters group by 1) q": small} {
 		p, err := prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, st := range p.staged().stages {
-			if len(st.an.Keys) > 0 {
+		for _, st := range p.staged().Stages {
+			if len(st.An.Keys) > 0 {
 				t.Errorf("%s: counts the groups of a release, of which some are hidden", sql)
 			}
 		}

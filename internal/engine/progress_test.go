@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -50,7 +52,7 @@ func TestProgress(t *testing.T) {
 		}
 		p := clinicPolicyFor(t, funcs.DuckDB)
 		listening := false
-		e, err := Open(context.Background(), Options{Policy: p, Backend: watched{d.open(t, funcs.DuckDB), func() {
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: watched{d.open(t, funcs.DuckDB), func() {
 			if listening {
 				reads()
 			}
@@ -60,7 +62,7 @@ func TestProgress(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = e.Close() })
 		var waits []time.Duration
-		e.after = func(wait time.Duration) <-chan time.Time {
+		e.After = func(wait time.Duration) <-chan time.Time {
 			waits = append(waits, wait)
 			return ticks
 		}
@@ -84,8 +86,8 @@ func TestProgress(t *testing.T) {
 		ask("SELECT count(*) FILTER (WHERE n > 1) FROM (SELECT days, count(*) AS n FROM encounters GROUP BY days) d, (SELECT count(*) AS m FROM patients) p")
 		ask("TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 1, delta = 1e-10) AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
 		listening = false
-		if s.progress != nil || waits[0] != progressAfter || !slices.Contains(waits, progressEvery) {
-			t.Errorf("%v, %v", s.progress, waits)
+		if s.Progress != nil || waits[0] != session.ProgressAfter || !slices.Contains(waits, session.ProgressEvery) {
+			t.Errorf("%v, %v", s.Progress, waits)
 		}
 		if i == 0 {
 			first = list

@@ -13,6 +13,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -107,14 +109,14 @@ func openRanges(t *testing.T, d dialect.Dialect) backend.Backend {
 			return nil
 		}, duckdb.Options{Threads: 1})
 	} else {
-		if err = server(t).CreateDB("ranges"); err == nil {
-			err = server(t).Exec("ranges", strings.Join(rangesSchema(), ";\n"))
+		if err = sharedServer(t).CreateDB("ranges"); err == nil {
+			err = sharedServer(t).Exec("ranges", strings.Join(rangesSchema(), ";\n"))
 		}
 		if err == nil {
-			err = server(t).GrantReader("ranges")
+			err = sharedServer(t).GrantReader("ranges")
 		}
 		if err == nil {
-			b, err = postgres.Open(ctx, server(t).URL("ranges"), postgres.Options{})
+			b, err = postgres.Open(ctx, sharedServer(t).URL("ranges"), postgres.Options{})
 		}
 	}
 	if err != nil {
@@ -130,7 +132,7 @@ func TestRangesCostNothing(t *testing.T) {
 	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 15, funcs.Postgres: 5} {
 		b := openRanges(t, d)
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: ranges.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/ranges"}`}[d]
-		session := func(ranges bool) *Session {
+		open := func(ranges bool) *session.Session {
 			text := strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(rangesPolicy)
 			if !ranges {
 				lines := strings.Split(text, "\n")
@@ -145,19 +147,19 @@ func TestRangesCostNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+			e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = e.Close() })
-			s, err := NewSession(e, "ann", "test")
+			s, err := session.NewSession(e, "ann", "test")
 			if err != nil {
 				t.Fatal(err)
 			}
 			return fixedNoise(s, 22)
 		}
-		told, untold := session(true), session(false)
-		half := func(s *Session, x string) (width float64, missed, null int) {
+		told, untold := open(true), open(false)
+		half := func(s *session.Session, x string) (width float64, missed, null int) {
 			var widths []float64
 			truth := rangesTruth(x)
 			for i := range draws {

@@ -13,7 +13,13 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/catalog"
+	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -36,9 +42,9 @@ type Forecast struct {
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
 type Rehearsal struct {
-	Progress *Progress // hears of each statement; nil: nobody does
+	Progress *session.Progress // hears of each statement; nil: nobody does
 
-	engine   *Engine
+	engine   *server.Engine
 	dir      string
 	releases map[ledger.Hash]*rehearsedRelease
 }
@@ -52,13 +58,13 @@ type rehearsedRelease struct {
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
-func OpenRehearsal(ctx context.Context, opt Options) (*Rehearsal, error) {
+func OpenRehearsal(ctx context.Context, opt server.Options) (*Rehearsal, error) {
 	dir, err := os.MkdirTemp("", "dpsql-rehearse-")
 	if err != nil {
 		return nil, err
 	}
 	opt.LedgerPath = filepath.Join(dir, "ledger")
-	e, err := Open(ctx, opt)
+	e, err := server.Open(ctx, opt)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -71,7 +77,7 @@ func (r *Rehearsal) Close() error { return errors.Join(r.engine.Close(), os.Remo
 // Play forecasts a script's statements in their order, as one session of an analyst. The error is the script's: a quote that
 // is not closed, an analyst whom nobody knows.
 func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecast, error) {
-	s, err := NewSession(r.engine, analyst, "")
+	s, err := session.NewSession(r.engine, analyst, "")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +95,7 @@ func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecas
 	return out, nil
 }
 
-func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error {
+func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecast) error {
 	parsed, err := pgsyntax.Parse(f.SQL)
 	if err != nil {
 		return err
@@ -112,46 +118,46 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 		return err
 	}
 	switch k := inner(p.kind).(type) {
-	case *refusedStatement:
-		return k.why
-	case *privateStatement:
+	case *catalog.Refused:
+		return k.Why
+	case *private.Statement:
 		f.Class = string(sensitivity.Private)
-		return r.charge(ctx, k.stagedStatement, f)
+		return r.charge(ctx, k.Staged, f)
 	}
 	f.Class = string(sensitivity.Public)
 	return nil
 }
 
 // charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.
-func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast) error {
-	s := p.session
-	if t := s.now.target; t.most != 0 && slices.ContainsFunc(p.stages, (*stage).isCharged) {
+func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) error {
+	s := p.Session
+	if t := s.Now.Target; t.Most != 0 && slices.ContainsFunc(p.Stages, (*stage.Stage).IsCharged) {
 		return sqlerr.New(sqlerr.TargetUnknown, "the price of an error of %s follows from what earlier releases hold, and a rehearsal has none", t).
 			WithHint("SET dpsql.target_error = off to rehearse a price; EXPLAIN tells, of a server, what the target takes.")
 	}
 	var whole, charged []*price.Quote
 	var list []ledger.Reservation
 	var done []func() error
-	keys, made := make([]ledger.Hash, len(p.stages)), map[ledger.Hash]int{}
-	stages, err := p.settled(ctx, noArgs(p)) // which no scale decides: a rehearsal has none
+	keys, made := make([]ledger.Hash, len(p.Stages)), map[ledger.Hash]int{}
+	stages, err := p.Settled(ctx, noArgs(p)) // which no scale decides: a rehearsal has none
 	if err != nil {
 		return err
 	}
 	for i, st := range stages {
 		st = r.rivalStage(p, st, keys, made)
-		mp, err := st.price()
+		mp, err := st.Price()
 		if err != nil {
 			return err
 		}
-		words, given, note, err := explainer{p, &stageRun{stage: st, args: noArgs(p), plan: mp}, len(p.stages) == 1}.expectedIntervals(ctx)
+		words, given, note, err := explain.Explainer{Staged: p, St: &private.StageRun{Stage: st, Args: noArgs(p), Plan: mp}, Alone: len(p.Stages) == 1}.ExpectedIntervals(ctx)
 		if err != nil {
 			return err
 		}
 		if len(words) > 0 {
 			words[len(words)-1] += given + note
 		}
-		if f.Expected = append(f.Expected, words...); st.as != i || !st.isCharged() {
-			keys[i] = keys[st.as]
+		if f.Expected = append(f.Expected, words...); st.As != i || !st.IsCharged() {
+			keys[i] = keys[st.As]
 			continue
 		}
 		whole = append(whole, mp)
@@ -159,16 +165,16 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 		keys[i] = key
 		stored := r.releases[key]
 		asked := stored
-		if p.under.fresh { // beside what is stored
+		if p.Under.Fresh { // beside what is stored
 			asked = nil
 		}
 		if stored != nil {
 			made[key] = stored.made
 		}
-		if asked != nil && !st.request.IsWorthTopUp(asked.price) {
+		if asked != nil && !st.Request.IsWorthTopUp(asked.price) {
 			continue
 		}
-		if !p.under.fresh {
+		if !p.Under.Fresh {
 			of, err := r.computed(p, st, asked)
 			if err != nil {
 				return err
@@ -179,13 +185,13 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 				continue
 			}
 		}
-		if st.an.NeedsFreshRelease() || p.data() == "" { // it is released anew
+		if st.An.NeedsFreshRelease() || p.Data() == "" { // it is released anew
 			asked = nil
 		}
 		before := 0.0
 		if asked != nil { // the release of the smaller price is topped up
 			before = asked.price
-			if mp, err = price.ForecastTopUp(st.an, asked.first, asked.price, st.request); err != nil {
+			if mp, err = price.ForecastTopUp(st.An, asked.first, asked.price, st.Request); err != nil {
 				return err
 			}
 			if mp == nil {
@@ -197,7 +203,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 		}
 		f.Paid += mp.Price - before
 		charged = append(charged, mp)
-		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+		list = append(list, ledger.Reservation{Payer: s.Payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
 		done = append(done, func() (err error) {
 			switch {
 			case asked != nil:
@@ -222,12 +228,12 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 		f.Class = string(sensitivity.Public)
 		return nil
 	}
-	left := total(whole)
+	left := stage.Total(whole)
 	f.Price, f.Loss = left.Price, left.Loss
 	if f.Free = len(charged) == 0; !f.Free {
-		left = total(charged)
+		left = stage.Total(charged)
 		f.Loss = left.Loss
-		_, err := r.engine.ledger.ReserveAll(ctx, list)
+		_, err := r.engine.Ledger.ReserveAll(ctx, list)
 		var denied *ledger.Denied
 		switch {
 		case errors.As(err, &denied):
@@ -242,32 +248,32 @@ func (r *Rehearsal) charge(ctx context.Context, p *stagedStatement, f *Forecast)
 			}
 		}
 	}
-	b, err := r.engine.ledger.Balance(s.payer())
+	b, err := r.engine.Ledger.Balance(s.Payer())
 	f.Left = b.StatementsLeft(left.Loss)
 	return err
 }
 
-// rivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.answerFromRival's rule, by which what was paid for is free.
-func (r *Rehearsal) rivalStage(p *stagedStatement, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
-	enough := func(st *stage) bool {
+// RivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.answerFromRival's rule, by which what was paid for is free.
+func (r *Rehearsal) rivalStage(p *stage.Staged, st *stage.Stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage.Stage {
+	enough := func(st *stage.Stage) bool {
 		asked := r.releases[r.key(p, st, keys, made)]
-		return asked != nil && !st.request.IsWorthTopUp(asked.price)
+		return asked != nil && !st.Request.IsWorthTopUp(asked.price)
 	}
-	if other := st.rivalStage(); other != nil && !p.under.fresh && !enough(st) && enough(other) {
+	if other := st.RivalStage(); other != nil && !p.Under.Fresh && !enough(st) && enough(other) {
 		return other
 	}
 	return st
 }
 
 // key stands for a stage's: what it reads of others is another whenever they are made anew.
-func (r *Rehearsal) key(p *stagedStatement, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
-	own := p.key(st, noArgs(p), nil)
-	if len(st.inputs) == 0 {
+func (r *Rehearsal) key(p *stage.Staged, st *stage.Stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
+	own := p.Key(st, noArgs(p), nil)
+	if len(st.Inputs) == 0 {
 		return own
 	}
 	h := sha256.New()
 	h.Write(own[:])
-	for _, in := range st.inputs {
+	for _, in := range st.Inputs {
 		for _, l := range in.Leaves {
 			for _, part := range l.Parts {
 				h.Write(keys[part.Stage][:])

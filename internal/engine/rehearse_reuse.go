@@ -8,7 +8,9 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 )
 
 // What a rehearsal says is computed from another question's release: the engine's own rules, on releases without numbers. Of groups that are chosen, and bounds, a rehearsal knows none:
@@ -18,30 +20,30 @@ import (
 type rehearsedReusable struct {
 	family  ledger.Hash
 	release *release.Release
-	stage   *stage // what it is of
+	stage   *stage.Stage // what it is of
 }
 
 // reusableOf is what a stage's release is to others; nil where none is computed from it.
-func reusableOf(p *stagedStatement, st *stage, mp *price.Quote) (*rehearsedReusable, error) {
-	k := p.reuseCandidate(st, noArgs(p))
-	if k == nil || st.an.Groups.Public && st.an.Groups.Count > maxReusableGroups {
+func reusableOf(p *stage.Staged, st *stage.Stage, mp *price.Quote) (*rehearsedReusable, error) {
+	k := p.ReuseCandidate(st, noArgs(p))
+	if k == nil || st.An.Groups.Public && st.An.Groups.Count > stage.MaxReusableGroups {
 		return nil, nil
 	}
-	r, err := release.NewPlaceholder(st.an, mp)
+	r, err := release.NewPlaceholder(st.An, mp)
 	if err != nil {
 		return nil, err
 	}
 	r.Shape = k.Shape()
-	return &rehearsedReusable{p.family(k.Family()), r, st}, nil
+	return &rehearsedReusable{p.Family(k.Family()), r, st}, nil
 }
 
 // topUp is done to a release of that price, if it becomes more exact by it.
-func (k *rehearsedReusable) topUp(st *stage, epsilon float64) error {
-	top, err := price.TopUp(st.an, k.release.Run, epsilon, st.request)
+func (k *rehearsedReusable) topUp(st *stage.Stage, epsilon float64) error {
+	top, err := price.TopUp(st.An, k.release.Run, epsilon, st.Request)
 	if err != nil || top == nil {
 		return err
 	}
-	more, err := k.release.With(st.an, top)
+	more, err := k.release.With(st.An, top)
 	if more != nil {
 		k.release = more
 	}
@@ -55,21 +57,21 @@ type rehearsedRelative struct {
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(p *stagedStatement, st *stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
-	k := p.reuseCandidate(st, noArgs(p))
+func (r *Rehearsal) computed(p *stage.Staged, st *stage.Stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
+	k := p.ReuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
 	}
 	families := map[ledger.Hash]bool{}
 	for _, text := range k.Families() {
-		families[p.family(text)] = true
+		families[p.Family(text)] = true
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.releases), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
 		one := r.releases[key]
-		if one == asked || one.reusable == nil || !families[one.reusable.family] || st.request.IsWorthTopUp(one.price) || !p.canRead(one.reusable.release.Shape.Reads) {
+		if one == asked || one.reusable == nil || !families[one.reusable.family] || st.Request.IsWorthTopUp(one.price) || !p.CanRead(one.reusable.release.Shape.Reads) {
 			continue
 		}
-		text, err := release.Encode(one.reusable.stage.an, one.reusable.release)
+		text, err := release.Encode(one.reusable.stage.An, one.reusable.release)
 		if err != nil {
 			return nil, err
 		}
@@ -77,16 +79,16 @@ func (r *Rehearsal) computed(p *stagedStatement, st *stage, asked *rehearsedRele
 		if err != nil || old == nil {
 			return nil, err
 		}
-		made, an := computedFrom(k, old)
+		made, an := stage.ComputedFrom(k, old)
 		if made == nil {
 			continue
 		}
-		if noise, err := logNoise(an, made); err != nil || math.IsInf(noise, 1) {
+		if noise, err := stage.LogNoise(an, made); err != nil || math.IsInf(noise, 1) {
 			return nil, err
 		}
 		enough := asked == nil
-		if !enough && an == st.an && asked.reusable != nil {
-			if enough, err = errsLess(st.an, made, asked.reusable.release); err != nil {
+		if !enough && an == st.An && asked.reusable != nil {
+			if enough, err = private.ErrsLess(st.An, made, asked.reusable.release); err != nil {
 				return nil, err
 			}
 		}
@@ -98,4 +100,4 @@ func (r *Rehearsal) computed(p *stagedStatement, st *stage, asked *rehearsedRele
 }
 
 // noArgs are a script's parameters, which it has none for.
-func noArgs(p *stagedStatement) []sqltype.Value { return make([]sqltype.Value, len(p.query.Params)) }
+func noArgs(p *stage.Staged) []sqltype.Value { return make([]sqltype.Value, len(p.Query.Params)) }

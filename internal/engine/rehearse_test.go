@@ -10,6 +10,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -51,10 +53,10 @@ func TestRehearseAsAsked(t *testing.T) {
 }
 
 // rehearsedAsAsked rehearses a script and then asks it: what is forecast of each statement is what is charged.
-func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *Session, script []string) (free, computed []bool) {
+func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *session.Session, script []string) (free, computed []bool) {
 	t.Helper()
 	ctx := context.Background()
-	r, err := OpenRehearsal(ctx, Options{Policy: p, Backend: b})
+	r, err := OpenRehearsal(ctx, server.Options{Policy: p, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +74,9 @@ func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *Sess
 			set(t, s, strings.Fields(script[i])[1], value)
 			continue
 		}
-		before := charges(t, s.engine)
+		before := charges(t, s.Engine)
 		ask(t, s, script[i])
-		all := charges(t, s.engine)
+		all := charges(t, s.Engine)
 		if free, computed = append(free, f.Free), append(computed, f.Computed); f.Free != (len(all) == len(before)) {
 			t.Errorf("%s: forecast free %t, %d charges", f.SQL, f.Free, len(all)-len(before))
 			continue
@@ -92,7 +94,7 @@ func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *Sess
 
 // A rehearsal has no releases to aim by: what asks for an error is refused there, however often it was asked.
 func TestRehearseTarget(t *testing.T) {
-	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestRehearseTarget(t *testing.T) {
 
 // TestRehearseSaysWhatItAssumes: an average's interval comes with the number of rows that it is for, and SET dpsql.expected_size gives that number. A statement that reads no private row was not asked before.
 func TestRehearseSaysWhatItAssumes(t *testing.T) {
-	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -213,18 +214,18 @@ func TestGeneratedComputed(t *testing.T) {
 			asked := question(c.from, fewer, append(slices.Clone(more), others...), less)
 			was, err := prepare(s, stored)
 			is, err2 := prepare(s, asked)
-			if err != nil || err2 != nil || len(was.staged().stages) != 1 || len(is.staged().stages) != 1 {
+			if err != nil || err2 != nil || len(was.staged().Stages) != 1 || len(is.staged().Stages) != 1 {
 				got["refused"]++
 				continue
 			}
-			from, to := was.staged().reuseCandidate(was.staged().stages[0], nil), is.staged().reuseCandidate(is.staged().stages[0], nil)
+			from, to := was.staged().ReuseCandidate(was.staged().Stages[0], nil), is.staged().ReuseCandidate(is.staged().Stages[0], nil)
 			if from == nil || to == nil || !slices.Contains(to.Families(), from.Family()) {
 				got["no kin"]++
 				continue
 			}
 			old := beforeNoise(t, was)
 			old.Shape = from.Shape()
-			r, an := computedFrom(to, old)
+			r, an := stage.ComputedFrom(to, old)
 			if r == nil {
 				got["asked anew"]++
 				continue

@@ -8,14 +8,16 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // answerAndCharges is what a statement answers, and how many charges that took.
-func answerAndCharges(t testing.TB, s *Session, sql string, args ...sqltype.Value) (answer string, n int) {
+func answerAndCharges(t testing.TB, s *session.Session, sql string, args ...sqltype.Value) (answer string, n int) {
 	t.Helper()
-	n = charged(t, s.engine, func() {
+	n = charged(t, s.Engine, func() {
 		rows, err := try(s, sql, args...)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -27,7 +29,7 @@ func answerAndCharges(t testing.TB, s *Session, sql string, args ...sqltype.Valu
 
 // TestParametersAreFree: rows of several people are answered by the release of the same statement with constants in place of parameters, and the other way round, and by no other's; a condition on the answer is no part of it. At a higher price such a release is topped up.
 func TestParametersAreFree(t *testing.T) {
-	joined := func(word string) *Session {
+	joined := func(word string) *session.Session {
 		s := clinicSession(t, tame, funcs.DuckDB, append(declaredKeys[:8:8], "budget: {epsilon: 20,", "budget: {epsilon: 200,")...)
 		set(t, s, "dpsql.bounding", word)
 		return s
@@ -38,7 +40,7 @@ func TestParametersAreFree(t *testing.T) {
 	const lines, some = "select sum(l_quantity), count(*) filter (where l_linenumber * %[1]s < 2) from lineitem where l_quantity > %[1]s + 1", "select l_shipmode, count(*) from lineitem group by 1 having count(*) > %s"
 	shop, elastic, truncate := shopSession(t, allShop, funcs.DuckDB), joined("elastic"), joined("truncate")
 	for i, c := range []struct {
-		s    *Session
+		s    *session.Session
 		text string
 		more int // charges of a higher price: a top-up, or the whole
 	}{
@@ -87,7 +89,7 @@ func TestParametersAreFree(t *testing.T) {
 		set(t, c.s, "dpsql.fresh", "on")
 		before = renyiSpent(t, c.s)
 		answerAndCharges(t, c.s, text("0"))
-		if whole := renyiSpent(t, c.s) - before; topped >= 0.99*whole != (c.s.now.bounding == "elastic") {
+		if whole := renyiSpent(t, c.s) - before; topped >= 0.99*whole != (c.s.Now.Bounding == "elastic") {
 			t.Errorf("%s at a higher price costs %g, anew %g", c.text, topped, whole)
 		}
 		set(t, c.s, "dpsql.fresh", "off")
@@ -96,9 +98,9 @@ func TestParametersAreFree(t *testing.T) {
 }
 
 // renyiSpent is the Renyi loss that an analyst has spent.
-func renyiSpent(t testing.TB, s *Session) float64 {
+func renyiSpent(t testing.TB, s *session.Session) float64 {
 	t.Helper()
-	b, err := s.balance()
+	b, err := s.Balance()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,13 +133,13 @@ func TestComputedJoined(t *testing.T) {
 			if err != nil || err2 != nil {
 				t.Fatalf("%s: %v\n%s: %v", c.stored, err, c.asked, err2)
 			}
-			from, to := was.staged().reuseCandidate(was.staged().stages[0], nil), is.staged().reuseCandidate(is.staged().stages[0], nil)
+			from, to := was.staged().ReuseCandidate(was.staged().Stages[0], nil), is.staged().ReuseCandidate(is.staged().Stages[0], nil)
 			if from == nil || to == nil {
 				t.Fatalf("%s has no kin", c.stored)
 			}
 			old := beforeNoise(t, was)
 			old.Shape = from.Shape()
-			r, an := computedFrom(to, old)
+			r, an := stage.ComputedFrom(to, old)
 			if r != nil && !c.free && from.Family() != to.Family() {
 				r = nil
 			}
@@ -164,7 +166,7 @@ func TestComputedFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+		st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 		if err != nil {
 			t.Fatal(err)
 		}

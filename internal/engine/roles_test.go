@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -17,15 +18,15 @@ func TestRoles(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
 		"kinds, rates], max_query_price: 5}", "kinds, rates], max_query_price: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
 	ann, guest, bob := newSession(e, t, "ann"), newSession(e, t, "guest"), newSession(e, t, "bob")
-	for _, s := range []*Session{ann, guest, bob} {
+	for _, s := range []*session.Session{ann, guest, bob} {
 		set(t, s, "dpsql.mechanism", "laplace")
 	}
 	ask(t, ann, "select count(*) from encounters")
-	if a := must(ann.balance()); a.Analyst.Statements != 1 || len(a.Roles) != 2 || a.Roles[1].Name != "lab" || a.Roles[1].Statements != 1 || a.Roles[0].Rooms != a.Dataset.Rooms {
+	if a := must(ann.Balance()); a.Analyst.Statements != 1 || len(a.Roles) != 2 || a.Roles[1].Name != "lab" || a.Roles[1].Statements != 1 || a.Roles[0].Rooms != a.Dataset.Rooms {
 		t.Errorf("%+v", a)
 	}
 	for _, c := range []struct {
-		s    *Session
+		s    *session.Session
 		want string
 	}{
 		{ann, "[[analyst 20 0.49] [role all 20 0.49] [role lab 1.2 0.49] [data_set 20 0.49]]"},
@@ -45,7 +46,7 @@ func TestRoles(t *testing.T) {
 	if err != nil || !strings.HasPrefix(show, "left: 2 statements at price 0.5 (") {
 		t.Errorf("%s %v", show, err)
 	}
-	explain := func(s *Session) string {
+	explain := func(s *session.Session) string {
 		_, a := ask(t, s, "explain verbose select count(*) from patients")
 		return fmt.Sprint(a.Rows)
 	}
@@ -54,7 +55,7 @@ func TestRoles(t *testing.T) {
 	}
 	set(t, ann, "dpsql.price", "0.6")
 	ask(t, ann, "select count(*) from patients")
-	refused := func(s *Session, sql string) *sqlerr.Error {
+	refused := func(s *session.Session, sql string) *sqlerr.Error {
 		t.Helper()
 		_, err := try(s, sql)
 		r := refusal(err)
@@ -93,14 +94,14 @@ func TestRoles(t *testing.T) {
 		t.Errorf("to one who is not there: %v", err)
 	}
 	ask(t, guest, "select count(*) from labs")
-	if b := must(guest.balance()); b.Roles[0].Granted != 0.5 || b.Analyst.Granted != 0.5 || b.Analyst.Statements != 1 || b.Roles[0].Statements != 4 {
+	if b := must(guest.Balance()); b.Roles[0].Granted != 0.5 || b.Analyst.Granted != 0.5 || b.Analyst.Statements != 1 || b.Roles[0].Statements != 4 {
 		t.Errorf("%+v", b)
 	}
 	if rows := mustTry(t, guest, "select epsilon, granted from dpsql.budget where scope = 'role lab'"); fmt.Sprint(rows) != "[[1.7 0.5]]" {
 		t.Error(rows)
 	}
 	var heard []string
-	for r, err := range e.ledger.Records(ctx) {
+	for r, err := range e.Ledger.Records(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestPromiseChanged(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann := newSession(e, t, "ann")
 	_, first := ask(t, ann, "select count(*) from encounters")
-	e.ledger = raisedElsewhere{e.ledger}
+	e.Ledger = raisedElsewhere{e.Ledger}
 	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v, then %v", first.Rows, again.Rows)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -25,7 +27,7 @@ func TestRollUpErrors(t *testing.T) {
 		_, all := ask(t, s, sql(", dp_error("+c[0]+")"))
 		width := all.Rows[0][1].(float64)
 		told := explained(t, s, sql(""))
-		if want := "largest group): a " + number(width) + "\n"; !strings.Contains(told+"\n", want) || !strings.Contains(told, "another question") {
+		if want := "largest group): a " + server.Number(width) + "\n"; !strings.Contains(told+"\n", want) || !strings.Contains(told, "another question") {
 			t.Errorf("%s: dp_error is %v, and EXPLAIN:\n%s", sql(""), width, told)
 		}
 		if strings.HasPrefix(c[0], "count") {
@@ -35,9 +37,9 @@ func TestRollUpErrors(t *testing.T) {
 			}
 		}
 		for _, kept := range []bool{true, false} {
-			target := target{most: width}
+			target := session.Target{Most: width}
 			if !kept {
-				target.most *= 0.999
+				target.Most *= 0.999
 			}
 			set(t, s, "dpsql.target_error", target.String())
 			if told := explained(t, s, sql("")); strings.Contains(told, "Charge: nothing") != kept {

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -35,7 +36,7 @@ analysts:
 // buyersDB is a database of its own with a private table, partitioned by id, a private view over a view over one, and a public view that calls a function of users.
 func buyersDB(t *testing.T, name string) (do func(string), b backend.Backend, p *policy.Policy) {
 	t.Helper()
-	s := server(t)
+	s := sharedServer(t)
 	if err := s.CreateDB(name); err != nil {
 		t.Fatal(err)
 	}
@@ -82,19 +83,19 @@ func buyersPolicyFor(t *testing.T, uri string, edits ...string) *policy.Policy {
 }
 
 // looked sets when the schema was last compared; in the future, stored releases are given without a look, which would come before what a test does to it.
-func lookedAt(e *Engine, at time.Time) {
-	e.schema.mu.Lock()
-	defer e.schema.mu.Unlock()
-	e.schema.looked = at
+func lookedAt(e *server.Engine, at time.Time) {
+	e.Schema.Mu.Lock()
+	defer e.Schema.Mu.Unlock()
+	e.Schema.Looked = at
 }
 
 // TestDefinitionsAreInTheEpoch: what a view is made of, and what a column is, decides which stored releases answer: through a reload and a restart too.
 func TestDefinitionsAreInTheEpoch(t *testing.T) {
 	do, b, p := buyersDB(t, "definitions")
 	at := filepath.Join(t.TempDir(), "ledger")
-	open := func() *Engine {
+	open := func() *server.Engine {
 		t.Helper()
-		e, err := Open(t.Context(), Options{Policy: p, Backend: b, LedgerPath: at})
+		e, err := server.Open(t.Context(), server.Options{Policy: p, Backend: b, LedgerPath: at})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +181,7 @@ func TestHarmlessChanges(t *testing.T) {
 	do(`insert into bought select i, i - 10000, 5, 7 from generate_series(10001, 10002) i where false`)
 	do(`create table bought2 (like bought including defaults)`)
 	do(`alter table bought2 add column more int default 3`)
-	epoch := e.world.Load().catalogs.Epoch()
+	epoch := e.World.Load().Catalogs.Epoch()
 	for i, ddl := range []string{
 		`create index on bought (buyer)`, `create index on only bought (net)`, `analyze`, `vacuum`, `comment on table bought is 'x'`,
 		`alter table bought add column more int default 3`, `grant select on bought, people, buyers to somebody`, `grant select (total) on bought to somebody`,
@@ -194,7 +195,7 @@ func TestHarmlessChanges(t *testing.T) {
 				do(ddl)
 			} else if i < 1 || i == 7 || i == 11 { // of several kinds of rows of the catalogs
 				lookedAt(e, time.Now().Add(time.Hour))
-				e.backend = &between{Backend: b, do: func() { do(ddl) }}
+				e.Backend = &between{Backend: b, do: func() { do(ddl) }}
 			} else {
 				continue
 			}
@@ -205,12 +206,12 @@ func TestHarmlessChanges(t *testing.T) {
 			if n := len(charges(t, e)) - before; n != 1 {
 				t.Errorf("%s, %s: %d charges", ddl, how, n)
 			}
-			e.backend = b
+			e.Backend = b
 		}
 	}
 	before := len(charges(t, e))
 	mustTry(t, s, stored)
-	if e.world.Load().catalogs.Epoch() != epoch || len(charges(t, e)) != before {
+	if e.World.Load().Catalogs.Epoch() != epoch || len(charges(t, e)) != before {
 		t.Error("what was released does not answer any more")
 	}
 
@@ -223,11 +224,11 @@ func TestHarmlessChanges(t *testing.T) {
 	mustTry(t, s, "select count(*) from buyers where kind <> 'old'")
 	// And while it reads.
 	lookedAt(e, time.Now().Add(time.Hour))
-	e.backend = &between{Backend: b, do: func() { do(`create or replace view buyers as select id, kind, age from middle`) }}
+	e.Backend = &between{Backend: b, do: func() { do(`create or replace view buyers as select id, kind, age from middle`) }}
 	if _, err := try(s, "select count(*) from buyers where kind <> 'new'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
 		t.Errorf("another view while it was read: %v", err)
 	}
-	e.backend = b
+	e.Backend = b
 }
 
 // TestPreparedOverRedefinedView: a statement that is prepared means what the view says when it runs. It is never answered by a release of the older view, and where the view is redefined again and again, each answer is of one of its definitions and charged.
@@ -315,12 +316,12 @@ func TestDefinitionsOnDuckDB(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = b.Close() }()
-		e, err := Open(ctx, Options{Policy: buyersPolicyFor(t, "{duckdb: shop.duckdb}"), Backend: b, LedgerPath: filepath.Join(dir, name+".ledger")})
+		e, err := server.Open(ctx, server.Options{Policy: buyersPolicyFor(t, "{duckdb: shop.duckdb}"), Backend: b, LedgerPath: filepath.Join(dir, name+".ledger")})
 		if err != nil {
 			return err.Error()
 		}
 		defer func() { _ = e.Close() }()
-		return e.world.Load().catalogs.Epoch()
+		return e.World.Load().Catalogs.Epoch()
 	}
 	tables := []string{"create table buyers (id int primary key, kind int)", "create table kinds (kind int)"}
 	bought := func(total string) []string {

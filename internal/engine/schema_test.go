@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -19,7 +20,7 @@ import (
 // an answer; one that takes a key away stops everything, without a charge, until it is back.
 func TestSchemaChanges(t *testing.T) {
 	ctx := context.Background()
-	s := server(t)
+	s := sharedServer(t)
 	const db = "schema_changes"
 	if err := s.CreateDB(db); err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.Postgres), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.Postgres), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +56,10 @@ func TestSchemaChanges(t *testing.T) {
 	mustTry(t, ann, next())
 
 	// An index more: nobody notices, and what was released before answers.
-	epoch := e.world.Load().catalogs.Epoch()
+	epoch := e.World.Load().Catalogs.Epoch()
 	do(`create index extra on encounters (days)`)
 	mustTry(t, ann, next())
-	if now := e.world.Load().catalogs.Epoch(); now != epoch {
+	if now := e.World.Load().Catalogs.Epoch(); now != epoch {
 		t.Errorf("an index changed what answers mean: %s, %s", epoch, now)
 	}
 	if blamed(t, e) != 0 {
@@ -71,7 +72,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	mustTry(t, ann, "select sum(days) from encounters")
-	if now := e.world.Load().catalogs.Epoch(); now == epoch {
+	if now := e.World.Load().Catalogs.Epoch(); now == epoch {
 		t.Error("another type, the same epoch")
 	}
 
@@ -93,9 +94,9 @@ func TestSchemaChanges(t *testing.T) {
 		t.Errorf("EXPLAIN reads no table: %v", err)
 	}
 	do(`alter table encounters add primary key (encounter_id)`)
-	e.schema.mu.Lock()
-	e.schema.tried = time.Time{} // as if the time had passed
-	e.schema.mu.Unlock()
+	e.Schema.Mu.Lock()
+	e.Schema.Tried = time.Time{} // as if the time had passed
+	e.Schema.Mu.Unlock()
 	mustTry(t, ann, next())
 
 	// What a name means: other tables, without keys, under the same names. The rows of pg_catalog that say what the old ones are have
@@ -112,14 +113,14 @@ func TestSchemaChanges(t *testing.T) {
 	}
 	do(`drop schema public cascade`)
 	do(`alter schema before rename to public`)
-	e.schema.mu.Lock()
-	e.schema.tried = time.Time{}
-	e.schema.mu.Unlock()
+	e.Schema.Mu.Lock()
+	e.Schema.Tried = time.Time{}
+	e.Schema.Mu.Unlock()
 	mustTry(t, ann, next())
 
 	// While a training reads: its rows are not trained on, it keeps its charge, there is no model.
 	lookedAt(e, time.Now().Add(time.Hour))
-	e.backend = &between{Backend: b, do: func() { do(`alter table encounters alter column days type integer`) }}
+	e.Backend = &between{Backend: b, do: func() { do(`alter table encounters alter column days type integer`) }}
 	before = len(charges(t, e))
 	const train = "TRAIN DP MODEL late USING linear_regression TARGET days AS SELECT days, cost FROM encounters"
 	if _, err := try(ann, train); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
@@ -131,13 +132,13 @@ func TestSchemaChanges(t *testing.T) {
 	if rows, err := try(ann, "SHOW DP MODELS"); err != nil || len(rows) != 0 {
 		t.Errorf("there are models: %v, %v", rows, err)
 	}
-	e.backend = b
+	e.Backend = b
 	mustTry(t, ann, next())
 
 	// The same behind the comparison: the table is swapped between the snapshot and the statement.
 	do(`create table public.swap as select encounter_id, drug, dose, change from prescriptions, generate_series(1, 100)`)
 	lookedAt(e, time.Now().Add(time.Hour))
-	e.backend = &swapping{Marker: b, Backend: b, do: func() {
+	e.Backend = &swapping{Marker: b, Backend: b, do: func() {
 		do(`begin; alter table prescriptions rename to aside; alter table swap rename to prescriptions; commit`)
 	}}
 	before = len(charges(t, e))

@@ -79,7 +79,7 @@ func TestNobodyOracle(t *testing.T) {
 	ctx := context.Background()
 	s := clinicSession(t, tame, funcs.Postgres, roomy...)
 	set(t, s, "dpsql.max_groups", "1000")
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
+	conn, err := pgconn.Connect(ctx, sharedServer(t).URL("clinic_tame"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // callsSession asks about 600 calls of 200 people in January 2024: the i-th on day i % 30, at i hours, in city 1 + i % 4 of 5. On PostgreSQL each has two tags.
-func callsSession(t *testing.T, d dialect.Dialect) *Session {
+func callsSession(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	tags, values, listed := ", tags text[]", ", ARRAY['x', 'y' || (i % 3)]", ", tags: {}"

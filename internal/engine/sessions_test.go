@@ -12,6 +12,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -67,7 +69,7 @@ func TestBackendsAgree(t *testing.T) {
 // publicFacts are the charge and the expected errors of a statement.
 func publicFacts(t testing.TB, p *Prepared) string {
 	t.Helper()
-	mp, err := priceOf(p.session, p.analysis())
+	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +93,14 @@ func publicFacts(t testing.TB, p *Prepared) string {
 func TestRestart(t *testing.T) {
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
 	db, path := tame.open(t, funcs.DuckDB), filepath.Join(t.TempDir(), "ledger")
-	open := func(edits ...string) *Engine {
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: db, LedgerPath: path})
+	open := func(edits ...string) *server.Engine {
+		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: db, LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	shut := func(e *Engine) {
+	shut := func(e *server.Engine) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +126,7 @@ func TestRestart(t *testing.T) {
 	}
 	shut(e)
 	// Another budget is another promise.
-	other, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
+	other, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
 	if err == nil {
 		shut(other)
 		t.Error("the ledger is opened under another budget")
@@ -144,7 +146,7 @@ func TestSetBetween(t *testing.T) {
 	if _, err := p.Run(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := charges(t, s.engine)
+	c := charges(t, s.Engine)
 	if len(c) != 1 || c[0].Price != 2 || p.analysis().Limit.PerUnit != 1 {
 		t.Errorf("%+v", c)
 	}
@@ -152,7 +154,7 @@ func TestSetBetween(t *testing.T) {
 	if v, _, err := s.Show("dpsql.price"); v != "0.5" || err != nil {
 		t.Errorf("epsilon %s, %v", v, err)
 	}
-	if n := len(charges(t, s.engine)); n != 1 {
+	if n := len(charges(t, s.Engine)); n != 1 {
 		t.Errorf("%d charges after a rollback", n)
 	}
 	if _, ok, err := s.Show("dpsql.nothing"); !ok || sqlerr.ID(err) != "undefined_object" {
@@ -162,11 +164,11 @@ func TestSetBetween(t *testing.T) {
 		t.Error("timezone is taken for dpsql's own")
 	}
 	set(t, s, "dpsql.price", "3")
-	if err := s.Reset("dpsql.price"); err != nil || s.now.epsilon != 0.5 {
-		t.Errorf("%g, %v", s.now.epsilon, err)
+	if err := s.Reset("dpsql.price"); err != nil || s.Now.Epsilon != 0.5 {
+		t.Errorf("%g, %v", s.Now.Epsilon, err)
 	}
 	for i, row := range s.Settings() {
-		if v, _, err := s.Show(row.Name); row.Name != SettingNames()[i] || row.Value != v || row.About == "" || err != nil {
+		if v, _, err := s.Show(row.Name); row.Name != session.SettingNames()[i] || row.Value != v || row.About == "" || err != nil {
 			t.Errorf("%+v, %v", row, err)
 		}
 	}
@@ -177,7 +179,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	real := tame.open(t, funcs.DuckDB)
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
-	e.backend = f
+	e.Backend = f
 	const sql = "select count(*) from encounters"
 	first, err := prepare(newSession(e, t, "ann"), sql)
 	if err != nil {
@@ -210,12 +212,12 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // TestNotices: off by default, on for psql; brief says what was spent, what is left and the error, full the plan's bounds too.
 func TestNotices(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).engine
+	e := clinicSession(t, tame, funcs.DuckDB).Engine
 	quiet := newSession(e, t, "ann")
 	if _, a := ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
 	}
-	psql, err := NewSession(e, "ann", "psql")
+	psql, err := session.NewSession(e, "ann", "psql")
 	if err != nil {
 		t.Fatal(err)
 	}

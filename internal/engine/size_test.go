@@ -40,7 +40,7 @@ func TestPublicBytes(t *testing.T) {
 					t.Errorf("%s: %v", c.sql, err)
 					continue
 				}
-				one, ok, err := s.engine.ledger.Lookup(context.Background(), p.staged().key(p.staged().stages[0], nil, nil), "ann")
+				one, ok, err := s.Engine.Ledger.Lookup(context.Background(), p.staged().Key(p.staged().Stages[0], nil, nil), "ann")
 				if err != nil || !ok {
 					t.Fatalf("%s: no release: %v", c.sql, err)
 				}
@@ -51,7 +51,7 @@ func TestPublicBytes(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				an := p.staged().stages[0].an
+				an := p.staged().Stages[0].An
 				bound, spooled := release.PublicBytes(an, uint64(held))
 				if n := an.Groups.Count; !an.Groups.Public || spooled != (one.Spool != nil) || n < uint64(c.groups) || uint64(size) > bound || float64(bound) > c.tight*float64(size) && n > 500 {
 					t.Errorf("%s at %s: %d groups take %d bytes, the bound is %d; spooled %v", c.sql, epsilon, n, size, bound, spooled)
@@ -76,14 +76,14 @@ func TestLargeInOnePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := p.staged().stages[0].an.Groups.Count
-	if l := p.staged().spooling(p.staged().stages[0]); groups < 100_000 || l.Items != int(groups)-1 {
+	groups := p.staged().Stages[0].An.Groups.Count
+	if l := p.staged().Spooling(p.staged().Stages[0]); groups < 100_000 || l.Items != int(groups)-1 {
 		t.Errorf("%d of %d groups are held in memory", l.Items, groups)
 	}
 	if p, err = prepare(s, "select count(*)"+from); err != nil {
 		t.Fatal(err)
 	}
-	if l := p.staged().spooling(p.staged().stages[0]); l.Items != 100_000_000 {
+	if l := p.staged().Spooling(p.staged().Stages[0]); l.Items != 100_000_000 {
 		t.Errorf("few bytes: %d groups are held in memory", l.Items)
 	}
 	refused(t, s, "select "+strings.Join(ranks, ", ")+from, sqlerr.TooManyGroups, 0)

@@ -10,24 +10,26 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // splitRows are the rows of a training's query in a part of the units, by unit.
-func splitRows(tb testing.TB, s *Session, of *training, split sensitivity.Split) unitRows {
+func splitRows(tb testing.TB, s *session.Session, of *model.Training, split sensitivity.Split) unitRows {
 	tb.Helper()
 	parts := *of
-	parts.split = split
-	spec := *of.plan.Spec
-	if _, _, _, err := parts.bindRows(context.Background(), of.node, &spec); err != nil {
+	parts.Split = split
+	spec := *of.Plan.Spec
+	if _, _, _, err := parts.BindRows(context.Background(), of.Node, &spec); err != nil {
 		tb.Fatal(err)
 	}
-	st, err := sqlgen.UnitRows(parts.analysis, s.engine.dialect, parts.features, parts.analysis.MaxRows, 42)
+	st, err := sqlgen.UnitRows(parts.Analysis, s.Engine.Dialect, parts.Features, parts.Analysis.MaxRows, 42)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	list, err := readUnitRows(&parts, st, s.engine.backend)
+	list, err := readUnitRows(&parts, st, s.Engine.Backend)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func TestSplit(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", d, split, err)
 			}
-			n := charged(t, s.engine, func() {
+			n := charged(t, s.Engine, func() {
 				var err error
 				if rows, err = try(s, "EVALUATE DP MODEL part "+split+" WITH (epsilon = 900) ON "+query); err != nil {
 					t.Fatalf("%s: %s: %v", d, split, err)

@@ -16,7 +16,10 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -59,38 +62,38 @@ func inMemory(t *testing.T, r *release.Release) *release.Release {
 }
 
 // answeredFrom is what a statement answers from stored releases, from disk or from memory.
-func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]sqltype.Value, many int) {
+func answeredFrom(t *testing.T, s *session.Session, sql string, memory bool) (rows [][]sqltype.Value, many int) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRun(context.Background(), p.staged(), nil)
+	r, err := private.NewRun(context.Background(), p.staged(), nil)
 	if err == nil {
-		if err = r.inOwnSnapshot(context.Background()); err == nil {
-			err = r.lookUp(context.Background())
+		if err = r.InOwnSnapshot(context.Background()); err == nil {
+			err = r.LookUp(context.Background())
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.closeReleases()
-	for i, a := range r.stageRuns {
-		if a.as != i {
+	defer r.CloseReleases()
+	for i, a := range r.StageRuns {
+		if a.As != i {
 			continue
 		}
-		if !a.free {
+		if !a.Free {
 			t.Fatalf("%s: its release %d is not stored", sql, i+1)
 		}
-		if a.release.IsOnDisk() {
+		if a.Release.IsOnDisk() {
 			many++
 		}
 		if memory {
-			held := inMemory(t, a.release)
-			if err := a.release.Close(); err != nil {
+			held := inMemory(t, a.Release)
+			if err := a.Release.Close(); err != nil {
 				t.Fatal(err)
 			}
-			a.release = held
+			a.Release = held
 		}
 	}
 	if rows, err = finishRun(r, context.Background()); err != nil {
@@ -100,11 +103,11 @@ func answeredFrom(t *testing.T, s *Session, sql string, memory bool) (rows [][]s
 }
 
 // spoolingEngine keeps groups on disk from the second on.
-func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() time.Time, edits ...string) *Engine {
+func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() time.Time, edits ...string) *server.Engine {
 	t.Helper()
 	p := clinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_price: 5", "max_query_price: 20", "query:  {price: 0.5}", "query:  {price: 19, max_groups: 1}"}, edits...)...)
 	p.Limits.SpoolGroups = 1
-	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, d), LedgerPath: path, Now: now})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, d), LedgerPath: path, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +141,7 @@ func TestSpooledAnswers(t *testing.T) {
 		if _, err := try(newSession(e, t, "clerk"), spooledStatements[0]); sqlerr.ID(err) != sqlerr.UndefinedColumn.ID {
 			t.Errorf("who may not see the column: %v", err)
 		}
-		if err := e.ledger.Verify(context.Background()); err != nil {
+		if err := e.Ledger.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}
 		if err := e.Close(); err != nil {
@@ -161,7 +164,7 @@ func TestSpooledAnswers(t *testing.T) {
 // TestFinishingMemory: what needs all rows at once is refused above a limit; the release is kept, and answers what does not.
 func TestFinishingMemory(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
-	e.world.Load().policy.Limits.FinishingMemory = 100
+	e.World.Load().Policy.Limits.FinishingMemory = 100
 	s := newSession(e, t, "ann")
 	refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
 	refused(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t group by city_id", sqlerr.TooComplex, 0)
@@ -229,19 +232,19 @@ func TestSpoolFails(t *testing.T) {
 	e := spoolingEngine(t, path, funcs.DuckDB, func() time.Time { return now })
 	s := newSession(e, t, "ann")
 	const sql = "select city_id, count(*) from patients group by 1"
-	real := e.ledger
+	real := e.Ledger
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range []ledger.Ledger{noSpace{real, file, false}, noSpace{real, real.Scratch(), true}, brokenLedger{Ledger: real, commit: errors.New("disk full")}} {
-		e.ledger = l
+		e.Ledger = l
 		want := sqlerr.ResourceFailure
 		if _, commits := l.(brokenLedger); commits {
 			want = sqlerr.LedgerFailure
 		}
 		refused(t, s, sql, want, 1)
-		e.ledger = real
+		e.Ledger = real
 		if left, err := os.ReadDir(real.Scratch()); err != nil && !os.IsNotExist(err) || len(left) > 0 {
 			t.Errorf("it left %v: %v", left, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -26,45 +27,45 @@ func TestStageKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
-		if err := r.inOwnSnapshot(context.Background()); err != nil {
+		r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+		if err := r.InOwnSnapshot(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if err := releaseAll(t, r); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range r.stageRuns {
-			seen := map[ledger.Hash]string{p.staged().key(a.stage, a.args, a.given): "what was read"}
+		for _, a := range r.StageRuns {
+			seen := map[ledger.Hash]string{p.staged().Key(a.Stage, a.Args, a.Given): "what was read"}
 			other := func(what string, args []sqltype.Value, given [][][]sqltype.Value) {
-				key := p.staged().key(a.stage, args, given)
+				key := p.staged().Key(a.Stage, args, given)
 				if as, ok := seen[key]; ok {
 					t.Errorf("%s: %s and %s have one key", sql, what, as)
 				}
 				seen[key] = what
 			}
-			for i := range a.args {
-				for _, v := range unlike(t, a.args[i]) {
-					args := slices.Clone(a.args)
+			for i := range a.Args {
+				for _, v := range unlike(t, a.Args[i]) {
+					args := slices.Clone(a.Args)
 					args[i] = v
-					other(fmt.Sprintf("%v for value %d", v, i), args, a.given)
+					other(fmt.Sprintf("%v for value %d", v, i), args, a.Given)
 					values++
 				}
 			}
-			for i, rows := range a.given {
+			for i, rows := range a.Given {
 				for j, row := range rows {
 					for k := range row {
 						for _, v := range unlike(t, row[k]) {
-							given, changed := slices.Clone(a.given), slices.Clone(rows)
+							given, changed := slices.Clone(a.Given), slices.Clone(rows)
 							changed[j] = slices.Clone(row)
 							changed[j][k] = v
 							given[i] = changed
-							other(fmt.Sprintf("%v for relation %d, row %d, column %d", v, i, j, k), a.args, given)
+							other(fmt.Sprintf("%v for relation %d, row %d, column %d", v, i, j, k), a.Args, given)
 						}
 					}
 				}
-				given := slices.Clone(a.given)
+				given := slices.Clone(a.Given)
 				given[i] = append(slices.Clone(rows), nil)
-				other(fmt.Sprintf("relation %d with a row more", i), a.args, given)
+				other(fmt.Sprintf("relation %d with a row more", i), a.Args, given)
 				relations++
 			}
 		}
@@ -108,7 +109,7 @@ func TestInputKeys(t *testing.T) {
 		{[][]sqltype.Value{row("a   ", int64(1), int64(7)), row("a", int64(1), int64(7))}, false},
 		{[][]sqltype.Value{row(nil, int64(1), int64(7)), row(nil, int64(1), int64(7))}, false},
 	} {
-		rows, err := rowsOf(&eval.Relation{Cols: []plan.ColID{1, 2, 3}, Rows: c.rows}, in)
+		rows, err := private.RowsOf(&eval.Relation{Cols: []plan.ColID{1, 2, 3}, Rows: c.rows}, in)
 		if c.key != (err == nil) || c.key && fmt.Sprint(rows) != fmt.Sprint(c.rows) || !c.key && sqlerr.ID(err) != sqlerr.Internal.ID {
 			t.Errorf("%v: %v, %v", c.rows, rows, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -25,13 +26,13 @@ import (
 func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	t.Helper()
 	ctx := context.Background()
-	r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
-	tx, err := p.session.engine.begin(ctx, p.world)
+	r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+	tx, err := p.Session.Engine.Begin(ctx, p.World)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Close()
-	if err := r.readPublic(ctx, tx); err != nil {
+	if err := r.ReadPublic(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := releaseAll(t, r); err != nil {
@@ -41,8 +42,8 @@ func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 }
 
 // finish gives the whole answer.
-func finishRun(r *run, ctx context.Context) ([][]sqltype.Value, error) {
-	a, err := r.answer(ctx)
+func finishRun(r *private.Run, ctx context.Context) ([][]sqltype.Value, error) {
+	a, err := r.Answer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,23 +51,23 @@ func finishRun(r *run, ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 // releaseAll releases a run's stages with noise of scale nothing.
-func releaseAll(t testing.TB, r *run) error {
+func releaseAll(t testing.TB, r *private.Run) error {
 	t.Helper()
-	for _, st := range r.stages {
-		a := &stageRun{stage: st}
-		r.stageRuns = append(r.stageRuns, a)
-		if err := r.inputs(context.Background(), a); err != nil {
+	for _, st := range r.Stages {
+		a := &private.StageRun{Stage: st}
+		r.StageRuns = append(r.StageRuns, a)
+		if err := r.Inputs(context.Background(), a); err != nil {
 			return err
 		}
-		a.release = unnoisedStage(t, r.statement, with(a), a.args)
+		a.Release = unnoisedStage(t, r.Statement, with(a), a.Args)
 	}
 	return nil
 }
 
 // with is a stage's analysis with the rows that it reads.
-func with(a *stageRun) *sensitivity.Analysis {
-	an := *a.an
-	an.Given, an.Args = a.given, a.args
+func with(a *private.StageRun) *sensitivity.Analysis {
+	an := *a.An
+	an.Given, an.Args = a.Given, a.Args
 	return &an
 }
 
@@ -87,33 +88,33 @@ func TestStageNeighbours(t *testing.T) {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			r := &run{stagedStatement: p.staged(), public: map[plan.Rel]*eval.Relation{}}
-			if err := r.inOwnSnapshot(ctx); err != nil {
+			r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+			if err := r.InOwnSnapshot(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if err := releaseAll(t, r); err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			for _, a := range r.stageRuns {
-				st, err := sqlgen.Private(with(a), s.engine.dialect, 42)
+			for _, a := range r.StageRuns {
+				st, err := sqlgen.Private(with(a), s.Engine.Dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, arg := range st.Args {
 					if arg.Param > 0 {
-						st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.args[arg.Param-1]}
+						st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.Args[arg.Param-1]}
 					}
 				}
-				if _, err := holds(a.an, st, wild.open(t, d), changed, nil); err != nil {
+				if _, err := holds(a.An, st, wild.open(t, d), changed, nil); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
-				if sql != parity || len(a.inputs) == 0 {
+				if sql != parity || len(a.Inputs) == 0 {
 					continue
 				}
 				careless := *st
 				careless.SQL = regexp.MustCompile(`CAST\(\$1 AS [a-zA-Z0-9_."]*\)`).ReplaceAllString(st.SQL, `(SELECT 2 - count(*) % 2 FROM "public"."patients" WHERE $1 IS NOT NULL)`)
-				if _, err := holds(a.an, &careless, wild.open(t, d), changed, nil); err == nil || careless.SQL == st.SQL {
+				if _, err := holds(a.An, &careless, wild.open(t, d), changed, nil); err == nil || careless.SQL == st.SQL {
 					t.Errorf("%s: a count in the print of %s is not found: %v", d, careless.SQL, err)
 				}
 			}
@@ -134,8 +135,8 @@ var reading = []string{
 }
 
 func measuresOf(p *Prepared) (out []sensitivity.Measure) {
-	for _, st := range p.staged().stages {
-		out = append(out, st.an.Measures...)
+	for _, st := range p.staged().Stages {
+		out = append(out, st.An.Measures...)
 	}
 	return out
 }
@@ -208,12 +209,12 @@ func TestStagesCharge(t *testing.T) {
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB)
 		told := explained(t, s, c.sql)
-		if all := charges(t, s.engine); len(all) != 0 {
+		if all := charges(t, s.Engine); len(all) != 0 {
 			t.Fatalf("%s: EXPLAIN charged %+v", c.sql, all)
 		}
 		set(t, s, "dpsql.notices", "brief")
 		_, a := ask(t, s, c.sql)
-		all := charges(t, s.engine)
+		all := charges(t, s.Engine)
 		price := 0.0
 		for _, r := range all {
 			price += r.Price
@@ -229,11 +230,11 @@ func TestStagesCharge(t *testing.T) {
 			t.Errorf("%s: %s tells of %d releases", c.sql, told, n)
 		}
 		_, again := ask(t, s, c.sql)
-		if len(charges(t, s.engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
+		if len(charges(t, s.Engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
-		b, err := s.engine.ledger.Balance(s.payer())
-		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > filterOf(s.engine).RenyiLimit(0.5)*(1+1e-9) {
+		b, err := s.Engine.Ledger.Balance(s.Payer())
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > filterOf(s.Engine).RenyiLimit(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
 		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
@@ -244,10 +245,10 @@ func TestStagesCharge(t *testing.T) {
 	// What reads another release is asked after it, at its own part, and is free where that is.
 	s := clinicSession(t, tame, funcs.DuckDB)
 	for i, sql := range reading {
-		before := len(charges(t, s.engine))
+		before := len(charges(t, s.Engine))
 		p, a := ask(t, s, sql)
 		again, b := ask(t, s, sql)
-		if all := charges(t, s.engine); len(all) > before+len(p.staged().stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.staged().stages) != len(p.staged().stages) || len(p.staged().stages) < 2 {
+		if all := charges(t, s.Engine); len(all) > before+len(p.staged().Stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.staged().Stages) != len(p.staged().Stages) || len(p.staged().Stages) < 2 {
 			t.Errorf("%d: %s: %d charges, %v and %v", i, sql, len(all)-before, a.Rows, b.Rows)
 		}
 		if told := explained(t, s, sql); !strings.Contains(told, "Charge in all: nothing") || !strings.Contains(told, "reads release 1") {
@@ -257,14 +258,14 @@ func TestStagesCharge(t *testing.T) {
 	s = clinicSession(t, tame, funcs.DuckDB)
 	_, one := ask(t, s, "select count(*) from patients")
 	p, _ := ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
-	if all := charges(t, s.engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.staged().key(p.staged().stages[1], nil, nil) {
+	if all := charges(t, s.Engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.staged().Key(p.staged().Stages[1], nil, nil) {
 		t.Errorf("%+v", all)
 	}
 	if _, again := ask(t, s, "select (select count(*) from patients)"); fmt.Sprint(again.Rows) != fmt.Sprint(one.Rows) {
 		t.Errorf("%v is not %v", again.Rows, one.Rows)
 	}
 	ask(t, s, "select count(*) from encounters")
-	if all, f := charges(t, s.engine), filterOf(s.engine); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
+	if all, f := charges(t, s.Engine), filterOf(s.Engine); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
 		t.Errorf("the top-up is %+v", all)
 	}
 }
@@ -297,16 +298,16 @@ func TestStageFails(t *testing.T) {
 	const sql = "select (select count(*) from patients) + (select count(*) from encounters)"
 	for at := 1; at <= 2; at++ {
 		s := clinicSession(t, tame, funcs.DuckDB)
-		s.engine.backend = &failingAt{s.engine.backend, at}
+		s.Engine.Backend = &failingAt{s.Engine.Backend, at}
 		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatalf("stage %d fails: %v", at, err)
 		}
-		b, err := s.engine.ledger.Balance(s.payer())
-		if all := charges(t, s.engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || blamed(t, s.engine) != 1 {
+		b, err := s.Engine.Ledger.Balance(s.Payer())
+		if all := charges(t, s.Engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || blamed(t, s.Engine) != 1 {
 			t.Errorf("stage %d: %+v, %+v, %v", at, all, b, err)
 		}
-		if _, err := try(s, sql); err != nil || len(charges(t, s.engine)) != 4 {
-			t.Errorf("asked again after stage %d: %v, %+v", at, err, charges(t, s.engine))
+		if _, err := try(s, sql); err != nil || len(charges(t, s.Engine)) != 4 {
+			t.Errorf("asked again after stage %d: %v, %+v", at, err, charges(t, s.Engine))
 		}
 	}
 	// What the budget holds one of is charged for none.
@@ -316,7 +317,7 @@ func TestStageFails(t *testing.T) {
 	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("beyond the budget: %v", err)
 	}
-	if all := charges(t, s.engine); len(all) != 1 {
+	if all := charges(t, s.Engine); len(all) != 1 {
 		t.Errorf("beyond the budget: %+v", all)
 	}
 }

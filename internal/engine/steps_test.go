@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -57,11 +59,11 @@ func TestWideSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := Open(ctx, Options{Policy: p, Backend: over, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+		e, err := server.Open(ctx, server.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := NewSession(e, "ann", "")
+		s, err := session.NewSession(e, "ann", "")
 		if err != nil {
 			t.Fatal(err)
 		}

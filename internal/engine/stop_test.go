@@ -10,14 +10,15 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // blamed is how many resource failures the ledger has of ann.
-func blamed(t *testing.T, e *Engine) (n int) {
+func blamed(t *testing.T, e *server.Engine) (n int) {
 	t.Helper()
 	hers := map[int64]bool{}
-	for r, err := range e.ledger.Records(context.Background()) {
+	for r, err := range e.Ledger.Records(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,14 +33,14 @@ func blamed(t *testing.T, e *Engine) (n int) {
 }
 
 // unlucky lets statements of an engine fail for want of memory.
-func unlucky(e *Engine) (mend func()) {
-	real := e.backend
-	e.backend = &failing{Backend: real, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
-	return func() { e.backend = real }
+func unlucky(e *server.Engine) (mend func()) {
+	real := e.Backend
+	e.Backend = &failing{Backend: real, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+	return func() { e.Backend = real }
 }
 
 // failTimes asks statements of two stages, each of which fails once.
-func failTimes(t *testing.T, e *Engine, times int) {
+func failTimes(t *testing.T, e *server.Engine, times int) {
 	t.Helper()
 	defer unlucky(e)()
 	for i := range times {
@@ -53,7 +54,7 @@ func failTimes(t *testing.T, e *Engine, times int) {
 // TestStopOutlivesRestarts: an analyst's failures are the ledger's, who neither forgets them at a restart nor when the pardon is the only thing that happens.
 func TestStopOutlivesRestarts(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "ledger")
-	var e *Engine
+	var e *server.Engine
 	again := func() {
 		t.Helper()
 		if e != nil {
@@ -62,7 +63,7 @@ func TestStopOutlivesRestarts(t *testing.T) {
 			}
 		}
 		var err error
-		if e, err = Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path}); err != nil {
+		if e, err = server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,10 +102,10 @@ func (notNoting) Fail(context.Context, int64, string) error { return errors.New(
 // TestUnnotedFailuresStop: a failure that the ledger could not note counts all the same, until the pardon.
 func TestUnnotedFailuresStop(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	real := e.ledger
-	e.ledger = notNoting{real}
+	real := e.Ledger
+	e.Ledger = notNoting{real}
 	failTimes(t, e, ledger.MaxFailures)
-	e.ledger = real
+	e.Ledger = real
 	if _, err := try(newSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
 		t.Errorf("%v", err)
 	}

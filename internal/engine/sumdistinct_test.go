@@ -6,13 +6,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // hundred are people with the values 1 to 100, each of two people, in ranges that are much too wide, fit, cut values off, or begin beyond them.
-func hundred(t *testing.T, d dialect.Dialect) *Session {
+func hundred(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, wide double precision, fits double precision, cut int, ratio numeric(8,2), far double precision, above double precision, half text)"}
 	for i := range 200 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -18,29 +19,29 @@ func TestTargetJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := p.staged().stages[0]
+	st := p.staged().Stages[0]
 	edgeAt := func(epsilon float64, often uint64) (*price.Quote, int) {
 		t.Helper()
-		ask := st.request
+		ask := st.Request
 		ask.Epsilon = epsilon
-		mp, err := price.New(st.an, ask)
+		mp, err := price.New(st.An, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, err := expectedEdge(t.Context(), st.an, mp, []uint64{often, often})
+		at, err := stage.ExpectedEdge(t.Context(), st.An, mp, []uint64{often, often})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return mp, at
 	}
-	edges, shrunk := st.an.Choices[0].Edges, 0
+	edges, shrunk := st.An.Choices[0].Edges, 0
 	for _, often := range []uint64{3, 300, 30_000, 3_000_000} {
 		for _, was := range []float64{0.05, 0.5, 2} {
 			mp, at := edgeAt(was, often)
 			by := &release.Release{Plan: mp, Chosen: price.Chosen{at}}
 			for _, times := range []float64{0.2, 1, 3, 10} {
 				now, want := edgeAt(was*times, often)
-				got, err := boundsOf(t.Context(), st.an, by)(now)
+				got, err := stage.BoundsOf(t.Context(), st.An, by)(now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +63,7 @@ func TestTargetJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := rows[0][0].(float64) / 5
-	own, err := p.staged().ownRelease(t.Context(), st, nil)
+	own, err := p.staged().OwnRelease(t.Context(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,19 +71,19 @@ func TestTargetJoined(t *testing.T) {
 	if p, err = prepare(s, sql); err != nil {
 		t.Fatal(err)
 	}
-	aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
+	aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := aimed[0].price()
+	mp, err := aimed[0].Price()
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := boundsOf(t.Context(), st.an, own)(mp)
+	at, err := stage.BoundsOf(t.Context(), st.An, own)(mp)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := mp.Resolve(st.an, at)
+	run, err := mp.Resolve(st.An, at)
 	if err != nil {
 		t.Fatal(err)
 	}

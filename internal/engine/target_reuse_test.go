@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/answer"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -29,19 +30,19 @@ func TestTargetKin(t *testing.T) {
 			set(t, s, "dpsql.target_error", "off")
 			ask(t, s, groups)
 			var first *answer.Answer
-			if n := charged(t, s.engine, func() { _, first = ask(t, s, part) }); n != 0 {
+			if n := charged(t, s.Engine, func() { _, first = ask(t, s, part) }); n != 0 {
 				t.Fatalf("%s: %d charges: it is not computed", name, n)
 			}
 			width, whole := first.Rows[0][1].(float64), 1.0
 			if relative {
 				whole = float64(first.Rows[0][0].(int64))
 			}
-			kept, less := target{1.01 * width / whole, relative}, target{width / 2 / whole, relative}
+			kept, less := session.Target{Most: 1.01 * width / whole, Relative: relative}, session.Target{Most: width / 2 / whole, Relative: relative}
 			set(t, s, "dpsql.target_error", kept.String())
 			if told := explained(t, s, part); !strings.Contains(told, "kept by what is computed from a release of another question, made at price 12\n") || !strings.Contains(told, "Charge: nothing") {
 				t.Errorf("%s, %s: %s", name, kept, told)
 			}
-			if n := charged(t, s.engine, func() {
+			if n := charged(t, s.Engine, func() {
 				if _, a := ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 					t.Errorf("%s, %s: %v, not %v", name, kept, a.Rows, first.Rows)
 				}
@@ -51,7 +52,7 @@ func TestTargetKin(t *testing.T) {
 			set(t, s, "dpsql.target_error", less.String())
 			told := explained(t, s, part)
 			var a *answer.Answer
-			if n := charged(t, s.engine, func() { _, a = ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as a release of another question, made at price 12, says") {
+			if n := charged(t, s.Engine, func() { _, a = ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as a release of another question, made at price 12, says") {
 				t.Errorf("%s, %s: %d charges; %s", name, less, n, told)
 			}
 			if e, _ := a.Rows[0][1].(float64); name == "declared" && !(e > 0 && e <= width/2) {
@@ -70,15 +71,15 @@ func TestTargetKinDearer(t *testing.T) {
 	_, own := ask(t, s, part)
 	set(t, s, "dpsql.price", "50")
 	ask(t, s, "select readmitted, count(*) from encounters group by 1")
-	set(t, s, "dpsql.target_error", target{most: own.Rows[0][1].(float64) / 2}.String())
-	if n := charged(t, s.engine, func() {
+	set(t, s, "dpsql.target_error", session.Target{Most: own.Rows[0][1].(float64) / 2}.String())
+	if n := charged(t, s.Engine, func() {
 		if _, a := ask(t, s, part); fmt.Sprint(a.Rows) == fmt.Sprint(own.Rows) {
 			t.Errorf("it is answered %v, which errs too much", a.Rows)
 		}
 	}); n != 0 {
 		t.Errorf("%d charges for what is free", n)
 	}
-	set(t, s, "dpsql.target_error", target{most: 1.01 * own.Rows[0][1].(float64)}.String())
+	set(t, s, "dpsql.target_error", session.Target{Most: 1.01 * own.Rows[0][1].(float64)}.String())
 	if _, a := ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(own.Rows) {
 		t.Errorf("its own release is within the target: %v, not %v", a.Rows, own.Rows)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -37,33 +38,33 @@ func TestTargetStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
+		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
 		}
-		want, _ := parseTarget("", c.target)
+		want, _ := session.ParseTarget("", c.target)
 		sum := 0.0
-		for i, st := range p.staged().stages {
-			if st.as != i {
+		for i, st := range p.staged().Stages {
+			if st.As != i {
 				continue
 			}
-			w, err := p.staged().widths(t.Context(), st, want, 400, p.staged().namedOf(i), nil)
+			w, err := p.staged().Widths(t.Context(), st, want, 400, p.staged().NamedOf(i), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			price := aimed[i].request.Epsilon
+			price := aimed[i].Request.Epsilon
 			sum += price
-			if ok, err := w.within(price); !ok || err != nil {
+			if ok, err := w.Within(price); !ok || err != nil {
 				t.Errorf("%s: stage %d: price %g does not give the target: %v", c.sql, i, price, err)
 			}
-			if ok, err := w.within(0.95 * price); (ok || err != nil) && price > st.request.Least {
+			if ok, err := w.Within(0.95 * price); (ok || err != nil) && price > st.Request.Least {
 				t.Errorf("%s: stage %d: price %g is not the least: %v", c.sql, i, price, err)
 			}
 		}
 		ask(t, s, c.sql)
 		charged := 0.0
-		all := charges(t, s.engine)
+		all := charges(t, s.Engine)
 		for _, one := range all {
 			charged += one.Price
 		}
@@ -75,7 +76,7 @@ func TestTargetStages(t *testing.T) {
 	set(t, s, "dpsql.expected_size", "400")
 	set(t, s, "dpsql.target_error", "1.5")
 	_, err := try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
-	if sqlerr.ID(err) != sqlerr.EpsilonTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.engine)) != 0 {
+	if sqlerr.ID(err) != sqlerr.EpsilonTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.Engine)) != 0 {
 		t.Errorf("more than one may spend, together: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if _, err := fmt.Sscan(text, &noisy); err != nil {
 			t.Fatal(err)
 		}
-		set(t, s, "dpsql.target_error", target{most: noisy / part}.String())
+		set(t, s, "dpsql.target_error", session.Target{Most: noisy / part}.String())
 		if told := explained(t, s, sql); !strings.Contains(told, "asked anew") || strings.Contains(told, "Top-up") {
 			t.Errorf("%s: told: %s", first, told)
 		}
@@ -102,24 +103,24 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
+		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ask(t, s, sql)
-		all := charges(t, s.engine)
+		all := charges(t, s.Engine)
 		last := all[len(all)-1]
 		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.AboveThreshold); return ok })
-		if len(all) != 2 || !chosen || last.Price != aimed[0].request.Epsilon {
-			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].request.Epsilon, all)
+		if len(all) != 2 || !chosen || last.Price != aimed[0].Request.Epsilon {
+			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].Request.Epsilon, all)
 		}
-		own, err := filterOf(s.engine).Sum(last.Events)
-		if tag := filterOf(s.engine).Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
+		own, err := filterOf(s.Engine).Sum(last.Events)
+		if tag := filterOf(s.Engine).Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
 			t.Errorf("%s: a new release is charged %+v of %+v: %v", first, own, tag, err)
 		}
 		set(t, s, "dpsql.target_error", "off")
 		set(t, s, "dpsql.price", fmt.Sprint(last.Price))
-		if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 0 {
+		if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != 0 {
 			t.Errorf("%s: asked again it is charged %d times", first, n)
 		}
 	}
@@ -139,7 +140,7 @@ func TestTargetObserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
+		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestTargetObserved(t *testing.T) {
 			if mechanism == "gaussian" && !within {
 				continue
 			}
-			set(t, s, "dpsql.price", fmt.Sprint(part*aimed[0].request.Epsilon))
+			set(t, s, "dpsql.price", fmt.Sprint(part*aimed[0].Request.Epsilon))
 			var drawn [2][]float64
 			for range n {
 				_, a := ask(t, s, sql)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -45,9 +46,9 @@ func TestTarget(t *testing.T) {
 			if c.first != "" {
 				set(t, s, "dpsql.price", c.first)
 				_, a := ask(t, s, c.sql)
-				c.target = target{most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
+				c.target = session.Target{Most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
 			}
-			want, err := parseTarget("", c.target)
+			want, err := session.ParseTarget("", c.target)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,29 +68,29 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := p.staged().widths(t.Context(), p.staged().stages[0], want, s.now.size, p.staged().namedOf(0), nil)
+			w, err := p.staged().Widths(t.Context(), p.staged().Stages[0], want, s.Now.Size, p.staged().NamedOf(0), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			aimed, _, err := p.staged().solveForTargetError(t.Context(), p.staged().stages, nil)
+			aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			price := aimed[0].request.Epsilon
-			if ok, err := w.within(price); !ok || err != nil {
+			price := aimed[0].Request.Epsilon
+			if ok, err := w.Within(price); !ok || err != nil {
 				t.Errorf("price %g does not give the target: %v", price, err)
 			}
-			if ok, err := w.within(0.95 * price); ok || err != nil {
+			if ok, err := w.Within(0.95 * price); ok || err != nil {
 				t.Errorf("price %g is not the least: %v", price, err)
 			}
 			_, a := ask(t, s, c.sql)
-			if all := charges(t, s.engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
+			if all := charges(t, s.Engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
 				t.Errorf("charged at %g, not at %g", all[len(all)-1].Price, price)
 			}
-			if !want.relative && c.size != "400" { // the clinic has fewer rows, of which an average errs more
+			if !want.Relative && c.size != "400" { // the clinic has fewer rows, of which an average errs more
 				r := a.Rows[0]
 				// An average errs by how many values it is of, too, which is drawn anew: one less in about 1 of 20 releases, some 3%; seven less, 25%, in fewer than 1 of 1e9.
-				most := want.most
+				most := want.Most
 				if c.sql == avg && c.first != "" {
 					most *= 1.25
 				}
@@ -97,14 +98,14 @@ func TestTarget(t *testing.T) {
 				if !(e <= most) {
 					t.Errorf("its error is %g", e)
 				}
-				if e > want.most {
+				if e > want.Most {
 					return
 				}
 			}
-			if want.relative || c.size == "400" { // the release says another size, so it has another price
+			if want.Relative || c.size == "400" { // the release says another size, so it has another price
 				return
 			}
-			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 {
+			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("asked again it is charged %d times", n)
 			}
 		})
@@ -142,7 +143,7 @@ func TestTargetRefused(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, sql, err)
 			}
 		}
-		if n := len(charges(t, s.engine)); n != 0 {
+		if n := len(charges(t, s.Engine)); n != 0 {
 			t.Errorf("%s: %d charges", name, n)
 		}
 		set(t, s, "dpsql.target_error", "off")
@@ -167,7 +168,7 @@ func TestTargetNeighbours(t *testing.T) {
 		"explain (verbose, target_error '5%') select count(*) from encounters where days > 2", "explain (verbose, target_error 40, format json) select diag, count(*) from encounters group by 1",
 		"explain (verbose, target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
-		told := func(s *Session) string {
+		told := func(s *session.Session) string {
 			rows, err := try(s, sql)
 			return fmt.Sprint(rows, err)
 		}
@@ -191,7 +192,7 @@ func TestTargetHintsLead(t *testing.T) {
 		{"select sum(days) from encounters", "50%", true}, {"select avg(days) from encounters", "5", true}, {"select sum(free) from encounters", "3000", false}, {"select sum(free) from encounters", "50%", false},
 		{"select avg(free) from encounters", "30", false}, {"select kind_id, sum(days) from encounters group by 1", "500", true},
 	} {
-		refused := func() (*Session, string) {
+		refused := func() (*session.Session, string) {
 			s := clinicSession(t, tame, funcs.DuckDB, edits...)
 			set(t, s, "dpsql.target_error", c.target)
 			_, err := try(s, c.sql)

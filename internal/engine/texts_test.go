@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestQueryColumn(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
-	queries := func(s *Session, table string) (out []string) {
+	queries := func(s *session.Session, table string) (out []string) {
 		t.Helper()
 		for _, r := range mustTry(t, s, "select query from dpsql."+table+" order by charge") {
 			out = append(out, r[0].(string))

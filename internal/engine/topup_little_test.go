@@ -10,7 +10,10 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -19,8 +22,8 @@ import (
 // nobody's answer is less exact for it.
 func TestTopUpOfLittle(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	bob := newSession(s.engine, t, "bob")
-	for _, x := range []*Session{s, bob} {
+	bob := newSession(s.Engine, t, "bob")
+	for _, x := range []*session.Session{s, bob} {
 		set(t, x, "dpsql.mechanism", "laplace")
 		set(t, x, "dpsql.notices", "brief")
 	}
@@ -29,7 +32,7 @@ func TestTopUpOfLittle(t *testing.T) {
 	_, errs, _ := lastAnswered(t, s)
 	for _, epsilon := range []string{"0.50000001", "0.5000000101", "0.501", "0.62"} {
 		set(t, s, "dpsql.price", epsilon)
-		if n := charged(t, s.engine, func() {
+		if n := charged(t, s.Engine, func() {
 			_, a := ask(t, s, sql)
 			if fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) || !strings.Contains(a.Notice, "measuring again takes a quarter more") {
 				t.Errorf("at %s: %v, %q", epsilon, a.Rows, a.Notice)
@@ -38,13 +41,13 @@ func TestTopUpOfLittle(t *testing.T) {
 			t.Errorf("at %s: %d charges", epsilon, n)
 		}
 	}
-	FailFor(s.engine, "ann") // free answers are given to whom nothing else is
+	FailFor(s.Engine, "ann") // free answers are given to whom nothing else is
 	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}
-	s.engine.unnoted.pardon("ann")
+	s.Engine.Unnoted.Pardon("ann")
 	set(t, s, "dpsql.price", "0.63")
-	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 1 {
+	if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != 1 {
 		t.Errorf("a quarter more: %d charges", n)
 	}
 	_, a := ask(t, bob, sql)
@@ -76,7 +79,7 @@ func TestTopUpOfSelections(t *testing.T) {
 		p, first := ask(t, s, sql)
 		set(t, s, "dpsql.price", "5")
 		_, again := ask(t, s, sql)
-		r := s.last.(*lastAnswer).releases[0].release
+		r := s.Last.(*private.LastAnswer).Releases[0].Release
 		if p.analysis().Groups.Public || p.analysis().Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
 			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.analysis().Groups.Public, p.analysis().Limit.PerUnit, first.Rows, again.Rows)
 		}
@@ -99,7 +102,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		s := clinicSession(t, vectors(), funcs.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
-		mp := s.last.(*lastAnswer).releases[0].release.Plan
+		mp := s.Last.(*private.LastAnswer).Releases[0].Release.Plan
 		widest, narrow := make([]uint64, len(p.analysis().Choices)), make(price.Chosen, len(p.analysis().Choices))
 		for i, c := range p.analysis().Choices {
 			widest[i] = c.Edges[len(c.Edges)-1]
@@ -109,37 +112,37 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, _, err := s.engine.ledger.Lookup(ctx, p.staged().key(p.staged().stages[0], nil, nil), "ann")
+		was, _, err := s.Engine.Ledger.Lookup(ctx, p.staged().Key(p.staged().Stages[0], nil, nil), "ann")
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := decoded(p.staged().stages[0], was)
+		made, err := stage.Decoded(p.staged().Stages[0], was)
 		if err != nil {
 			t.Fatal(err)
 		}
 		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: made.Groups}
-		want, err := normTotals(p, s.engine.backend, old.Edges(p.analysis()), nil)
+		want, err := normTotals(p, s.Engine.Backend, old.Edges(p.analysis()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if other, err := normTotals(p, s.engine.backend, widest, nil); err != nil || reflect.DeepEqual(other.Groups, want.Groups) {
+		if other, err := normTotals(p, s.Engine.Backend, widest, nil); err != nil || reflect.DeepEqual(other.Groups, want.Groups) {
 			t.Fatalf("%s: norms make no difference (%v)", sql, err)
 		}
 		top := &price.Quote{Price: 2, Mechanism: price.Gaussian, UnitsFromSelection: -1}
 		for _, ev := range run.Measures { // so quiet that it is not heard beside a release's noise, which it replaces
 			top.Measures = append(top.Measures, dp.Gaussian{Sensitivity: sensitivityOf(t, ev), Scale: dp.Scale{Num: 1, Den: 64}})
 		}
-		tx, err := s.engine.begin(ctx, p.world)
+		tx, err := s.Engine.Begin(ctx, p.World)
 		if err != nil {
 			t.Fatal(err)
 		}
-		maker, err := release.NewTopUp(p.analysis(), top, old, s.engine.noise)
+		maker, err := release.NewTopUp(p.analysis(), top, old, s.Engine.Noise)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := &stageRun{stage: p.staged().stages[0], release: old, releaser: maker}
-		err = running(p).read(ctx, tx, at)
-		r := at.release
+		at := &private.StageRun{Stage: p.staged().Stages[0], Release: old, Releaser: maker}
+		err = running(p).Read(ctx, tx, at)
+		r := at.Release
 		tx.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +173,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.staged().stages[0].price()
+		mp, err := p.staged().Stages[0].Price()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,22 +196,22 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 			if quiet {
 				top.Measures = noise(1, 1<<10)
 			}
-			maker, err := release.NewTopUp(p.analysis(), top, old, s.engine.noise)
+			maker, err := release.NewTopUp(p.analysis(), top, old, s.Engine.Noise)
 			if err != nil || maker == nil {
 				t.Fatal(maker, err)
 			}
-			tx, err := s.engine.begin(ctx, p.world)
+			tx, err := s.Engine.Begin(ctx, p.World)
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := &stageRun{stage: p.staged().stages[0], release: old, releaser: maker}
-			err = running(p).read(ctx, tx, at)
+			at := &private.StageRun{Stage: p.staged().Stages[0], Release: old, Releaser: maker}
+			err = running(p).Read(ctx, tx, at)
 			tx.Close()
-			if err != nil || len(at.release.Groups) != len(truth.Groups) {
-				t.Fatal(at.release, err)
+			if err != nil || len(at.Release.Groups) != len(truth.Groups) {
+				t.Fatal(at.Release, err)
 			}
 			heard := false
-			for i, g := range at.release.Groups {
+			for i, g := range at.Release.Groups {
 				v, exact := g.Values[0].Int64(), truth.Groups[i].Values[0].Int64()
 				if quiet && v != exact {
 					t.Errorf("%s: %v has %d distinct values, not %d", d, g.Keys, exact, v)
@@ -217,7 +220,7 @@ func TestTopUpOfDistinctValues(t *testing.T) {
 				heard = heard || off > 2000 || off < -2000
 			}
 			if !quiet && !heard {
-				t.Errorf("%s: no noise in %v", d, at.release.Groups)
+				t.Errorf("%s: no noise in %v", d, at.Release.Groups)
 			}
 		}
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // TestTopUpOfOtherData: the mean of two states of the data is never an answer. Without the owner's word that the data do not change, a higher price buys a new release.
 func TestTopUpOfOtherData(t *testing.T) {
-	s := server(t)
+	s := sharedServer(t)
 	const db = "other_data"
 	if err := s.CreateDB(db); err != nil {
 		t.Fatal(err)
@@ -96,10 +97,10 @@ func TestTopUpOfOtherData(t *testing.T) {
 	const byKind = "select kind, count(*) from buyers group by kind order by kind"
 	groups := func(price string) (text string) {
 		t.Helper()
-		c := e.world.Load().public.(*publicCache)
-		c.mu.Lock()
-		clear(c.held) // as if the time had passed
-		c.mu.Unlock()
+		c := e.World.Load().Public.(*server.PublicCache)
+		c.Mu.Lock()
+		clear(c.Held) // as if the time had passed
+		c.Mu.Unlock()
 		set(t, session, "dpsql.price", price)
 		for _, row := range mustTry(t, session, byKind) {
 			text += fmt.Sprintf("%s %d ", row[0], (row[1].(int64)+50)/100)
@@ -175,7 +176,7 @@ func TestSteadyData(t *testing.T) {
 	var sums []float64
 	for _, price := range []string{"2", "4", "8"} {
 		if price == "8" {
-			e.backend = open()
+			e.Backend = open()
 		}
 		set(t, s, "dpsql.price", price)
 		before := len(charges(t, e))

@@ -18,6 +18,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -50,7 +52,7 @@ var topUpCases = []struct {
 
 // lastAnswered is dpsql.last, without what a top-up changes: measure, kind, bound, clip, groups; and each measure's error. A declared bound's error is that of the noise
 // beside it; a chosen bound's error also holds what clipping may lose.
-func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free bool) {
+func lastAnswered(t testing.TB, s *session.Session) (bounds string, errs []float64, free bool) {
 	t.Helper()
 	_, a := ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
 	for _, r := range a.Rows {
@@ -70,7 +72,7 @@ func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free
 }
 
 // explained is EXPLAIN's text.
-func explained(t testing.TB, s *Session, sql string) string {
+func explained(t testing.TB, s *session.Session, sql string) string {
 	t.Helper()
 	how := "explain verbose "
 	if strings.HasPrefix(sql, "(") {
@@ -99,7 +101,7 @@ func TestTopUps(t *testing.T) {
 			set(t, s, "dpsql.bounding", c.bounding)
 			set(t, s, "dpsql.max_groups", c.groups)
 			set(t, s, "dpsql.notices", "brief")
-			f := filterOf(s.engine)
+			f := filterOf(s.Engine)
 			var before [][]sqltype.Value
 			var bounds, left string
 			var was []float64
@@ -110,7 +112,7 @@ func TestTopUps(t *testing.T) {
 				told := explained(t, s, c.sql)
 				var p *Prepared
 				var a *answer.Answer
-				n := charged(t, s.engine, func() { p, a = ask(t, s, c.sql) })
+				n := charged(t, s.Engine, func() { p, a = ask(t, s, c.sql) })
 				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {
 					t.Fatalf("at %g: %d charges, not %d", step.epsilon, n, want)
 				}
@@ -136,9 +138,9 @@ func TestTopUps(t *testing.T) {
 					}
 					continue
 				}
-				all := charges(t, s.engine)
+				all := charges(t, s.Engine)
 				loss := all[len(all)-1].Loss
-				spent := fmt.Sprintf("Renyi %s at order %s, delta %s)", number(loss.Renyi), number(f.Order), number(loss.Delta))
+				spent := fmt.Sprintf("Renyi %s at order %s, delta %s)", server.Number(loss.Renyi), server.Number(f.Order), server.Number(loss.Delta))
 				if !strings.Contains(told, spent) {
 					t.Errorf("at %g: %s was charged, told: %s", step.epsilon, spent, told)
 				}
@@ -191,7 +193,7 @@ func TestTopUps(t *testing.T) {
 					moved++
 				}
 				before, was = a.Rows, errs
-				stored, ok, err := s.engine.ledger.Lookup(ctx, p.staged().key(p.staged().stages[0], nil, nil), "ann")
+				stored, ok, err := s.Engine.Ledger.Lookup(ctx, p.staged().Key(p.staged().Stages[0], nil, nil), "ann")
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}
@@ -216,7 +218,7 @@ func TestTopUps(t *testing.T) {
 					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.LastQuote().Price, r.Plan.Price)
 				}
 			}
-			b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+			b, err := s.Engine.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if err != nil || b.Dataset.Spent.Renyi > f.RenyiLimit(order)*(1+1e-9) {
 				t.Errorf("%+v, %v", b.Dataset.Spent, err)
 			}
@@ -246,10 +248,10 @@ func sensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
 func TestTopUpCrash(t *testing.T) {
 	ctx := context.Background()
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
-	opt := Options{Policy: clinicPolicyFor(t, funcs.DuckDB, autoEdits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
-	reopen := func() (*Engine, *Session) {
+	opt := server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, autoEdits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
+	reopen := func() (*server.Engine, *session.Session) {
 		t.Helper()
-		e, err := Open(ctx, opt)
+		e, err := server.Open(ctx, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,16 +265,16 @@ func TestTopUpCrash(t *testing.T) {
 		func(l ledger.Ledger) ledger.Ledger { return brokenLedger{Ledger: l, commit: errors.New("disk full")} },
 		func(l ledger.Ledger) ledger.Ledger { return l },
 	} {
-		real := e.ledger
-		e.ledger = broken(real)
+		real := e.Ledger
+		e.Ledger = broken(real)
 		if i == 1 {
-			e.backend = &failing{Backend: e.backend, query: errBackend}
+			e.Backend = &failing{Backend: e.Backend, query: errBackend}
 		}
 		set(t, s, "dpsql.price", "1")
 		if rows, err := try(s, sql); err == nil || rows != nil {
 			t.Fatalf("%v, %v", rows, err)
 		}
-		e.ledger = real
+		e.Ledger = real
 		all := charges(t, e)
 		if len(all) != i+2 || all[i+1].Price != 1 || all[i+1].Loss.Pure < 0.45 || all[i+1].Loss.Pure > 0.5 {
 			t.Fatalf("%d charges: %+v", len(all), all[len(all)-1].Loss)
@@ -282,7 +284,7 @@ func TestTopUpCrash(t *testing.T) {
 		}
 		e, s = reopen()
 		set(t, s, "dpsql.mechanism", "laplace")
-		b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
+		b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 		if want := 0.5 * float64(i+2); err != nil || b.Dataset.Spent.Pure < 0.9*want || b.Dataset.Spent.Pure > want {
 			t.Errorf("%+v is spent, not %g; %v", b.Dataset.Spent, want, err)
 		}
@@ -337,7 +339,7 @@ func TestRehearseTopUps(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range topUpCases {
 		policy := clinicPolicyFor(t, funcs.DuckDB, c.edits...)
-		r, err := OpenRehearsal(ctx, Options{Policy: policy, Backend: tame.open(t, funcs.DuckDB)})
+		r, err := OpenRehearsal(ctx, server.Options{Policy: policy, Backend: tame.open(t, funcs.DuckDB)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,14 +365,14 @@ func TestRehearseTopUps(t *testing.T) {
 				continue
 			}
 			set(t, s, "dpsql.price", prices[at])
-			n := charged(t, s.engine, func() { ask(t, s, c.sql) })
+			n := charged(t, s.Engine, func() { ask(t, s, c.sql) })
 			if f.Free != (n == 0) || f.Free != (at == 2) {
 				t.Fatalf("%s: at %s: forecast free %t, charges %d", c.name, prices[at], f.Free, n)
 			}
 			if at++; n == 0 {
 				continue
 			}
-			all := charges(t, s.engine)
+			all := charges(t, s.Engine)
 			loss := all[len(all)-1].Loss
 			// The chosen bound is not known before: the forecast is for the one that costs most, of small bounds more than of large ones.
 			within := func(x, y float64) bool { return x == y || x >= y && x <= 1.25*y }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -14,7 +16,7 @@ import (
 )
 
 // imageSession is ann's over images of 2 x 2: of each form in which a backend holds them, with values beyond their range, NULL, NaN and other lengths. left[i] of one person are with the class, the others without.
-func imageSession(t *testing.T, d dialect.Dialect) *Session {
+func imageSession(t *testing.T, d dialect.Dialect) *session.Session {
 	t.Helper()
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: images.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/images"}`}[d]
 	columns, more := ", i smallint[], f double precision[]", ", i: {shape: [2, 2], range: [0, 10]}, f: {shape: [4], range: [-1, 1]}"
@@ -87,18 +89,18 @@ func TestTrainArrays(t *testing.T) {
 				}
 				read := 0
 				tr := trainingOf(t, s, sql)
-				tx, err := s.engine.backend.Begin(t.Context())
+				tx, err := s.Engine.Backend.Begin(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				st, err := sqlgen.UnitRows(tr.analysis, s.engine.dialect, tr.features, tr.analysis.MaxRows, 0)
+				st, err := sqlgen.UnitRows(tr.Analysis, s.Engine.Dialect, tr.Features, tr.Analysis.MaxRows, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = readRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
+				err = model.ReadRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
 					read++
 					for j, n := range steps[:4] {
-						if f := tr.plan.Features[0]; n < f.From || n > f.To {
+						if f := tr.Plan.Features[0]; n < f.From || n > f.To {
 							t.Errorf("%s: element %d of %s is %d", d, j, column, n)
 						}
 					}
@@ -119,7 +121,7 @@ func TestTrainArrays(t *testing.T) {
 			t.Errorf("%s: predicts %v, %v", d, rows, err)
 		}
 		rows, err = try(s, "SELECT avg(CASE WHEN dp_predict('rawpeople', raw) = y THEN 1 ELSE 0 END) FROM people WHERE raw IS NOT NULL")
-		if err != nil || float(rows[0][0]) < 0.8 {
+		if err != nil || model.Float(rows[0][0]) < 0.8 {
 			t.Errorf("%s: predicts its own rows %v, %v", d, rows, err)
 		}
 		rows, err = try(s, "EVALUATE DP MODEL rawpeople WITH (epsilon = 100) ON SELECT raw, y FROM people")

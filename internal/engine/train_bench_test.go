@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // BenchmarkTrainStream takes a million rows of a hundred double precision columns in from PostgreSQL, beside COPY ... (FORMAT binary) of the same columns in the same run; and how far the process grows meanwhile, against the matrix of float32.
 func BenchmarkTrainStream(b *testing.B) {
-	s, ctx := server(b), context.Background()
+	s, ctx := sharedServer(b), context.Background()
 	var columns, values, ranges []string
 	for i := range streamColumns {
 		name := fmt.Sprintf("c%d", i+1)
@@ -54,7 +55,7 @@ func BenchmarkTrainStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := prepared.kind.(*training)
+	t := prepared.kind.(*model.Training)
 	c, err := pgx.Connect(ctx, s.URL("stream"))
 	if err != nil {
 		b.Fatal(err)
@@ -69,7 +70,7 @@ func BenchmarkTrainStream(b *testing.B) {
 				b.Fatal(err)
 			}
 			copied = time.Since(began)
-			rows, err := t.plan.Collect()
+			rows, err := t.Plan.Collect()
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -80,7 +81,7 @@ func BenchmarkTrainStream(b *testing.B) {
 			debug.FreeOSMemory()
 			before := resident(b, "VmRSS:")
 			began = time.Now()
-			if err := t.read(ctx, tx, rows); err != nil {
+			if err := t.Read(ctx, tx, rows); err != nil {
 				b.Fatal(err)
 			}
 			read = time.Since(began)

@@ -30,7 +30,7 @@ func (c *askedContext) Err() error {
 // TestTrainPlanCanceled: a search for noise that takes a second or more ends when its client cancels, and gives its turn back.
 func TestTrainPlanCanceled(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 1)
-	s.world.policy.Limits.StatementsAtOnce, s.world.policy.Limits.StatementTime = 1, 0
+	s.World.Policy.Limits.StatementsAtOnce, s.World.Policy.Limits.StatementTime = 1, 0
 	for _, with := range []string{"epsilon = 1", "noise_multiplier = 0.5"} {
 		inner, cancel := context.WithCancel(context.Background())
 		ctx := &askedContext{Context: inner, cancel: cancel, at: 3}
@@ -43,7 +43,7 @@ func TestTrainPlanCanceled(t *testing.T) {
 		if sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 			t.Errorf("%s: %v", with, err)
 		}
-		done, err := s.turn(context.Background()) // of one that there is: the search has ended
+		done, err := s.Turn(context.Background()) // of one that there is: the search has ended
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -36,20 +37,20 @@ func oneStepOf(method string, i int) string {
 }
 
 // summed is what a training of one step over a print's rows says its sum was: noise from a seed, and the clipped gradients.
-func summed(t *training, st *sqlgen.Statement, b backend.Backend, split func(unit, row int64) int64) ([]float64, error) {
+func summed(t *model.Training, st *sqlgen.Statement, b backend.Backend, split func(unit, row int64) int64) ([]float64, error) {
 	ctx := context.Background()
 	tx, err := b.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Close()
-	c, err := t.plan.Collect()
+	c, err := t.Plan.Collect()
 	if err != nil {
 		return nil, err
 	}
 	defer c.Wipe()
 	row := int64(-1)
-	if err := readRows(ctx, tx, st, func(unit int64, steps []int64) error {
+	if err := model.ReadRows(ctx, tx, st, func(unit int64, steps []int64) error {
 		if row++; split != nil {
 			unit = split(unit, row)
 		}
@@ -57,11 +58,11 @@ func summed(t *training, st *sqlgen.Statement, b backend.Backend, split func(uni
 	}); err != nil {
 		return nil, err
 	}
-	m, err := t.plan.Train(c, audit.Source(77), func(int, int) error { return nil })
+	m, err := t.Plan.Train(c, audit.Source(77), func(int, int) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	return stepped(t.plan.Method, m), nil
+	return stepped(t.Plan.Method, m), nil
 }
 
 // stepped takes a step's parameters back to the sum of gradients: coefficients of features to those of their encoding (mlext's scale.go), and Adam's step of a gradient g, g/(|g| + 1e-8), to g.
@@ -103,9 +104,9 @@ func stepped(method string, m *mlext.Model) (out []float64) {
 const clipPopulation = 1e12
 
 // compareClipped holds what trainings of one step learn of the wild clinic against its neighbours: the sums differ by at most the clip. careless, if not nil, is another training that sums the rows up.
-func compareClipped(tb testing.TB, t, careless *training, split func(unit, row int64) int64, mangle func(string) string) (float64, error) {
+func compareClipped(tb testing.TB, t, careless *model.Training, split func(unit, row int64) int64, mangle func(string) string) (float64, error) {
 	tb.Helper()
-	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 42)
+	st, err := sqlgen.UnitRows(t.Analysis, t.Session.Engine.Dialect, t.Features, t.Analysis.MaxRows, 42)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func compareClipped(tb testing.TB, t, careless *training, split func(unit, row i
 			}
 			return nil
 		},
-	}.across(tb, t.session.engine.backend.Dialect())
+	}.across(tb, t.Session.Engine.Backend.Dialect())
 }
 
 // TestTrainClipNeighbours: with the same noise, the sum of gradients that a step of each method takes differs by at most the clip without one unit, the heaviest too, and not at all without ownerless rows or in another order; some units take all of their clip.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -20,9 +21,9 @@ func TestTrainPastDeltas(t *testing.T) {
 		n++
 		return fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression TARGET y WITH (max_rows_per_unit = 1, %s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", n, with)
 	}
-	var s *Session
+	var s *session.Session
 	event := func() dp.Event {
-		list := charges(t, s.engine)
+		list := charges(t, s.Engine)
 		return list[len(list)-1].Events[0]
 	}
 	options := regexp.MustCompile(`WITH \(((?:epsilon|delta) = \S+)\)( instead of noise_multiplier)? passes now`)
@@ -57,7 +58,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	const budget = "epsilon: 20, delta: 1e-6"
 
 	s = clinicSession(t, tame, funcs.DuckDB, budget, "epsilon: 10, delta: 1e-6")
-	if f := filterOf(s.engine); !f.PrefersRenyi() {
+	if f := filterOf(s.Engine); !f.PrefersRenyi() {
 		t.Fatal("the policy prefers plain epsilons")
 	}
 	set(t, s, "dpsql.mechanism", "laplace")
@@ -99,7 +100,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	if passed, hints := follow("epsilon = 2"); passed || !strings.Contains(hints[0], "No smaller epsilon of this training passes now") {
 		t.Errorf("%v, %q", passed, hints)
 	}
-	if err := s.engine.Verify(t.Context()); err != nil {
+	if err := s.Engine.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -108,7 +109,7 @@ func TestTrainPastDeltas(t *testing.T) {
 func TestTrainPastDeltasPlain(t *testing.T) {
 	t.Parallel()
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
-	if f := filterOf(s.engine); f.PrefersRenyi() {
+	if f := filterOf(s.Engine); f.PrefersRenyi() {
 		t.Fatal("the policy prefers Renyi sums")
 	}
 	train := func(i int, more string) error {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/explain"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -17,7 +20,7 @@ func TestTrainForPrice(t *testing.T) {
 	for _, mechanism := range []string{"auto", "laplace"} {
 		s := clinicSession(t, tame, funcs.DuckDB)
 		set(t, s, "dpsql.mechanism", mechanism)
-		f := filterOf(s.engine)
+		f := filterOf(s.Engine)
 		most := f.Limit(price)
 		for i, c := range []struct{ method, with string }{
 			{"objective_perturbation", ""}, {"output_perturbation", ""}, {"sufficient_statistics", ""}, {"dp_gd", ", steps = 20, population = 500"}, {"dp_sgd", ", steps = 20, population = 500"}, {"amp", ""}, {"objective_perturbation", ", delta = 0"},
@@ -25,7 +28,7 @@ func TestTrainForPrice(t *testing.T) {
 			sql := fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (price = %g, max_rows_per_unit = 1%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, c.method, price, c.with)
 			shown := mustTry(t, s, "EXPLAIN "+sql)
 			mustTry(t, s, sql)
-			list := charges(t, s.engine)
+			list := charges(t, s.Engine)
 			last := list[len(list)-1]
 			own, err := f.Sum(last.Events)
 			if err != nil || own != last.Loss || last.Price != price {
@@ -49,10 +52,10 @@ func TestTrainForPrice(t *testing.T) {
 			if own.Renyi > most.Renyi || own.Renyi < 0.995*most.Renyi {
 				t.Errorf("%s: %s: charged Renyi %g, the price is %g", mechanism, c.method, own.Renyi, most.Renyi)
 			}
-			if property(shown, "epsilon") != number(epsilon) || property(shown, "price") != number(price) {
+			if property(shown, "epsilon") != server.Number(epsilon) || property(shown, "price") != server.Number(price) {
 				t.Errorf("%s: shown %v, charged epsilon %g", c.method, shown, epsilon)
 			}
-			if n := len(shown); n > briefLines || property(shown, "details") == "" || !strings.HasSuffix(property(shown, "left"), " trainings at this charge") {
+			if n := len(shown); n > explain.BriefLines || property(shown, "details") == "" || !strings.HasSuffix(property(shown, "left"), " trainings at this charge") {
 				t.Errorf("%s: EXPLAIN has %d lines: %v", c.method, n, shown)
 			}
 		}
@@ -63,7 +66,7 @@ func TestTrainForPrice(t *testing.T) {
 	if got, want := mustTry(t, s, strings.Replace(plain, " AS", usual, 1)), mustTry(t, s, strings.Replace(plain, " AS", asked, 1)); fmt.Sprint(got) != fmt.Sprint(want) || property(got, "price") != "0.3" {
 		t.Errorf("without a price it is %v, with that of the session %v", got, want)
 	}
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, err := try(s, "TRAIN DP MODEL m USING linear TARGET medications WITH (price = 1000) AS SELECT days, medications FROM encounters"); err == nil || !strings.Contains(err.Error(), "price 1000 is more than this analyst may spend") {
 			t.Error(err)
 		}
@@ -79,7 +82,7 @@ func TestBriefTrainExplain(t *testing.T) {
 		rows = append(rows, []sqltype.Value{"warning", fmt.Sprint(i)})
 	}
 	rows = append(rows, []sqltype.Value{"left", "0"}, []sqltype.Value{"refused", "no"})
-	got := fmt.Sprint(brief(rows))
+	got := fmt.Sprint(model.Brief(rows))
 	if want := "[[epsilon 1] [delta 1e-9] [price 2] [left 0] [refused no] [warning 0] [warning 1] [warning 2] [warning 3] [warning 4] [warning 15 more, with VERBOSE] [details EXPLAIN (VERBOSE)]]"; got != want {
 		t.Error(got)
 	}

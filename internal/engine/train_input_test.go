@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -15,7 +17,7 @@ import (
 )
 
 // oddSession is ann's over few rows, of NaN, infinities, NULL and constants: rows and odd say which.
-func oddSession(t *testing.T, d dialect.Dialect, people int) *Session {
+func oddSession(t *testing.T, d dialect.Dialect, people int) *session.Session {
 	t.Helper()
 	name := fmt.Sprintf("odd%d", people)
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: odd.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/odd"}`}[d]
@@ -99,7 +101,7 @@ func TestTrainWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return float(rows[0][0])
+		return model.Float(rows[0][0])
 	}
 	if few, even := share("(10, 1)"), share("(1, 9)"); few > 0.2 || even < 0.35 || even > 0.65 {
 		t.Errorf("a tenth of rows is of the class; weighted down it is said to be %g, evenly weighted %g", few, even)
@@ -121,7 +123,7 @@ func TestTrainWeights(t *testing.T) {
 // TestTrainPlanPanics: a panic while a training is planned, which is beside the session, is an answer as any.
 func TestTrainPlanPanics(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 1)
-	if _, err := calibrated(context.Background(), s, &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
+	if _, err := model.Calibrated(context.Background(), s, &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
 		t.Error(err)
 	}
 }

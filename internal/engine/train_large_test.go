@@ -32,7 +32,7 @@ func TestPredictManyClasses(t *testing.T) {
 		m.Target.Levels = append(m.Target.Levels, fmt.Sprint(c))
 		m.Scores = append(m.Scores, mlext.Score{Intercept: float64(c*c%7) / 3, Coefficients: [][]float64{{1 / float64(c+3)}}})
 	}
-	keepModel(t, s.engine, m)
+	keepModel(t, s.Engine, m)
 	for _, sql := range []string{"SELECT dp_predict('many', 3), dp_predict_proba('many', 3)", "SELECT count(*), avg(dp_predict_proba('many', id)) FROM digits WHERE dp_predict('many', id) = label", "EVALUATE DP MODEL many ON SELECT id, label FROM digits"} {
 		if _, err := try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)

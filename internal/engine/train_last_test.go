@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -12,18 +13,18 @@ import (
 func TestLastRowWiped(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters")
-	st, err := sqlgen.UnitRows(of.analysis, s.engine.dialect, of.features, of.analysis.MaxRows, 0)
+	st, err := sqlgen.UnitRows(of.Analysis, s.Engine.Dialect, of.Features, of.Analysis.MaxRows, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := s.engine.backend.Begin(t.Context())
+	tx, err := s.Engine.Backend.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Close()
 	var last []int64
 	there := false
-	if err := readRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
+	if err := model.ReadRows(t.Context(), tx, st, func(_ int64, steps []int64) error {
 		last, there = steps, there || slices.Max(steps) > 0
 		return nil
 	}); err != nil || !there {

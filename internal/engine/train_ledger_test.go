@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -41,7 +42,7 @@ func accounted(t *testing.T, method string, card map[string]string, epsilon, del
 func TestTrainLedger(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
 	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
-	pure, renyi, delta, order := 0.0, 0.0, 0.0, filterOf(s.engine).Order
+	pure, renyi, delta, order := 0.0, 0.0, 0.0, filterOf(s.Engine).Order
 	for i, c := range []struct {
 		method, with   string
 		epsilon, delta float64
@@ -60,7 +61,7 @@ func TestTrainLedger(t *testing.T) {
 		if got := accounted(t, c.method, card, c.epsilon, c.delta); got > c.epsilon*(1+1e-4) || got < c.epsilon*0.97 { // a card has six digits
 			t.Errorf("%s: what was run loses %g, asked for %g", c.method, got, c.epsilon)
 		}
-		list := charges(t, s.engine)
+		list := charges(t, s.Engine)
 		if last := list[len(list)-1]; len(list) != i+1 || len(last.Events) != 1 || last.Events[0] != dp.Event(dp.Training{Method: c.method, Epsilon: c.epsilon, Delta: c.delta}) {
 			t.Errorf("%s: charged %+v", c.method, last.Events)
 		}
@@ -73,7 +74,7 @@ func TestTrainLedger(t *testing.T) {
 		t.Fatalf("%v, %v", spent, err)
 	}
 	for i, want := range []float64{pure, renyi, delta} {
-		if got := float(spent[0][i]); math.Abs(got/want-1) > 1e-6 {
+		if got := model.Float(spent[0][i]); math.Abs(got/want-1) > 1e-6 {
 			t.Errorf("%d: the ledger has spent %g, the trainings are %g", i, got, want)
 		}
 	}

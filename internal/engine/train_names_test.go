@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -23,13 +25,13 @@ func TestTrainNameHeld(t *testing.T) {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT " + column + ", medications FROM encounters"
 	}
 	during := func(do func()) {
-		both[0].collects = func(*mlext.Collector) {
-			both[0].collects = nil
+		both[0].Collects = func(*mlext.Collector) {
+			both[0].Collects = nil
 			do()
 		}
 	}
 	mustTry(t, there, train("other", "days"))
-	refused := func(s *Session, sql string) {
+	refused := func(s *session.Session, sql string) {
 		t.Helper()
 		_, err := try(s, sql)
 		var e *sqlerr.Error
@@ -38,8 +40,8 @@ func TestTrainNameHeld(t *testing.T) {
 		}
 	}
 	during(func() {
-		for _, s := range []*Session{beside, there} {
-			if n := charged(t, s.engine, func() {
+		for _, s := range []*session.Session{beside, there} {
+			if n := charged(t, s.Engine, func() {
 				refused(s, train("same", "cost"))
 				refused(s, strings.Replace(train("same", "cost"), "TRAIN", "CREATE OR REPLACE", 1))
 				refused(s, "ALTER DP MODEL other RENAME TO same")
@@ -107,7 +109,7 @@ func TestExplainTrainLeft(t *testing.T) {
 			t.Errorf("%s%s: left %q, refused %q", prefix, delta, property(rows, "left"), property(rows, "refused"))
 		}
 	}
-	if said := property(mustTry(t, s, "EXPLAIN "+train("free", "1e-9")), "time limit"); !strings.HasPrefix(said, s.world.policy.Limits.StatementTime.String()) {
+	if said := property(mustTry(t, s, "EXPLAIN "+train("free", "1e-9")), "time limit"); !strings.HasPrefix(said, s.World.Policy.Limits.StatementTime.String()) {
 		t.Errorf("time limit %q", said)
 	}
 	explained("EXPLAIN ", "2e-7", "2", "")
@@ -131,7 +133,7 @@ func TestExplainTrainLeft(t *testing.T) {
 // TestThreeDown: what has three digits stays, all else is rounded down to them, by one of the last at most.
 func TestThreeDown(t *testing.T) {
 	for x, want := range map[float64]float64{1.08e-7: 1.08e-7, 1.0799999999e-7: 1.07e-7, math.Nextafter(5.7e-8, 0): 5.69e-8, 1: 1, math.Nextafter(1, 0): 0.999, math.Nextafter(100, 0): 99.9, 0.12349: 0.123, 1234: 1230} {
-		if got := roundDown3(x); math.Abs(got/want-1) > 1e-12 || got > x {
+		if got := server.RoundDown3(x); math.Abs(got/want-1) > 1e-12 || got > x {
 			t.Errorf("%v: %v, want %v", x, got, want)
 		}
 	}

@@ -33,7 +33,7 @@ func TestTrainByRenyi(t *testing.T) {
 		"the sum has ended": {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "gaussian", "SELECT count(*) FROM encounters", true},
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-		if f := filterOf(s.engine); f.PrefersRenyi() != (c.edits == nil) {
+		if f := filterOf(s.Engine); f.PrefersRenyi() != (c.edits == nil) {
 			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
 		}
 		set(t, s, "dpsql.mechanism", c.mechanism)
@@ -50,7 +50,7 @@ func TestTrainByRenyi(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			was, err := s.engine.ledger.Balance(s.payer())
+			was, err := s.Engine.Ledger.Balance(s.Payer())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,14 +58,14 @@ func TestTrainByRenyi(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", name, method, err)
 			}
-			list := charges(t, s.engine)
+			list := charges(t, s.Engine)
 			last := list[len(list)-1]
 			event, composed := last.Events[0].(dp.Composed)
 			if composed != c.composed {
 				t.Errorf("%s: %s is charged %+v", name, method, last.Events[0])
 			}
-			own, err := filterOf(s.engine).Sum(last.Events)
-			now, err2 := s.engine.ledger.Balance(s.payer())
+			own, err := filterOf(s.Engine).Sum(last.Events)
+			now, err2 := s.Engine.Ledger.Balance(s.Payer())
 			if err != nil || err2 != nil || own != last.Loss || now.Dataset.Spent != was.Dataset.Spent.Plus(own) {
 				t.Errorf("%s: %s: charged %+v, the event loses %+v; spent %+v, then %+v", name, method, last.Loss, own, was.Dataset.Spent, now.Dataset.Spent)
 			}
@@ -86,7 +86,7 @@ func TestTrainByRenyi(t *testing.T) {
 				holdsCard(t, event, card)
 			}
 		}
-		if err := s.engine.Verify(t.Context()); err != nil {
+		if err := s.Engine.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestTrainNoRenyi(t *testing.T) {
 			t.Errorf("%s: %v", c[0], err)
 			continue
 		}
-		list := charges(t, s.engine)
+		list := charges(t, s.Engine)
 		if e, ok := list[len(list)-1].Events[0].(dp.Training); !ok || e.Epsilon != 0.5 {
 			t.Errorf("%s is charged %+v", c[0], list[len(list)-1].Events)
 		}

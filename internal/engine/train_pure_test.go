@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -44,13 +45,13 @@ func TestTrainPure(t *testing.T) {
 			if m[1] == "auto" {
 				m[1] = "objective_perturbation"
 			}
-			list := charges(t, s.engine)
+			list := charges(t, s.Engine)
 			last := list[len(list)-1]
 			if len(last.Events) != 1 || last.Events[0] != dp.Event(dp.Training{Method: m[1], Epsilon: 0.2}) || last.Loss.Delta != 0 || last.Loss.Pure != 0.2 || property(rows, "delta") != "0" || property(rows, "method") != m[1] {
 				t.Errorf("%s: %s: charged %+v, %+v; told %v", name, sql, last.Events, last.Loss, rows)
 			}
 		}
-		if n := charged(t, s.engine, func() {
+		if n := charged(t, s.Engine, func() {
 			for _, m := range []string{"dp_gd", "dp_sgd", "dp_adam", "kifer_2012", "amp"} {
 				if _, err := try(s, fmt.Sprintf(train, 99, "logistic_regression", m, "y", c.with)); err == nil || !strings.Contains(err.Error(), "delta of 0: its noise is Gaussian") {
 					t.Errorf("%s: %s: %v", name, m, err)
@@ -81,13 +82,13 @@ func TestTrainByNoise(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 			continue
 		}
-		list := charges(t, s.engine)
+		list := charges(t, s.Engine)
 		event, ok := list[len(list)-1].Events[0].(dp.Training)
-		if !ok || number(event.Epsilon) != property(shown, "epsilon") || !(event.Epsilon > 0 && event.Epsilon < 1.5) || event.Delta != 1e-9 {
+		if !ok || server.Number(event.Epsilon) != property(shown, "epsilon") || !(event.Epsilon > 0 && event.Epsilon < 1.5) || event.Delta != 1e-9 {
 			t.Errorf("%s: shown epsilon %s, charged %+v", method, property(shown, "epsilon"), event)
 		}
 	}
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, err := try(s, "TRAIN DP MODEL loud USING logistic_regression METHOD dp_gd TARGET y WITH (noise_multiplier = 2) AS SELECT days, readmitted = 'NO' AS y FROM encounters"); err == nil || !strings.Contains(err.Error(), "more than this analyst may spend") {
 			t.Errorf("%v", err)
 		}

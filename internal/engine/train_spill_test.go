@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // manySession is ann's over a table of so many rows that a training's are several chunks (data.Table).
-func manySession(t *testing.T) *Session {
+func manySession(t *testing.T) *session.Session {
 	t.Helper()
 	p, err := policy.Parse("many.yaml", []byte("dataset: many\nbackend: {duckdb: many.duckdb}\nunit: people.id\npopulation: 200000\ntables:\n  people:\n    columns: {id: {}, a: {range: [0, 100]}, b: {range: [-1, 1]}, y: {}}\n"+
 		"budget: {epsilon: 1000, delta: 1e-7}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], budget: {epsilon: 1000}}}\n"))
@@ -26,9 +27,9 @@ func manySession(t *testing.T) *Session {
 func TestTrainSpilled(t *testing.T) {
 	s := manySession(t)
 	const train = "TRAIN DP MODEL %s USING logistic_regression METHOD dp_gd TARGET y WITH (epsilon = 1, steps = 20) AS SELECT a, b, y FROM people"
-	limits := &s.engine.world.Load().policy.Limits
+	limits := &s.Engine.World.Load().Policy.Limits
 	limits.TrainingMemory = 1 << 20
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, err := try(s, fmt.Sprintf(train, "spilled")); err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +42,14 @@ func TestTrainSpilled(t *testing.T) {
 	}
 	left := func() {
 		t.Helper()
-		files, err := os.ReadDir(s.engine.ledger.Scratch())
+		files, err := os.ReadDir(s.Engine.Ledger.Scratch())
 		if err != nil || len(files) != 0 {
 			t.Errorf("left are %v, %v", files, err)
 		}
 	}
 	left()
 	limits.TrainingDisk = 1 << 20
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, err := try(s, fmt.Sprintf(train, "large")); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Errorf("over the limit of disk: %v", err)
 		}

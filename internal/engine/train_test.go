@@ -16,6 +16,9 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -39,7 +42,7 @@ var trainings = []string{
 // unitRows are a training's rows by unit, however the units are numbered: how many units have just these rows.
 type unitRows map[string]int
 
-func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRows, error) {
+func readUnitRows(t *model.Training, st *sqlgen.Statement, b backend.Backend) (unitRows, error) {
 	ctx := context.Background()
 	tx, err := b.Begin(ctx)
 	if err != nil {
@@ -55,7 +58,7 @@ func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRow
 		}
 		unit = nil
 	}
-	if err := readRows(ctx, tx, st, func(n int64, steps []int64) error {
+	if err := model.ReadRows(ctx, tx, st, func(n int64, steps []int64) error {
 		if n < last {
 			return fmt.Errorf("unit %d comes behind %d", n, last)
 		}
@@ -64,12 +67,12 @@ func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRow
 		}
 		last = n
 		for i, v := range steps {
-			if tree := t.analysis.Measures[t.features[i].Measure].Tree; v < tree.Lo || v > tree.Hi {
+			if tree := t.Analysis.Measures[t.Features[i].Measure].Tree; v < tree.Lo || v > tree.Hi {
 				return fmt.Errorf("value %d of feature %d is not within %d and %d", v, i, tree.Lo, tree.Hi)
 			}
 		}
-		if unit = append(unit, fmt.Sprint(steps)); uint64(len(unit)) > t.analysis.MaxRows {
-			return fmt.Errorf("a unit has more than %d rows", t.analysis.MaxRows)
+		if unit = append(unit, fmt.Sprint(steps)); uint64(len(unit)) > t.Analysis.MaxRows {
+			return fmt.Errorf("a unit has more than %d rows", t.Analysis.MaxRows)
 		}
 		return nil
 	}); err != nil {
@@ -80,9 +83,9 @@ func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRow
 }
 
 // compareUnitRows holds a training's rows against the wild clinic and its neighbours: one unit's rows go, all others stay as they are.
-func compareUnitRows(tb testing.TB, t *training, mangle func(string) string) (float64, error) {
+func compareUnitRows(tb testing.TB, t *model.Training, mangle func(string) string) (float64, error) {
 	tb.Helper()
-	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 42)
+	st, err := sqlgen.UnitRows(t.Analysis, t.Session.Engine.Dialect, t.Features, t.Analysis.MaxRows, 42)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -106,7 +109,7 @@ func compareUnitRows(tb testing.TB, t *training, mangle func(string) string) (fl
 			if gone > 1 {
 				return 0, fmt.Errorf("the rows of %d units have gone with one", gone)
 			}
-			return float64(gone*rows) / float64(t.analysis.MaxRows), nil
+			return float64(gone*rows) / float64(t.Analysis.MaxRows), nil
 		},
 		same: func(before, after unitRows) error {
 			if !maps.Equal(before, after) {
@@ -114,16 +117,16 @@ func compareUnitRows(tb testing.TB, t *training, mangle func(string) string) (fl
 			}
 			return nil
 		},
-	}.across(tb, t.session.engine.backend.Dialect())
+	}.across(tb, t.Session.Engine.Backend.Dialect())
 }
 
-func trainingOf(tb testing.TB, s *Session, sql string) *training {
+func trainingOf(tb testing.TB, s *session.Session, sql string) *model.Training {
 	tb.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}
-	return p.kind.(*training)
+	return p.kind.(*model.Training)
 }
 
 // TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.
@@ -180,21 +183,21 @@ func TestTrain(t *testing.T) {
 			} else {
 				sql = strings.Replace(sql, "WITH (", "WITH (delta = 1e-9, ", 1)
 			}
-			if n := charged(t, s.engine, func() {
+			if n := charged(t, s.Engine, func() {
 				if _, err := try(s, "EXPLAIN "+sql); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}); n != 0 {
 				t.Errorf("%s: EXPLAIN of %s is charged", d, sql)
 			}
-			if n := charged(t, s.engine, func() {
+			if n := charged(t, s.Engine, func() {
 				if _, err := try(s, sql); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}); n != 1 {
 				t.Errorf("%s: %d charges of %s", d, n, sql)
 			}
-			if n := charged(t, s.engine, func() {
+			if n := charged(t, s.Engine, func() {
 				if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.DuplicateObject.ID {
 					t.Errorf("%s: a name that is taken: %v", d, err)
 				}
@@ -255,7 +258,7 @@ func TestTrain(t *testing.T) {
 // TestTrainRefused: each before anything is spent, with a cure.
 func TestTrainRefused(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(s.engine, t, "bob")
+	bob := newSession(s.Engine, t, "bob")
 	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +291,7 @@ func TestTrainRefused(t *testing.T) {
 			t.Errorf("%s: %+v", sql, err)
 		}
 	}
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		for sql, says := range map[string]string{
 			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,
 			"TRAIN DP MODEL m USING logistic_regression METHOD dp_gdd TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                   `no method "dp_gdd"`,
@@ -372,7 +375,7 @@ func TestTrainRefused(t *testing.T) {
 func TestTrainCharged(t *testing.T) {
 	heard := &heardLog{}
 	p := clinicPolicyFor(t, funcs.DuckDB)
-	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +401,7 @@ func TestTrainCharged(t *testing.T) {
 		if len(last.Events) != 1 || last.Events[0] != dp.Event(want) || last.Loss.Pure < 0.7 || last.Loss.Delta < 3e-9 || last.Loss.Renyi <= 0 || card["epsilon"] != "0.7" || card["delta"] != "3e-09" {
 			t.Errorf("%s: charged %+v, %+v; the card says %v, %v", method, last.Events, last.Loss, card["epsilon"], card["delta"])
 		}
-		if len(*heard) != i+1 || (*heard)[i].Price < 0.7 || (*heard)[i].Price > 0.8 || fmt.Sprint(card["price"]) != number((*heard)[i].Price) || (*heard)[i].Loss != last.Loss || (*heard)[i].Outcome != Answered {
+		if len(*heard) != i+1 || (*heard)[i].Price < 0.7 || (*heard)[i].Price > 0.8 || fmt.Sprint(card["price"]) != server.Number((*heard)[i].Price) || (*heard)[i].Loss != last.Loss || (*heard)[i].Outcome != server.Answered {
 			t.Errorf("%s: the owner heard %+v", method, *heard)
 		}
 	}
@@ -430,7 +433,7 @@ func TestTrainOrder(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn := func() {}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }},
+	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }},
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -450,7 +453,7 @@ func TestTrainOrder(t *testing.T) {
 		if own, err := f.Sum(c.Events); err != nil || c.Order != f.Order || own != c.Loss {
 			t.Errorf("charged %+v at order %g; at %g its event loses %+v, %v", c.Loss, c.Order, f.Order, own, err)
 		}
-		said := fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(f.Order))
+		said := fmt.Sprintf("Renyi %s at order %s", server.Number(c.Loss.Renyi), server.Number(f.Order))
 		if !slices.ContainsFunc(a.Rows, func(r []sqltype.Value) bool { return r[0] == "charge" && strings.Contains(r[1].(string), said) }) {
 			t.Errorf("charged %s, told %v", said, a.Rows)
 		}

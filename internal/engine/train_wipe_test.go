@@ -11,10 +11,10 @@ import (
 // TestTrainWipes: whether a training succeeds, is cancelled in the middle or fails, its rows were there and are gone.
 func TestTrainWipes(t *testing.T) {
 	s := manySession(t)
-	limits := &s.engine.world.Load().policy.Limits
+	limits := &s.Engine.World.Load().Policy.Limits
 	limits.StatementTime = 0 // which would hide the context
 	var rows *mlext.Collector
-	s.engine.collects = func(c *mlext.Collector) { rows = c }
+	s.Engine.Collects = func(c *mlext.Collector) { rows = c }
 	for _, end := range []struct {
 		name, id string
 		asked    int32

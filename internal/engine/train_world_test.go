@@ -18,20 +18,20 @@ func TestTrainReloaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [2, 5]}", "      medications:  {range: [0, 100]}\n", "      medications:  {}\n")); err != nil {
+	if err := s.Engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [2, 5]}", "      medications:  {range: [0, 100]}\n", "      medications:  {}\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := early.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := charged(t, s.engine, func() {
+	if n := charged(t, s.Engine, func() {
 		if _, err := late.Run(t.Context(), nil); err == nil {
 			t.Error("a column without a range any more was trained on")
 		}
 	}); n != 0 {
 		t.Errorf("%d charges of what was refused", n)
 	}
-	m, err := s.engine.models.Get(t.Context(), mlext.Name{Text: "early"}, "ann")
+	m, err := s.Engine.Models.Get(t.Context(), mlext.Name{Text: "early"}, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}

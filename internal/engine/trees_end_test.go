@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -25,7 +26,7 @@ type endingTx struct {
 }
 
 type endingRows struct {
-	noRows
+	session.NoRows
 	rows [][]secret.Value
 	at   int
 	end  func()
@@ -67,10 +68,10 @@ func TestTreesEnd(t *testing.T) {
 		cause error
 		want  string
 	}{
-		{"select readmitted, median(days), count(*) from encounters group by 1", 2, errTimeout, sqlerr.ResourceFailure.ID},
+		{"select readmitted, median(days), count(*) from encounters group by 1", 2, session.ErrTimeout, sqlerr.ResourceFailure.ID},
 		{"select readmitted, median(days), count(*) from encounters group by 1", 2, errors.New("the client"), sqlerr.QueryCanceled.ID},
-		{"select readmitted, mode() within group (order by kind_id) from encounters group by 1", 1, errTimeout, sqlerr.ResourceFailure.ID},
-		{"select readmitted, count(distinct diag), count(*) from encounters group by 1", 2, errTimeout, sqlerr.ResourceFailure.ID},
+		{"select readmitted, mode() within group (order by kind_id) from encounters group by 1", 1, session.ErrTimeout, sqlerr.ResourceFailure.ID},
+		{"select readmitted, count(distinct diag), count(*) from encounters group by 1", 2, session.ErrTimeout, sqlerr.ResourceFailure.ID},
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB)
 		p, err := prepare(s, c.sql)
@@ -78,15 +79,15 @@ func TestTreesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		s.engine.backend = &endingAt{s.engine.backend, c.at, func() { cancel(c.cause) }}
+		s.Engine.Backend = &endingAt{s.Engine.Backend, c.at, func() { cancel(c.cause) }}
 		if _, err := p.Run(ctx, nil); sqlerr.ID(err) != c.want || context.Cause(ctx) != c.cause {
 			t.Errorf("%s: %v, not %s", c.sql, err, c.want)
 		}
 		failures := map[string]int{sqlerr.ResourceFailure.ID: 1}[c.want]
-		if n := len(charges(t, s.engine)); n != 1 || blamed(t, s.engine) != failures {
-			t.Errorf("%s: %d charges, %d failures", c.sql, n, blamed(t, s.engine))
+		if n := len(charges(t, s.Engine)); n != 1 || blamed(t, s.Engine) != failures {
+			t.Errorf("%s: %d charges, %d failures", c.sql, n, blamed(t, s.Engine))
 		}
-		if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
+		if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 1 {
 			t.Errorf("%s: asked again it is charged %d times", c.sql, n)
 		}
 	}

@@ -16,13 +16,15 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// keptOf are bounds that a tree may have: its own, or of those that are chosen a small one and the largest.
+// KeptOf are bounds that a tree may have: its own, or of those that are chosen a small one and the largest.
 func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 	some := func(edges []uint64) []uint64 { return []uint64{edges[len(edges)/8], edges[len(edges)-1]} }
 	rows, groups := []uint64{m.PerGroup}, []uint64{a.Limit.PerUnit}
@@ -44,7 +46,7 @@ func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 	return out
 }
 
-// compareTrees holds a statement's leaves, at all of keptOf, against the wild clinic and its neighbours.
+// compareTrees holds a statement's leaves, at all of KeptOf, against the wild clinic and its neighbours.
 func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	type leaves = map[neighbour.Leaf]*big.Int
@@ -67,7 +69,7 @@ func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share 
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
 func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
-	mp, err := priceOf(p.session, p.analysis())
+	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func TestTreePlantedBugs(t *testing.T) {
 }
 
 // nearlyExact answers a statement at an epsilon that no policy gives, past the ledger.
-func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.Value) {
+func nearlyExact(t testing.TB, s *session.Session, sql string) (*Prepared, [][]sqltype.Value) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -194,7 +196,7 @@ func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.V
 
 func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	ctx := context.Background()
-	ask := p.session.request()
+	ask := p.Session.Request()
 	pure := *ask.Filter
 	pure.Order = 0
 	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, price.Laplace, &pure
@@ -202,33 +204,33 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	maker, err := release.New(p.analysis(), mp, p.session.engine.noise, 1_000_000)
+	maker, err := release.New(p.analysis(), mp, p.Session.Engine.Noise, 1_000_000)
 	if err != nil {
 		return nil, err
 	}
-	tx, err := p.session.engine.backend.Begin(ctx)
+	tx, err := p.Session.Engine.Backend.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Close()
-	run, err := newRun(ctx, p.staged(), nil)
+	run, err := private.NewRun(ctx, p.staged(), nil)
 	if err != nil {
 		return nil, err
 	}
-	at := run.stageRuns[0]
-	at.releaser = maker
-	if err := run.read(ctx, tx, at); err != nil {
+	at := run.StageRuns[0]
+	at.Releaser = maker
+	if err := run.Read(ctx, tx, at); err != nil {
 		return nil, err
 	}
-	text, err := release.Encode(p.analysis(), at.release)
+	text, err := release.Encode(p.analysis(), at.Release)
 	if err != nil {
 		return nil, err
 	}
-	if at.release, err = release.Decode(p.analysis(), text); err != nil {
+	if at.Release, err = release.Decode(p.analysis(), text); err != nil {
 		return nil, err
 	}
 	tx.Close()
-	if err := run.inOwnSnapshot(ctx); err != nil {
+	if err := run.InOwnSnapshot(ctx); err != nil {
 		return nil, err
 	}
 	return finishRun(run, ctx)
@@ -337,7 +339,7 @@ func TestTreesEndToEnd(t *testing.T) {
 			for i, epsilon := range []string{"0.5", "0.5", "0.4", "2"} {
 				set(t, s, "dpsql.price", epsilon)
 				var a *answer.Answer
-				if n := charged(t, s.engine, func() { _, a = ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
+				if n := charged(t, s.Engine, func() { _, a = ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
 					t.Errorf("%s: %s at %s: charged %d times", d, sql, epsilon, n)
 				}
 				for _, r := range a.Rows {

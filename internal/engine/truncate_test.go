@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -64,7 +65,7 @@ func truncatedHolds(t testing.TB, d dialect.Dialect, a *sensitivity.Analysis, st
 	return share, nil
 }
 
-func truncated(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sqlgen.Statement) {
+func truncated(t testing.TB, s *session.Session, sql string) (*sensitivity.Analysis, *sqlgen.Statement) {
 	t.Helper()
 	set(t, s, "dpsql.bounding", "truncate")
 	p, err := prepare(s, sql)
@@ -74,7 +75,7 @@ func truncated(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sq
 	if p.analysis().Joined == nil || len(p.analysis().Choices) > 0 {
 		t.Fatalf("%s is not truncated", sql)
 	}
-	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestTruncatedTwice(t *testing.T) {
 			}
 			most := uint64(0)
 			for seed := range int64(12) {
-				st, err := sqlgen.Private(a, s.engine.dialect, seed)
+				st, err := sqlgen.Private(a, s.Engine.Dialect, seed)
 				if err != nil {
 					t.Fatal(err)
 				}

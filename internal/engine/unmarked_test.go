@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -22,7 +23,7 @@ func TestMissingMarkWarns(t *testing.T) {
 			}
 		}
 		var log bytes.Buffer
-		e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestNewLedgerWarns(t *testing.T) {
 	}{{"a.ledger", true}, {"a.ledger", false}, {"b.ledger", true}} {
 		p.Ledger.SQLite = filepath.Join(dir, c.name)
 		var log bytes.Buffer
-		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -59,7 +60,7 @@ func TestWarnings(t *testing.T) {
 			if slices.Contains(a.Warnings, ofLost) != (i == 0) { // once a session
 				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
 			}
-			if of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.HasSuffix(w, valueThere) }); !slices.Equal(of, c.want) {
+			if of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.HasSuffix(w, stage.ValueThere) }); !slices.Equal(of, c.want) {
 				t.Errorf("%s: %s: %q", d, c.sql, of)
 			}
 		}
@@ -211,7 +212,7 @@ func TestOneLineOfGroups(t *testing.T) {
 		"select gender, readmitted, count(*) from patients p join encounters e on e.patient_id = p.patient_id group by 1, 2": "rows in which patients.gender is NULL, or encounters.readmitted or patients.gender is a value that the policy does not list, are in no group",
 		"select gender, count(*) from patients where gender = 'Male' group by 1":                                             "",
 	} {
-		_, a := ask(t, newSession(s.engine, t, "ann"), sql) // which was told of none
+		_, a := ask(t, newSession(s.Engine, t, "ann"), sql) // which was told of none
 		of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.Contains(w, "in no group") })
 		if got := strings.Join(of, "; "); got != want {
 			t.Errorf("%s: %q", sql, got)
@@ -232,7 +233,7 @@ func TestConditionsOutside(t *testing.T) {
 		"select * from (select admitted, count(*) n from stays where admitted between '2019-01-01' and '2019-01-05' group by 1) t where admitted > '2019-01-02'":       {false, false},
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted > '2019-01-02' or n > 100":                                                 {false, false},
 	} {
-		s.warned = nil // some are told once a session
+		s.Warned = nil // some are told once a session
 		_, a := ask(t, s, sql)
 		all, told := strings.Join(a.Warnings, "\n"), explained(t, s, sql)
 		if strings.Contains(all, words) != want[0] || strings.Contains(told, words) != want[0] || strings.Contains(all, totals) != want[1] {
@@ -288,7 +289,7 @@ func TestListedRows(t *testing.T) {
 			var rows, warnings string
 			for i, cond := range list {
 				before := paidFor(t, s)
-				s.warned = nil // some are told once a session
+				s.Warned = nil // some are told once a session
 				_, a := ask(t, s, fmt.Sprintf(form, cond))
 				if i == 0 {
 					rows, warnings = fmt.Sprint(a.Rows), fmt.Sprint(a.Warnings)

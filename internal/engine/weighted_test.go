@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -25,7 +27,7 @@ var weightedStatements = []struct{ sql, plain string }{
 		`select sum(floor(1024 * n * n / (n + n))) from (select ratio, count(*)::numeric n from public.encounters where patient_id is not null and ratio is not null group by 1) a`},
 }
 
-func weighted(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sqlgen.Statement) {
+func weighted(t testing.TB, s *session.Session, sql string) (*sensitivity.Analysis, *sqlgen.Statement) {
 	t.Helper()
 	set(t, s, "dpsql.bounding", "weighted")
 	p, err := prepare(s, sql)
@@ -35,7 +37,7 @@ func weighted(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sql
 	if p.analysis().Joined == nil || p.analysis().Joined.Weighted == nil || p.analysis().Joined.Formula != nil || p.Columns()[0].Name != "weighted_count" {
 		t.Fatalf("%s is not weighted: %v", sql, p.Columns())
 	}
-	st, err := sqlgen.Private(p.analysis(), s.engine.dialect, 42)
+	st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestWeighted(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, err := answer.All(context.Background())
-			if err != nil || answer.Mark != noticeWeighted {
+			if err != nil || answer.Mark != private.NoticeWeighted {
 				t.Errorf("%v: %s", err, answer.Mark)
 			}
 			want, _ := new(big.Float).SetInt(truth).Float64() // at epsilon 900 noise of more than 1 has a probability below 1e-9
@@ -126,7 +128,7 @@ func TestWeightedLabels(t *testing.T) {
 			for _, c := range p.Columns() {
 				got = append(got, c.Name)
 			}
-			if strings.Join(got, " ") != names || !strings.Contains(answer.Mark, noticeWeighted) || (answer.Notice == "") != (notices == "off") {
+			if strings.Join(got, " ") != names || !strings.Contains(answer.Mark, private.NoticeWeighted) || (answer.Notice == "") != (notices == "off") {
 				t.Errorf("%s: %s: %v, %q, %q", notices, sql, got, answer.Mark, answer.Notice)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -34,7 +36,7 @@ analysts:
   ann: {password: VERIFIER, may: [people, accounts], max_query_price: 100}
 `
 
-func scalesSession(t *testing.T, edits ...string) *Session {
+func scalesSession(t *testing.T, edits ...string) *session.Session {
 	t.Helper()
 	var people, accounts []string
 	for p := range 1500 {
@@ -63,12 +65,12 @@ func scalesSession(t *testing.T, edits ...string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Open(context.Background(), Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := NewSession(e, "ann", "test")
+	s, err := session.NewSession(e, "ann", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

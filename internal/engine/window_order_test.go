@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -30,11 +31,11 @@ func (b turning) Begin(ctx context.Context) (backend.Tx, error) {
 }
 
 // heardAll keeps what the owner hears.
-type heardAll struct{ list []AuditEvent }
+type heardAll struct{ list []server.AuditEvent }
 
-func (h *heardAll) Charged(AuditEvent) {}
+func (h *heardAll) Charged(server.AuditEvent) {}
 
-func (h *heardAll) Ended(one AuditEvent) { h.list = append(h.list, one) }
+func (h *heardAll) Ended(one server.AuditEvent) { h.list = append(h.list, one) }
 
 // monthlyAt is the clinic's policy with a monthly budget of 10 and this query.price.
 func monthlyAt(query string) []string {
@@ -53,7 +54,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn, heard := func() {}, &heardAll{}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
+	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -73,10 +74,10 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		if own, err := f.Sum(c.Events); err != nil || own != c.Loss {
 			t.Errorf("charged %+v, its events lose %+v: %v", c.Loss, own, err)
 		}
-		if h := heard.list[len(heard.list)-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != Answered {
+		if h := heard.list[len(heard.list)-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != server.Answered {
 			t.Errorf("the owner heard %+v", h)
 		}
-		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("\ncharge: price %s (", number(price))) || a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(order))) {
+		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("\ncharge: price %s (", server.Number(price))) || a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", server.Number(c.Loss.Renyi), server.Number(order))) {
 			t.Errorf("charged %+v, told: %s", c.Loss, a.Notice)
 		}
 		if err := e.Verify(ctx); err != nil {
@@ -119,11 +120,11 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	// The release of the earlier window is free at its price, and topped up at the order of this one.
 	_, a = ask(t, s, "select count(*) from encounters")
-	b, err := s.balance()
+	b, err := s.Balance()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := s.leftLine(b); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
+	if left := s.LeftLine(b); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
 		t.Errorf("%s; want %s", a.Notice, left)
 	}
 	set(t, s, "dpsql.price", "0.25")
@@ -162,7 +163,7 @@ func TestServersBeginAWindow(t *testing.T) {
 		}
 		list = append(list, p)
 	}
-	if a, b := list[0].filter.Order, list[1].filter.Order; a == b {
+	if a, b := list[0].Filter.Order, list[1].Filter.Order; a == b {
 		t.Fatalf("both servers have order %g", a)
 	}
 	for _, p := range list {
@@ -208,18 +209,18 @@ func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([
 func TestOrderIsAskedThrice(t *testing.T) {
 	heard := &heardAll{}
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	e.observer = heard
+	e.Observer = heard
 	for i, c := range []struct {
 		moves int
 		id    string
 	}{{1, ""}, {2, ""}, {3, "ledger_unavailable"}, {1000, "ledger_unavailable"}} {
-		l := &restless{e.ledger, 0, c.moves}
-		e.ledger = l
+		l := &restless{e.Ledger, 0, c.moves}
+		e.Ledger = l
 		before := len(charges(t, e))
 		_, err := try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
 		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
 			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
 		}
-		e.ledger = l.Ledger
+		e.Ledger = l.Ledger
 	}
 }

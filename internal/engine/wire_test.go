@@ -21,6 +21,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -82,7 +84,7 @@ func (p Place) policy(t *testing.T) *policy.Policy {
 
 // served is a proxy before an engine.
 type served struct {
-	engine *engine.Engine
+	engine *server.Engine
 	addr   string
 	clock  time.Time
 	name   string
@@ -112,7 +114,7 @@ func (w *site) serve(t *testing.T, p Place) *served {
 	}
 	pol := p.policy(t)
 	s := &served{name: pol.Dataset, clock: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
-	e, err := engine.Open(context.Background(), engine.Options{Policy: pol, Backend: data, LedgerPath: filepath.Join(w.t.TempDir(), "ledger"),
+	e, err := server.Open(context.Background(), server.Options{Policy: pol, Backend: data, LedgerPath: filepath.Join(w.t.TempDir(), "ledger"),
 		Now: func() time.Time { return s.clock }})
 	if err != nil {
 		t.Fatal(err)
@@ -141,12 +143,12 @@ func (w *site) serve(t *testing.T, p Place) *served {
 
 // listening is an engine that keeps what it answered: the wire does not carry an error's id.
 type listening struct {
-	*engine.Engine
+	*server.Engine
 	to *served
 }
 
 type listeningSession struct {
-	*engine.Session
+	*session.Session
 	to *served
 }
 
@@ -165,7 +167,7 @@ func (s *served) heard(err error) error {
 }
 
 func (w listening) Open(user, application string) (proxy.Session, error) {
-	s, err := engine.NewSession(w.Engine, user, application)
+	s, err := session.NewSession(w.Engine, user, application)
 	if err != nil {
 		return nil, w.to.heard(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // Audit writes lines of JSON for each private statement: who, when, canonical plan, charge, outcome. The plan holds the
@@ -128,7 +128,7 @@ func (a *Audit) Failing() bool { return a.failing.Load() }
 type line struct {
 	Time        time.Time      `json:"time"`
 	Analyst     string         `json:"analyst"`
-	Outcome     engine.Outcome `json:"outcome"`
+	Outcome     server.Outcome `json:"outcome"`
 	Error       string         `json:"error,omitempty"`
 	Statement   string         `json:"statement"` // key of the release: the ledger's records name it too
 	Reservation int64          `json:"reservation,omitempty"`
@@ -141,12 +141,12 @@ type line struct {
 }
 
 // Charged appends the line of a charge, and returns when it is on disk.
-func (a *Audit) Charged(h engine.AuditEvent) { a.append(h, true) }
+func (a *Audit) Charged(h server.AuditEvent) { a.append(h, true) }
 
 // Ended appends the line of a statement that ended.
-func (a *Audit) Ended(h engine.AuditEvent) { a.append(h, false) }
+func (a *Audit) Ended(h server.AuditEvent) { a.append(h, false) }
 
-func (a *Audit) append(h engine.AuditEvent, durably bool) {
+func (a *Audit) append(h server.AuditEvent, durably bool) {
 	key, err := h.Statement.MarshalText()
 	if err == nil {
 		l := line{Analyst: h.Analyst, Outcome: h.Outcome, Error: h.Error, Statement: string(key), Reservation: h.Reservation, Price: h.Price, Plan: h.Plan}

@@ -16,15 +16,15 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 const planText = `count over encounters where diag = 'constant'`
 
 // charge is a statement that was charged.
-func charge(analyst string, reservation int64) engine.AuditEvent {
-	return engine.AuditEvent{Analyst: analyst, Statement: [32]byte{1, 2}, Plan: planText, Reservation: reservation, Price: 0.5,
-		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}, Order: 3.18, Outcome: engine.Answered}
+func charge(analyst string, reservation int64) server.AuditEvent {
+	return server.AuditEvent{Analyst: analyst, Statement: [32]byte{1, 2}, Plan: planText, Reservation: reservation, Price: 0.5,
+		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}, Order: 3.18, Outcome: server.Answered}
 }
 
 // open opens an audit log in a folder; its clock stands.
@@ -64,7 +64,7 @@ func TestAuditLines(t *testing.T) {
 	pure := charge("ann", 8)
 	pure.Loss, pure.Order = dp.Loss{Pure: 0.5, Renyi: math.Inf(1)}, 0
 	a.Ended(pure)
-	a.Ended(engine.AuditEvent{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Error: "budget_exhausted", Loss: dp.Loss{Pure: math.Inf(1), Renyi: math.Inf(1)}, Order: math.Inf(1)})
+	a.Ended(server.AuditEvent{Analyst: "bob", Plan: planText, Outcome: server.Denied, Error: "budget_exhausted", Loss: dp.Loss{Pure: math.Inf(1), Renyi: math.Inf(1)}, Order: math.Inf(1)})
 	statement := "0102" + strings.Repeat("0", 60)
 	want := []map[string]any{
 		{"time": "2026-01-02T02:04:05Z", "analyst": "ann", "outcome": "answered", "statement": statement, "reservation": 7.0, "price": 0.5, "renyi": 0.25, "order": 3.18, "delta": 1e-9, "plan": planText},
@@ -82,7 +82,7 @@ func TestAuditLines(t *testing.T) {
 // TestAuditHoldsNoAnswers: an audit line is made of a Heard, in which no answer has a place. A new field wants a look.
 func TestAuditHoldsNoAnswers(t *testing.T) {
 	var fields []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.AuditEvent]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[server.AuditEvent]()) {
 		fields = append(fields, f.Name+" "+f.Type.String())
 	}
 	if want := []string{"Analyst string", "Statement ledger.Hash", "Plan string", "Reservation int64", "Price float64", "Loss dp.Loss", "Order float64", "Outcome engine.Outcome", "Error string"}; !slices.Equal(fields, want) {
@@ -281,7 +281,7 @@ func TestAuditIsDurable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	a, d, log := onDisk(t, path)
 	for i, c := range []struct {
-		write func(engine.AuditEvent)
+		write func(server.AuditEvent)
 		want  int
 	}{{a.Charged, 1}, {a.Ended, 1}, {a.Ended, 1}, {a.Charged, 4}, {a.Charged, 5}} {
 		if c.write(charge("ann", int64(i+1))); d.synced[path] != c.want {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // Metrics counts what happens on the wire and what is asked and charged. It serves the proxy and the engine as their counter.
@@ -80,10 +80,10 @@ func (m *Metrics) Bytes(received, sent int) {
 }
 
 // Charged does nothing: a charge is counted at its statement's end.
-func (m *Metrics) Charged(engine.AuditEvent) {}
+func (m *Metrics) Charged(server.AuditEvent) {}
 
 // Ended counts a private statement.
-func (m *Metrics) Ended(h engine.AuditEvent) {
+func (m *Metrics) Ended(h server.AuditEvent) {
 	m.private.WithLabelValues(h.Analyst, string(h.Outcome)).Inc()
 	if h.Reservation != 0 {
 		m.price.WithLabelValues(h.Analyst).Add(h.Price)

@@ -19,7 +19,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics in docs/operations.md anew")
@@ -50,8 +50,8 @@ func used(accounts func() (ledger.Accounts, error)) *Metrics {
 	m.Statement("PV007")
 	m.Bytes(100, 2000)
 	m.Ended(charge("ann", 7))
-	m.Ended(engine.AuditEvent{Analyst: "ann", Plan: planText, Outcome: engine.Free})
-	m.Ended(engine.AuditEvent{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Price: 9, Error: "budget_exhausted"})
+	m.Ended(server.AuditEvent{Analyst: "ann", Plan: planText, Outcome: server.Free})
+	m.Ended(server.AuditEvent{Analyst: "bob", Plan: planText, Outcome: server.Denied, Price: 9, Error: "budget_exhausted"})
 	return m
 }
 
@@ -250,7 +250,7 @@ func TestAuditDoc(t *testing.T) {
 			t.Errorf("no row for %s", name)
 		}
 	}
-	for _, o := range []engine.Outcome{engine.Answered, engine.Free, engine.Denied, engine.Failed, engine.Canceled} {
+	for _, o := range []server.Outcome{server.Answered, server.Free, server.Denied, server.Failed, server.Canceled} {
 		if !strings.Contains(string(text), "`"+string(o)+"`") {
 			t.Errorf("no word of %s", o)
 		}

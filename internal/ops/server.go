@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // Serve answers /metrics and /healthz on l until ctx ends. healthy says what is wrong, or nil; the words go to the owner's
@@ -47,17 +47,17 @@ type Degraded string
 func (d Degraded) Error() string { return string(d) }
 
 // Observers are several of them as one.
-type Observers []engine.Observer
+type Observers []server.Observer
 
 // Charged tells all.
-func (ws Observers) Charged(h engine.AuditEvent) {
+func (ws Observers) Charged(h server.AuditEvent) {
 	for _, w := range ws {
 		w.Charged(h)
 	}
 }
 
 // Ended tells all.
-func (ws Observers) Ended(h engine.AuditEvent) {
+func (ws Observers) Ended(h server.AuditEvent) {
 	for _, w := range ws {
 		w.Ended(h)
 	}

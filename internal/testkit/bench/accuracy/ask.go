@@ -20,6 +20,8 @@ import (
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/baseline"
 	"github.com/dpsql/dpsql/noise"
@@ -75,7 +77,7 @@ func (b *bench) partials(q *question) (*baseline.Partials, error) {
 type world struct {
 	policy  *policy.Policy
 	backend backend.Backend
-	session *engine.Session
+	session *session.Session
 	stop    func() error
 }
 
@@ -112,17 +114,17 @@ func (b *bench) open(ctx context.Context, q *question) (*world, error) {
 }
 
 // session is one before an engine of its own, on an empty ledger; stop ends the backend too.
-func (b *bench) session(ctx context.Context, p *policy.Policy, over backend.Backend) (s *engine.Session, stop func() error, err error) {
+func (b *bench) session(ctx context.Context, p *policy.Policy, over backend.Backend) (s *session.Session, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "dpsql-bench-")
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger"),
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger"),
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if s, err = engine.NewSession(e, "bench", ""); err != nil {
+	if s, err = session.NewSession(e, "bench", ""); err != nil {
 		return nil, nil, errors.Join(err, e.Close(), os.RemoveAll(dir))
 	}
 	return s, func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }, nil

@@ -16,7 +16,9 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/testdata/demo"
@@ -117,7 +119,7 @@ func (b *bench) policy(ctx context.Context, s *schema) ([]byte, error) {
 
 // world is a schema behind an engine at one price.
 type world struct {
-	session *engine.Session
+	session *session.Session
 	kept    *kept
 	clock   *clock
 	filter  *budget.Filter
@@ -161,13 +163,13 @@ func (b *bench) open(ctx context.Context, s *schema) (*world, error) {
 	if w.filter, err = budget.NewFilter(budget.Params{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, QueryEpsilon: p.Query.Epsilon, Accountant: budget.AccountantRDP}); err != nil {
 		return nil, errors.Join(err, over.Close(), os.RemoveAll(dir))
 	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: w.kept, LedgerPath: filepath.Join(dir, "bench.ledger"), Now: w.clock.time,
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: w.kept, LedgerPath: filepath.Join(dir, "bench.ledger"), Now: w.clock.time,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		return nil, errors.Join(err, over.Close(), os.RemoveAll(dir))
 	}
 	w.stop = func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }
-	if w.session, err = engine.NewSession(e, "analyst", ""); err == nil {
+	if w.session, err = session.NewSession(e, "analyst", ""); err == nil {
 		err = w.session.Set("dpsql.fresh", []string{"on"})
 	}
 	if err != nil {

@@ -16,14 +16,16 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // World is an engine before a database, on an empty ledger.
 type World struct {
-	Session *engine.Session
-	engine  *engine.Engine
+	Session *session.Session
+	engine  *server.Engine
 	over    backend.Backend
 	dir     string
 	log     bytes.Buffer // what the owner's log says of failures
@@ -44,12 +46,12 @@ func Open(ctx context.Context, text []byte, user string, over backend.Backend) (
 	if w.dir, err = os.MkdirTemp("", "dpsql-bench-"); err != nil {
 		return w, err
 	}
-	w.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(w.dir, "ledger"),
+	w.engine, err = server.Open(ctx, server.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(w.dir, "ledger"),
 		Logger: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		return w, err
 	}
-	w.Session, err = engine.NewSession(w.engine, user, "")
+	w.Session, err = session.NewSession(w.engine, user, "")
 	return w, err
 }
 

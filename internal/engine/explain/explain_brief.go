@@ -1,0 +1,504 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// EXPLAIN without VERBOSE: what an analyst needs before a statement is asked, in words. It says nothing that EXPLAIN (VERBOSE) does not follow from.
+
+const (
+	// BriefLines is the most lines of EXPLAIN without VERBOSE.
+	BriefLines = 12
+
+	// assumedRows is how many rows a group has where nobody says it.
+	assumedRows = 10_000
+
+	briefEnd = "Details: EXPLAIN (VERBOSE)"
+)
+
+// details begin lines that VERBOSE says better.
+var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
+
+// briefReport are the lines of EXPLAIN without VERBOSE.
+func briefReport(r *answer.Report) []string {
+	if r.Brief == nil { // it is short
+		return r.Text()
+	}
+	lines := append([]string{r.Head.Text}, r.Brief...)
+	if len(lines) < BriefLines {
+		return append(lines, briefEnd)
+	}
+	kept := BriefLines - 1
+	slices.SortStableFunc(lines[1:], func(a, b string) int { // bounds and groups are cut first: price and warnings stay
+		return strings.Compare(details.FindString(a), details.FindString(b))
+	})
+	return append(lines[:kept:kept], fmt.Sprintf("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
+}
+
+// briefly sums up a private statement's report.
+func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*private.StageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+	say := func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	priced, err := briefPrice(p.Session, list, charged)
+	if err != nil {
+		return nil, err
+	}
+	say("Price: %s", priced)
+	left := stage.Total(whole)
+	if len(charged) > 0 {
+		left = stage.Total(charged)
+	}
+	switch n := b.StatementsLeft(left.Loss); {
+	case len(whole) == 0:
+	case n == 0 && len(charged) > 0:
+		say("Left: 0 statements at this price, so it would be refused")
+	default:
+		say("Left: %s at this price", server.StatementCount(n))
+	}
+	var known, expect []string // what a release says, and what is expected of a new one
+	assuming, note := "", ""
+	for i, st := range list {
+		for _, l := range rep.Releases[i].Lines {
+			switch l.Key {
+			case "Errors":
+				known = append(known, intervals(l.Value.([]stage.Expected))...)
+			case "Expected Errors":
+				words, given, more, err := Explainer{p, st, len(list) == 1}.ExpectedIntervals(ctx)
+				if err != nil {
+					return nil, err
+				}
+				expect = append(expect, words...)
+				if given != "" {
+					assuming = given
+				}
+				if more != "" {
+					note = more
+				}
+			}
+		}
+	}
+	if len(known) > 0 {
+		say("95%% interval in the largest group: %s", stage.FirstFew(known))
+	}
+	if len(expect)+len(known) == 0 && slices.ContainsFunc(charged, func(q *price.Quote) bool { return len(q.Measures) > 0 }) {
+		say("Expected 95%% interval: cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself")
+	}
+	if len(expect) > 0 {
+		hidden := uint64(0)
+		for _, q := range whole {
+			hidden = max(hidden, q.HiddenOutliers())
+		}
+		wider := note
+		if hidden > 0 {
+			wider += fmt.Sprintf(". No interval holds what fewer than about %d people have far beyond all others", hidden)
+		}
+		say("Expected 95%% interval%s: %s%s", assuming, stage.FirstFew(expect), wider)
+	}
+	for i, st := range list {
+		for _, l := range rep.Releases[i].Lines {
+			switch {
+			case l.Key == "Part of the units":
+				say("%s", l.Text)
+			case l.Key != "Unit" && l.Key != "Units":
+			case st.An.Joined != nil:
+				say("Protects: every person in a joined row")
+			default:
+				what := fmt.Sprint(l.Value)
+				if units := st.An.Units(); len(units) == 1 && string(units[0]) != what {
+					what = fmt.Sprintf("%s, in these rows %s", units[0], what)
+				}
+				say("Protects: %s", what)
+			}
+		}
+		if rows := rowsInWords(st.An, st.Plan); rows != "" {
+			say("Rows of a person: %s", rows)
+		}
+		if groups := groupsInWords(st.An, st.Plan); groups != "" {
+			say("Groups: %s", groups)
+		}
+	}
+	all := slices.Clone(rep.All)
+	for _, rel := range rep.Releases {
+		all = append(all, rel.Lines...)
+	}
+	for _, keys := range [][]string{{"Target"}, {"Warnings"}, {"Intervals", "Shown", "Shown as released"}} {
+		for _, l := range all {
+			if slices.Contains(keys, l.Key) {
+				say("%s", l.Text)
+			}
+		}
+	}
+	for _, l := range all {
+		if l.Key == "" && l.Text != "" {
+			say("Note: %s", strings.TrimSpace(l.Text))
+		}
+	}
+	return lines, nil
+}
+
+// briefPrice says what is charged, or why nothing is, and what noise without a pure epsilon guarantees alone.
+func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Quote) (string, error) {
+	if len(charged) == 0 {
+		var stored []*release.Release
+		for _, st := range list {
+			if st.IsCharged() && st.Release != nil {
+				stored = append(stored, st.Release)
+			}
+		}
+		switch {
+		case len(stored) == 0:
+			return "nothing, as nothing is measured", nil
+		case len(stored) > 1:
+			return fmt.Sprintf("nothing, as %d stored releases answer it", len(stored)), nil
+		case stored[0].Of != nil:
+			return "nothing, as it is " + private.ComputedNote(stored[0]), nil
+		}
+		return fmt.Sprintf("nothing, as it is answered from the release made at price %s", server.Number(stored[0].LastQuote().Price)), nil
+	}
+	sum, paid := stage.Total(charged), 0.0
+	for _, st := range list {
+		if st.Release != nil && !st.Free {
+			paid += st.Release.LastQuote().Price
+		}
+	}
+	text := server.Number(sum.Price)
+	if len(charged) > 1 {
+		text += fmt.Sprintf(" for %d releases", len(charged))
+	}
+	if paid > 0 {
+		text += fmt.Sprintf(", of which %s was paid before", server.Number(paid))
+	}
+	switch sum.Mechanism {
+	case price.Gaussian:
+		text += ", with Gaussian noise"
+	case price.Laplace:
+		text += ", with Laplace noise"
+	}
+	if !math.IsInf(sum.Loss.Pure, 1) {
+		return text, nil
+	}
+	line, err := accountantsLine(s, charged...)
+	if err != nil {
+		return "", err
+	}
+	least := math.Inf(1)
+	for _, a := range line.Value.([]accountantJSON) {
+		if a.Epsilon != nil {
+			least = min(least, *a.Epsilon)
+		}
+	}
+	return text + ". " + guarantee(s.Filter, least), nil
+}
+
+// guarantee says what a price buys alone.
+func guarantee(f *budget.Filter, epsilon float64) string {
+	return fmt.Sprintf("Alone this guarantees epsilon %s at delta %s", server.Number(epsilon), server.Number(f.Delta))
+}
+
+// intervals are columns with their errors, as intervals.
+func intervals(list []stage.Expected) (out []string) {
+	for _, e := range list {
+		out = append(out, e.Column+" "+plusMinus(e.Words))
+	}
+	return out
+}
+
+// plusMinus is a width before which a sign is missing; other words as they are.
+func plusMinus(words string) string {
+	if _, err := strconv.ParseFloat(strings.TrimSuffix(strings.SplitN(words, " ", 2)[0], ","), 64); err == nil {
+		return "+- " + words
+	}
+	return words
+}
+
+// chosenBound is how ExpectedErrors names a bound that is chosen when the statement is asked.
+var chosenBound = regexp.MustCompile(` x choice (\d+)`)
+
+// inWords names what a choice bounds in place of its number.
+func inWords(a *sensitivity.Analysis, words string) string {
+	return chosenBound.ReplaceAllStringFunc(words, func(choice string) string {
+		n, err := strconv.Atoi(chosenBound.FindStringSubmatch(choice)[1])
+		if err != nil || n > len(a.Choices) {
+			return choice
+		}
+		return " times the bound on " + boundedBy(a, a.Choices[n-1])
+	})
+}
+
+// boundedBy is what of a person a choice bounds.
+func boundedBy(a *sensitivity.Analysis, c *sensitivity.Choice) string {
+	if c.Measure >= 0 && a.Joined == nil {
+		switch m := a.Measures[c.Measure]; {
+		case m.Kind == sensitivity.SumValues || m.Kind == sensitivity.CentredSum && m.HasOwnChoice:
+			return "a person's sum"
+		case m.Kind == sensitivity.DistinctValues:
+			return "a person's distinct values"
+		}
+	}
+	return "a person's rows"
+}
+
+// ExpectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
+func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assuming, note string, err error) {
+	a, mp := x.St.An, x.St.Plan
+	chosen, bounds, err := x.earlierBounds(ctx)
+	if err != nil {
+		return nil, "", "", err
+	}
+	rows, from, err := x.likelyRows()
+	if err != nil {
+		return nil, "", "", err
+	}
+	known, err := stage.ExpectedErrors(x.Program, a, mp, rows)
+	if err != nil {
+		return nil, "", "", err
+	}
+	of := func(chosen price.Chosen) (*finish.Errors, error) {
+		if chosen == nil {
+			return nil, nil
+		}
+		run, err := mp.Resolve(a, chosen)
+		if err != nil {
+			return nil, nil //nolint:nilerr // no noise can be drawn at these bounds
+		}
+		return finish.NewErrors(a, run)
+	}
+	e, err := of(chosen)
+	if err != nil {
+		return nil, "", "", err
+	}
+	var one *finish.Errors
+	if e == nil {
+		if one, err = of(oneRowEach(a, mp)); err != nil {
+			return nil, "", "", err
+		}
+	}
+	sized, bounded, unknown := false, false, false
+	for i, n := range stage.NamedAggregates(x.Program, a) {
+		if i >= len(known) {
+			break
+		}
+		f := a.Formulas[n.Formula]
+		text, perRow := known[i].Words, f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
+		isKnown, width := false, math.NaN()
+		switch {
+		case e == nil || f.IsPick() || stage.RankText(a, e, n.Formula) != "":
+		case f.IsOrderStatistic():
+			rank, _ := e.Rank(n.Formula)
+			text, bounded = server.Number(rank)+" rows in rank", bounded || len(a.Choices) > 0
+		default:
+			width = e.Expected(n.Formula, rows)
+			isKnown = !math.IsNaN(width)
+		}
+		switch {
+		case isKnown:
+			text, bounded = server.Number(width), bounded || len(a.Choices) > 0
+			if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
+				text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most))
+			}
+			sized = sized || perRow
+		case f.Kind == sensitivity.IsAvg && one != nil:
+			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows)))
+			sized, unknown = true, true
+		case text == stage.DependsOnChoice:
+			text, unknown = "cannot be told before its bounds are chosen", true
+			if f.Kind == sensitivity.IsRatio {
+				text, unknown = "cannot be told without a range", unknown || e == nil
+			}
+		default:
+			unknown = unknown || chosenBound.MatchString(text)
+			sized = sized || perRow
+		}
+		words = append(words, known[i].Column+" "+plusMinus(inWords(a, text)))
+	}
+	if sized {
+		assuming = " for " + from
+	}
+	if bounded {
+		assuming += bounds
+	}
+	if unknown && e == nil {
+		note = ". dpsql chooses bounds when the statement is asked" + knownBefore(a)
+	}
+	return words, assuming, note, nil
+}
+
+// knownBefore says what makes a statement's bounds known before it is asked.
+func knownBefore(a *sensitivity.Analysis) string {
+	var all []string
+	for _, c := range a.Choices {
+		if list := stage.Cures(a, c, false); c.By == sensitivity.ByUnits && len(list) > 0 && !slices.Contains(all, list[0]) {
+			all = append(all, list[0])
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ". To know them before: " + strings.Join(all, " and ")
+}
+
+// likelyRows is how many rows a group may have, and who says so.
+func (x Explainer) likelyRows() (rows float64, from string, err error) {
+	_, size, err := x.TargetAndSize()
+	switch a := x.St.An; {
+	case err != nil:
+		return 0, "", err
+	case size > 0:
+		return float64(size), fmt.Sprintf("%d rows a group", size), nil
+	case x.World.Policy.Population.MostOf(a.Units()) > 0 && a.Groups.Public && !stage.IsFiltered(a):
+		rows := math.Round(x.Session.DeclaredRows(a))
+		return rows, fmt.Sprintf("%g rows a group (the policy's population)", rows), nil
+	}
+	return assumedRows, "10,000 rows a group", nil
+}
+
+// earlierBounds are those of a release of the statement that does not answer it now, and none where it chooses none; nil where they are not known.
+func (x Explainer) earlierBounds(ctx context.Context) (price.Chosen, string, error) {
+	a, mp := x.St.An, x.St.Plan
+	if len(a.Choices) == 0 {
+		return price.Chosen{}, "", nil
+	}
+	if len(x.St.Inputs) > 0 {
+		return nil, "", nil
+	}
+	old, err := x.OwnRelease(ctx, x.St.Stage, x.St.Args)
+	if err != nil || old == nil {
+		return nil, "", err
+	}
+	defer func() { _ = old.Close() }()
+	at, err := stage.BoundsOf(ctx, a, old)(mp)
+	if err != nil {
+		return nil, "", nil //nolint:nilerr // they are not among this price's candidates
+	}
+	return at, fmt.Sprintf(", with the bounds of the release made at price %s", server.Number(old.LastQuote().Price)), nil
+}
+
+// oneRowEach are the least bounds that hold one row a person; nil where no range says them.
+func oneRowEach(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
+	at := make(price.Chosen, len(a.Choices))
+	for i, c := range a.Choices {
+		need, ok := oneRow(a, c)
+		if !ok || c.IsCap() {
+			return nil
+		}
+		for most := int(mp.CandidateCount(c)) - 1; at[i] < most && c.Edges[at[i]] < need; { //nolint:gosec // candidates are few
+			at[i]++
+		}
+	}
+	return at
+}
+
+// oneRow is what one row is at most, in what a choice's edges count; false where no range says it.
+func oneRow(a *sensitivity.Analysis, c *sensitivity.Choice) (uint64, bool) {
+	switch {
+	case c.By == sensitivity.BySmooth:
+		return 0, false
+	case c.Measure < 0:
+		return 1, true
+	}
+	m, most := a.Measures[c.Measure], uint64(1)
+	switch m.Kind {
+	case sensitivity.SumValues:
+		if !m.Declared {
+			return 0, false
+		}
+		most = m.MostOfRow()
+	case sensitivity.CentredSum:
+		most = m.MostOfRow()
+	}
+	return max(1, most) * max(1, m.Subdivision), true
+}
+
+// rowsInWords says how many rows of a person count; "" where that is no question.
+func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+	switch {
+	case a.Joined != nil && a.Joined.Weighted != nil:
+		return "all count, by weights in place of one each"
+	case a.Joined != nil && len(a.Choices) == 0:
+		return "rows above the declared bounds are dropped"
+	case a.Pairs != nil:
+		return "dpsql chooses privately how many count"
+	case a.MaxRows > 0:
+		return fmt.Sprintf("at most %d in a group count (%s)", a.MaxRows, a.MaxWhy)
+	case len(a.Choices) == 0:
+		return ""
+	}
+	text := "dpsql chooses privately how many count"
+	needs, names := map[string]uint64{}, []string(nil)
+	if mp != nil {
+		for i, c := range mp.Choices {
+			if ev, ok := c.(dp.AboveThreshold); ok && a.Choices[i].Rows == nil { // others are price.Quote.Settled
+				for _, name := range stage.AggregatesOf(a, a.Choices[i]) {
+					if needs[name] == 0 {
+						names = append(names, name)
+					}
+					needs[name] = max(needs[name], ev.Threshold+ev.Margin)
+				}
+			}
+		}
+	}
+	switch few := slices.Compact(slices.Sorted(maps.Values(needs))); len(few) {
+	case 0:
+	case 1:
+		text += fmt.Sprintf(". With fewer than about %d people that fails, and the answer is NULL", few[0])
+	default:
+		var parts []string
+		for _, n := range few {
+			of := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return needs[name] != n })
+			parts = append(parts, fmt.Sprintf("%d people for %s", n, stage.FirstFew(of)))
+		}
+		text += fmt.Sprintf(". With too few people that fails, and what needs it is NULL: fewer than about %s", strings.Join(parts, ", "))
+	}
+	return text
+}
+
+// groupsInWords says which groups are shown; "" where there is one.
+func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+	text := ""
+	switch {
+	case len(a.Keys) == 0 || a.HasNoGroups():
+		return ""
+	case a.Groups.Public:
+		text = fmt.Sprintf("%d public ones, all shown", a.Groups.Count)
+	default:
+		text = "those with enough people"
+		if n := 0; mp != nil && len(mp.Selections) > 0 {
+			n = len(mp.Selections) - 1
+			text = fmt.Sprintf("those with more than about %d people", mp.Selections[0].Threshold)
+			if most := mp.Selections[n].Threshold; most > mp.Selections[0].Threshold {
+				text = fmt.Sprintf("those with more than about %d people, or up to %d where a person counts in many groups", mp.Selections[0].Threshold, most)
+			}
+		}
+	}
+	switch c := a.Limit.Cap; {
+	case c != nil:
+		text += ". dpsql chooses privately in how many a person counts"
+	case a.Limit.Capped:
+		text += fmt.Sprintf(". A person counts in at most %d", a.Limit.PerUnit)
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package model
+
+import (
+	"context"
+	"math"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/mlext"
+)
+
+// A training with a price costs the budget at most what a statement of this price does. Its epsilon follows.
+
+// mostPlans limits how often a training is calibrated for its price.
+const mostPlans = 8
+
+// isWithin reports that a loss is at most a price: where it has an epsilon part, that is at most the price's epsilon; and its Renyi loss is at most that of the Laplace answer.
+func isWithin(l dp.Loss, most budget.Limit, order float64) bool {
+	return (l.Pure <= most.Epsilon || math.IsInf(l.Pure, 1) && order != 0) && (l.Renyi <= most.Renyi || order == 0)
+}
+
+// costsMore reports that the training would be charged more than its price: the balance has changed, and with it the way of charging.
+func (t *Training) costsMore() bool {
+	p := t.Plan.Spec.Price
+	return p > 0 && !isWithin(t.loss, t.filter.Limit(p), t.filter.Order)
+}
+
+// planForPrice finds the largest epsilon that the price of its options pays for, by the way of charging that price prefers: as one (epsilon, delta) event, which its formula tells, or by the Renyi loss of what it runs, which
+// takes a few calibrations.
+func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func(context.Context, *mlext.Spec) (*mlext.Training, error)) error {
+	most := t.filter.Limit(spec.Price)
+	try := func(epsilon float64) (err error) {
+		with := spec.Calibrated()
+		with.Epsilon = epsilon
+		if t.Plan, err = plan(ctx, with); err != nil {
+			return err
+		}
+		return t.price()
+	}
+	low, high := 0.0, spec.Price // as one event
+	for range 60 {
+		mid := (low + high) / 2
+		if loss, err := t.filter.Loss(dp.Training{Method: "any", Epsilon: mid, Delta: spec.Delta}); err == nil && isWithin(loss, most, t.filter.Order) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if err := try(low); err != nil {
+		return err
+	}
+	if _, composed := t.event.(dp.Composed); !composed {
+		return nil
+	}
+	best, gap := low, math.Log(most.Renyi/t.loss.Renyi) // of the Renyi loss to what may be, on a scale on which it grows about twice as fast as epsilon
+	at, slope := math.Log(low), 2.0
+	for n := 0; n < mostPlans && (gap < 0 || gap > 2e-3); n++ {
+		next := at + (gap-1e-3)/slope
+		if err := try(math.Exp(next)); err != nil {
+			break
+		}
+		if t.Plan.Composed == nil {
+			break
+		}
+		parts, err := t.filter.Loss(*t.Plan.Composed)
+		if err != nil {
+			break
+		}
+		now := math.Log(most.Renyi / parts.Renyi)
+		if now >= 0 {
+			best = math.Max(best, math.Exp(next))
+		}
+		if s := (gap - now) / (next - at); s > 0.5 && s < 8 {
+			slope = s
+		}
+		at, gap = next, now
+	}
+	if err := try(best); err != nil {
+		return err
+	}
+	if t.costsMore() {
+		return try(low)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package private
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// LastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
+type LastAnswer struct {
+	Releases     []*StageRun
+	shown        string
+	simultaneous int             // in so many rows the intervals hold at once
+	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
+	warnings     []string        // what the answer is warned of, also where the session was told before
+	leftOut      []sqltype.Value // for each release which rows are in no answer; NULL: none is said to be
+}
+
+func (r *Run) LastAnswer() *LastAnswer {
+	last := &LastAnswer{shown: r.Shown.Note(), simultaneous: r.simultaneousRows()}
+	for _, a := range r.releases() {
+		last.Releases = append(last.Releases, &StageRun{Stage: &stage.Stage{An: a.An}, Release: a.Release.WithoutGroups(), Free: a.Free})
+		var hidden sqltype.Value
+		if most, is := hiddenUpTo(a.An, a.Release, r.World.Policy.Query.MinPeople); is {
+			hidden = most
+		}
+		last.hidden = append(last.hidden, hidden)
+		var leftOut sqltype.Value
+		if lines := stage.Omitted(a.An); len(lines) > 0 {
+			leftOut = strings.Join(lines, "; ")
+		}
+		last.leftOut = append(last.leftOut, leftOut)
+	}
+	return last
+}
+
+// Rows implements lastFacts.
+func (l *LastAnswer) Rows(ctx context.Context) ([][]sqltype.Value, error) {
+	var rows [][]sqltype.Value
+	var warnings sqltype.Value
+	if len(l.warnings) > 0 {
+		warnings = strings.Join(l.warnings, "\n")
+	}
+	for i, a := range l.Releases {
+		of, err := a.facts(ctx, int64(i+1), l.simultaneous)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range of {
+			rows = append(rows, append(row, l.shown, l.hidden[i], l.leftOut[i], whatIsMeasured(a.An, int(row[1].(int64))-1), warnings))
+		}
+	}
+	return rows, ctx.Err()
+}
+
+// whatIsMeasured tells the measures of one kind apart: the value, and the rows that it is of. It follows from the statement. NULL where all rows or people count.
+func whatIsMeasured(a *sensitivity.Analysis, measure int) sqltype.Value {
+	m, words := &a.Measures[measure], ""
+	if m.Arg != nil {
+		words = plan.Readable(a.Query, m.Arg)
+	}
+	if m.Product != nil && !m.Product.Square {
+		words += ", " + plan.Readable(a.Query, m.Product.Y.Arg)
+	}
+	if m.Filter != nil {
+		words += " where " + plan.Readable(a.Query, m.Filter)
+	}
+	if words = strings.TrimSpace(words); words == "" {
+		return nil
+	}
+	return words
+}
+
+// facts are those of one release.
+func (l *StageRun) facts(ctx context.Context, number int64, together int) ([][]sqltype.Value, error) {
+	e, err := finish.Of(ctx, l.An, l.Release)
+	if err != nil {
+		return nil, err
+	}
+	cells := l.Release.MostCells()
+	e = e.Simultaneous(together).For(l.Release, nil)
+	var rows [][]sqltype.Value
+	for i, m := range l.An.Measures {
+		ev, numbers, err := l.Release.Noise(i)
+		if err != nil {
+			return nil, err
+		}
+		run, err := dp.LawOf(ev)
+		if err != nil {
+			return nil, err
+		}
+		bound, law, in := "declared", strings.ReplaceAll(string(run.Noise), "_", " "), run.Sensitivity
+		switch {
+		case m.Bound != nil:
+			bound = "chosen"
+		case m.Tree != nil && m.Tree.Open:
+			bound = "none, so that only the rank is known"
+		}
+		step := stage.ValueStep(m)
+		var groups sqltype.Value = int64(in.Groups)
+		if l.An.Limit.Norm > 0 { // the clip is a norm over all of them
+			bound, groups = "chosen norm", nil
+		}
+		if m.Bound != nil {
+			if end := stage.AtEnd(l.Release, m.Bound); end != "" {
+				bound += ", " + end
+			}
+		}
+		shown := stage.InUnits(run.Scale.Float(), stage.NoiseStep(m))
+		if len(l.Release.Tops) > 0 || cells > 1 { // the scale of one noise of the same variance
+			if shown = stage.InUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
+				law, shown = "laplace", shown/math.Sqrt2
+			}
+			if numbers > 1 {
+				law += fmt.Sprintf(", mean of %d", numbers)
+			}
+			if cells > 1 {
+				law += fmt.Sprintf(", sum of %d", cells)
+			}
+		}
+		var width sqltype.Value // NULL where the value is, and of trees: a count's noise is no value's error
+		if !e.IsUnknown(i) && m.Tree == nil {
+			width = stage.InUnits(e.Widest(i), step)
+		}
+		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, stage.NoiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
+			width, l.Release.LastQuote().Price, l.Free})
+	}
+	return rows, nil
+}

@@ -1,0 +1,134 @@
+package private
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+)
+
+// LookUp finds what was stored, stage by stage: of one that reads others where those are.
+func (r *Run) LookUp(ctx context.Context) error {
+	for i, a := range r.StageRuns {
+		if a.As != i {
+			continue
+		}
+		if !a.known && r.isReady(a) {
+			if err := r.Inputs(ctx, a); err != nil {
+				return err
+			}
+		}
+		if !a.known {
+			continue
+		}
+		var err error
+		if a.Release, a.stored, a.Free, err = r.stored(ctx, a); err != nil {
+			return err
+		}
+		if err = r.answerFromRival(ctx, i); err != nil {
+			return err
+		}
+		r.inForm(i)
+	}
+	return nil
+}
+
+// stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
+// worth it, or public through and through (groups without a measure, or no group). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
+// dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
+func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of int64, free bool, err error) {
+	e, key, st, mp := p.Session.Engine, a.key, a.Stage, a.Plan
+	if !st.IsCharged() { // (2) of IsCharged: such a release has no number, so no event is run
+		r, err = release.NewPlaceholder(st.An, mp)
+		return r, 0, true, err
+	}
+	if st.Kept != nil {
+		return st.Kept, st.KeptOf, true, nil
+	}
+	if p.Under.Fresh { // asked anew, on purpose
+		return nil, 0, false, nil
+	}
+	old, ok, err := e.Ledger.Lookup(ctx, key, p.Session.Analyst.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, 0, false, p.Session.Uncharged(ctx, err)
+	case err != nil:
+		return nil, 0, false, p.Session.LedgerFailed(err)
+	}
+	if ok {
+		if err := p.Reading(ctx, len(old.Payload)); err != nil {
+			return nil, 0, false, errors.Join(err, old.Spool.Close())
+		}
+		of = old.Reservation
+		if r, err = stage.Decoded(st, old); err != nil {
+			return nil, 0, false, p.Session.LedgerFailed(err)
+		}
+		if !st.Request.IsWorthTopUp(old.Price) {
+			return r, of, true, nil
+		}
+	}
+	other, from, err := p.computed(ctx, a, r)
+	topped := !p.NeedsFreshRelease(st.An, r) && !r.IsOnDisk()
+	if err == nil && other == nil && !st.Again && topped { // some are not measured again: at a higher price it is a new release
+		return r, of, false, nil
+	}
+	if st.Again && topped {
+		a.staleRelease = r
+	}
+	if r != nil && !p.IsSameData(r) {
+		a.StalePrice = r.LastQuote().Price
+	}
+	if end := r.Close(); err == nil {
+		err = end
+	}
+	if err == nil && other != nil {
+		return other, from, true, nil
+	}
+	return nil, of, false, err
+}
+
+// answerFromRival gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
+//
+// Proof: post-processing: what is stored for this analyst decides, and scales. The other analysis is of the same statement, with a key of its own, so its release answers it.
+func (r *Run) answerFromRival(ctx context.Context, of int) error {
+	a := r.StageRuns[of]
+	st := a.RivalStage()
+	if st == nil || a.TargetNote != "" { // SolveForTargetError has looked
+		return nil
+	}
+	b := *a
+	b.Stage, b.key = st, r.Key(st, a.Args, a.Given)
+	var err error
+	if b.Plan, err = st.Price(); err != nil {
+		return nil //nolint:nilerr // it cannot be had at this price
+	}
+	if b.Release, b.stored, b.Free, err = r.stored(ctx, &b); err != nil {
+		return err
+	}
+	better := b.Free
+	if better && a.Free {
+		was, err := a.Release.Variance(a.An, 0)
+		if err != nil {
+			return err
+		}
+		now, err := b.Release.Variance(b.An, 0)
+		if err != nil {
+			return err
+		}
+		better = now < was
+	}
+	if !better {
+		return b.Release.Close()
+	}
+	if err := a.Release.Close(); err != nil {
+		return err
+	}
+	*a = b
+	for i, x := range r.StageRuns {
+		if i != of && x.As == of {
+			x.Stage = x.RivalStage()
+		}
+	}
+	return nil
+}

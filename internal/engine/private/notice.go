@@ -1,0 +1,164 @@
+package private
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/sensitivity/explain"
+)
+
+// Notice says what was spent and what is left, if the session wants to know.
+func (r *Run) Notice(ctx context.Context) string {
+	s := r.Session
+	if s.Now.Notices == "off" {
+		return ""
+	}
+	list := r.releases()
+	if len(list) == 0 {
+		return "spent: nothing (public groups, nothing measured, or no group left)"
+	}
+	var paid, spent []*price.Quote
+	was, tops := 0.0, 0 // what those that were topped up were made at
+	for _, a := range list {
+		spent = append(spent, a.Release.LastQuote())
+		if a.Free {
+			continue
+		}
+		paid = append(paid, a.Release.LastQuote())
+		if before := a.Release.EarlierQuote(); before != nil {
+			was, tops = was+before.Price, tops+1
+		}
+	}
+	text, whole := "spent: nothing", stage.Total(spent)
+	switch many := len(list) > 1; {
+	case len(paid) == 0 && many:
+		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
+	case len(paid) == 0 && list[0].Release.Of != nil:
+		text += fmt.Sprintf(" (%s; it was made at price %s)", ComputedNote(list[0].Release), server.Number(whole.Price))
+	case len(paid) == 0:
+		text += fmt.Sprintf(" (answered from the release made at price %s)%s", server.Number(whole.Price), SmallTopUpNote(list[0].Release, list[0].Request))
+	case many:
+		text = fmt.Sprintf("spent: price %s, for %d of %d releases", server.Number(stage.Total(paid).Price), len(paid), len(list))
+		if tops > 0 {
+			text += fmt.Sprintf(", of %d of them the difference from price %s", tops, server.Number(was))
+		}
+	case tops > 0:
+		text = fmt.Sprintf("spent: the difference from price %s to %s", server.Number(was), server.Number(whole.Price))
+	default:
+		text = "spent: price " + server.Number(whole.Price)
+	}
+	text += firstReleaseNote(list)
+	for i, a := range list {
+		if !a.Free && a.StalePrice > 0 {
+			text += "; " + stagePrefix(i, list) + StaleReleaseNote(a.StalePrice)
+		}
+	}
+	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == s.Filter.Order { // else another window has begun
+		text += "; " + s.LeftLine(b) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, whatever was asked
+	}
+	if errs := r.errorLine(ctx, list); errs != "" {
+		text += "; 95% error (largest group" + r.simultaneousNote() + "): " + errs + OutlierNote(spent...)
+	}
+	if s.Now.Notices == "full" {
+		if len(paid) > 0 {
+			text += "\ncharge: " + stage.PriceLine(stage.Total(paid), s.Filter.Order)
+		}
+		for i, a := range list {
+			for _, l := range explain.Explain(a.An, stage.ChosenBounds(a.An, a.Release)) {
+				text += "\n" + stagePrefix(i, list) + l.String()
+			}
+		}
+	}
+	return text
+}
+
+// firstReleaseNote says that what was estimated of lost mass stays that of the first release, whatever was paid since, and what asks anew.
+func firstReleaseNote(list []*StageRun) string {
+	for _, a := range list {
+		if a.Release.EarlierQuote() != nil && a.An.CanAnyBeClipped() {
+			return fmt.Sprintf("; bounds, and how much they cut, are those of the first release at price %s (SET dpsql.fresh = on asks anew, at the whole price)", server.Number(a.Release.Plan.Price))
+		}
+	}
+	return ""
+}
+
+// OutlierNote says what no interval holds: what a few people have far beyond all others.
+func OutlierNote(plans ...*price.Quote) string {
+	n := uint64(0)
+	for _, p := range plans {
+		n = max(n, p.HiddenOutliers())
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; more where fewer than about %d people have far more than all others", n)
+}
+
+// stagePrefix begins what is of one of several releases.
+func stagePrefix(i int, list []*StageRun) string {
+	if len(list) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("release %d: ", i+1)
+}
+
+// simultaneousNote says that intervals hold in all rows at once, and why.
+func (r *Run) simultaneousNote() string {
+	switch n := r.simultaneousRows(); {
+	case n == 1:
+		return ""
+	case r.Session.Now.Simultaneous:
+		return fmt.Sprintf(", for all %d groups at once", n)
+	case n < r.groups():
+		return ", for all groups at once that may be among the first, as rows are chosen by noisy numbers"
+	default:
+		return fmt.Sprintf(", for all %d groups at once, as rows are chosen by noisy numbers", n)
+	}
+}
+
+// errorLine says the 95% errors of the releases.
+func (r *Run) errorLine(ctx context.Context, list []*StageRun) string {
+	if r.Nameless {
+		return ""
+	}
+	var parts []string
+	for i, a := range list {
+		if errs := stage.Texts(stage.LargestErrors(ctx, r.Session, r.Program, a.An, a.Release, r.simultaneousRows())); errs != nil {
+			parts = append(parts, stagePrefix(i, list)+strings.Join(errs, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// StaleReleaseNote says why a release was not topped up.
+func StaleReleaseNote(price float64) string {
+	return fmt.Sprintf("the release made at price %s is not topped up, since the data may have changed (the policy's data_version says when they have not)", server.Number(price))
+}
+
+// SmallTopUpNote says why a release answers for which more was asked than it was made at.
+func SmallTopUpNote(r *release.Release, ask price.Request) string {
+	if p := r.LastQuote(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
+		return "; measuring again takes a quarter more than that"
+	}
+	return ""
+}
+
+const NoticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
+
+// Mark says which releases are counts by weights; "": none.
+func (r *Run) Mark() string {
+	list := r.releases()
+	var lines []string
+	for i, a := range list {
+		if a.IsWeighted() {
+			lines = append(lines, stagePrefix(i, list)+NoticeWeighted)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,172 @@
+package private
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
+)
+
+// Run is one execution of a private statement.
+type Run struct {
+	*stage.Staged
+	args      []sqltype.Value
+	StageRuns []*StageRun // one a stage
+	Public    map[plan.Rel]*eval.Relation
+	waits     int      // how often it waited for others who asked the same
+	Nulls     []string // of what values are NULL that PostgreSQL would have, or would raise for
+}
+
+// StageRun is a stage that is run.
+type StageRun struct {
+	*stage.Stage
+	TargetNote   string              // of dpsql.target_error: what it comes to
+	Args         []sqltype.Value     // the statement's, then its inputs'
+	Given        [][][]sqltype.Value // its inputs' rows
+	known        bool                // its inputs are, and with them its key
+	key          ledger.Hash         // of an unknown one: without its inputs
+	Plan         *price.Quote        // the whole
+	Release      *release.Release    // what there is, or was made
+	staleRelease *release.Release    // what it would have topped up, were it not asked anew
+	StalePrice   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
+	stored       int64               // its reservation, where it was stored
+	Free         bool                // it answers as it was stored
+
+	charge   *price.Quote // what is charged: the whole, or a top-up
+	Releaser *release.Releaser
+	session.OpenCharge
+}
+
+// seed varies which groups of a unit a cap keeps.
+func (a *StageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
+
+// NewRun prices the stages, and knows the keys of those that read no other.
+func NewRun(ctx context.Context, p *stage.Staged, args []sqltype.Value) (*Run, error) {
+	r := &Run{Staged: p, args: args, Public: map[plan.Rel]*eval.Relation{}}
+	stages, err := p.Settled(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	stages, words, err := p.SolveForTargetError(ctx, stages, args)
+	if err != nil {
+		return nil, err
+	}
+	for i, st := range stages {
+		mp, err := st.Price()
+		if err != nil {
+			return nil, err
+		}
+		r.StageRuns = append(r.StageRuns, &StageRun{Stage: st, TargetNote: words[i], Args: args, known: len(st.Inputs) == 0 || !st.IsCharged(), key: p.Key(st, args, nil), Plan: mp})
+	}
+	return r, nil
+}
+
+// AuditEvent is what the owner will hear, of the statement before it is run.
+func (r *Run) AuditEvent() *server.AuditEvent {
+	h := &server.AuditEvent{Analyst: r.Session.Analyst.Name, Statement: r.StageRuns[0].key, Order: r.Filter.Order, Outcome: server.Answered}
+	for i, a := range r.StageRuns {
+		if i > 0 {
+			h.Plan += "\n"
+		}
+		h.Plan += reuse.Canonical(a.An)
+	}
+	return h
+}
+
+// open are the stages that have to be asked.
+func (r *Run) open() []*StageRun {
+	var out []*StageRun
+	for i, a := range r.StageRuns {
+		if a.As == i && !a.Free {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// releases are the run's, each once.
+func (r *Run) releases() []*StageRun {
+	var out []*StageRun
+	for i, a := range r.StageRuns {
+		if a.As == i && a.IsCharged() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// CloseReleases gives the disk of all releases free.
+func (r *Run) CloseReleases() {
+	for _, a := range r.StageRuns {
+		if err := a.Release.Close(); err != nil {
+			r.Session.Engine.Log.Error("a spool was not closed", server.Logged(err)...)
+		}
+	}
+}
+
+// hasReleaseOnDisk says whether some release is on disk.
+func (r *Run) hasReleaseOnDisk() bool {
+	return slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Release != nil && a.Release.IsOnDisk() })
+}
+
+// mostNulls are the sorts of NULL that one answer warns of.
+const mostNulls = 16
+
+// isNull notes once that a value is NULL.
+func (r *Run) isNull(words string) {
+	if len(r.Nulls) < mostNulls && !slices.Contains(r.Nulls, words) {
+		r.Nulls = append(r.Nulls, words)
+	}
+}
+
+// raised notes an error of released numbers in whose place NULL is.
+func (r *Run) raised(err error) {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		r.isNull("NULL stands in place of an error that noise may have caused: " + e.Message)
+	}
+}
+
+// noValue notes an average or a statistic that a group's noisy number of rows does not allow.
+func (r *Run) noValue(fn plan.AggFunc) {
+	words := "rows after noise, or values that do not differ"
+	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
+	switch fn {
+	case plan.Avg:
+		words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"
+	case plan.Min, plan.Max:
+		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
+			words += ". A larger dpsql.price needs fewer"
+		}
+	}
+	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
+}
+
+// noInterval notes a computed value of which nothing can be said.
+func (r *Run) noInterval(name string, m stage.DisplayColumn) {
+	why := "a part of it is NULL, or may be outside of what a function takes. A larger dpsql.price helps, or a condition that leaves small groups out"
+	if m.Divides {
+		why = "noise does not tell a divisor from 0. A larger dpsql.price helps, or a condition that leaves small groups out"
+	}
+	switch {
+	case m.Totals && slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return finish.HidesGroups(st.An) }):
+		why = r.TotalsHide()
+	case m.IsExact:
+		why = "one of its aggregates has no dp_low or dp_high. For min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
+	}
+	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
+}

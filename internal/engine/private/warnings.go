@@ -1,0 +1,282 @@
+package private
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/claims"
+)
+
+// Warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, and all of them in dpsql.last.
+//
+// Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
+// (8) What is left out, as the session was told it before, follows from earlier warnings, which show nothing more by (1) to (7).
+func (r *Run) Warnings(ctx context.Context) (now, all []string) {
+	var inner, later []session.Warning // (1) these follow from statement, policy, schema and public values
+	for _, line := range r.InnerWarnings() {
+		inner = append(inner, session.Warning{Key: server.TableNames(r.Program.Query.Root) + ": " + line, Text: line})
+	}
+	list := r.releases()
+	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
+		of := slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(a))
+		for _, w := range of {
+			later = append(later, session.Warning{Key: w.Key, Text: stagePrefix(i, list) + w.Text})
+		}
+	}
+	for _, w := range slices.Concat(inner, eachTime(stage.Omitted(r.Analyses()...)), eachTime(stage.WarningsOf(r.Gaps())), later, eachTime(r.Nulls)) { // (4) NULLs from released numbers
+		all = append(all, w.Text)
+	}
+	s := r.Session
+	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8)
+}
+
+// eachTime are warnings that are told with each answer.
+func eachTime(lines []string) (out []session.Warning) {
+	for _, l := range lines {
+		out = append(out, session.Warning{Text: l})
+	}
+	return out
+}
+
+// warningKey names what a warning is about: the reason, a release's tables and columns, and how large about a number in it is, so that one twice as large is told again.
+func warningKey(a *sensitivity.Analysis, reason string, number uint64, columns ...string) string {
+	return fmt.Sprintf("%s of %s (%s) %d", reason, server.TableNames(a.Agg), strings.Join(columns, ", "), bits.Len64(number))
+}
+
+// hiddenLines say which groups of a release are not shown and, where none is, what would show some.
+func (r *Run) hiddenLines(a *StageRun) []session.Warning {
+	least, shown := r.World.Policy.Query.MinPeople, a.Release.Len()
+	most, is := hiddenUpTo(a.An, a.Release, least)
+	if least > 0 && a.An.People >= 0 && !a.Release.IsOnDisk() {
+		for _, g := range a.Release.Groups {
+			if g.Values[a.An.People].Cmp(big.NewInt(least)) < 0 {
+				shown--
+			}
+		}
+	}
+	switch {
+	case !is, a.An.Groups.Public && shown == a.Release.Len():
+		return nil
+	case shown > 0:
+		return []session.Warning{{Key: warningKey(a.An, "hidden groups", uint64(most), keyNames(a.An)...), Text: fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown", most)}} //nolint:gosec // positive
+	}
+	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
+	switch price, lower := r.lowerThreshold(a); {
+	case most < least:
+		words += ". The policy's query.min_people hides smaller ones"
+	case lower > 0:
+		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", server.Number(price), max(lower, least-1))
+	}
+	if !a.An.Groups.Public {
+		words += ". Groups whose values the policy declares are always shown"
+	}
+	return []session.Warning{{Text: words}}
+}
+
+// keyNames are the names of the grouping columns.
+func keyNames(a *sensitivity.Analysis) (names []string) {
+	for _, id := range a.Agg.Keys {
+		names = append(names, a.Query.Columns[id].Name)
+	}
+	return names
+}
+
+// openLines say of MIN and MAX without a declared range that only their rank is known.
+func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
+	var e *finish.Errors
+	for i, f := range a.An.Formulas {
+		if !f.IsEnd() || !a.An.Measures[f.Sum].Tree.Open {
+			continue
+		}
+		if e == nil {
+			var err error
+			if e, err = finish.NewErrors(a.An, a.Release.Run); err != nil {
+				return nil
+			}
+			e = e.Simultaneous(r.simultaneousRows())
+		}
+		fn, end := "min", "dp_low"
+		if f.IsGreatest() {
+			fn, end = "max", "dp_high"
+		}
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s. ", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
+		if funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) != nil {
+			line += fmt.Sprintf("Ends of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
+		} else {
+			line += fmt.Sprintf("Its %s is NULL. With constants lo and hi, %s(greatest(lo, least(x, hi))) has both ends. It counts values outside as lo or hi, and NULL as hi unless x IS NOT NULL is a condition", end, fn)
+		}
+		if ends := a.An.Measures[f.Sum].Tree.Ends(); ends != "" {
+			line += ". Values beyond " + ends + " count as these"
+		}
+		if w := (session.Warning{Key: warningKey(a.An, "open "+fn, 0, a.An.Measures[f.Sum].Tree.NoRange...), Text: line}); !slices.Contains(lines, w) {
+			lines = append(lines, w)
+		}
+	}
+	return lines
+}
+
+// hiddenUpTo is up to which noisy number of people a release's groups are not shown; false where all are.
+func hiddenUpTo(a *sensitivity.Analysis, r *release.Release, least int64) (most int64, is bool) {
+	if r.Run != nil && r.Run.Selection != nil {
+		most, is = int64(r.Run.Selection.Threshold), true //nolint:gosec // at most dp.MaxScale
+	}
+	if least > 0 && a.People >= 0 {
+		most, is = max(most, least-1), true
+	}
+	return most, is
+}
+
+// lowerThreshold is the threshold of the same groups at four times the price, or at the most that the analyst may ask for; 0: it is no lower.
+func (r *Run) lowerThreshold(a *StageRun) (epsilon float64, threshold int64) {
+	ask := a.Request
+	if a.Release.Run == nil || a.Release.Run.Selection == nil {
+		return 0, 0
+	}
+	if ask.Epsilon = min(4*ask.Epsilon, ask.Most); !(ask.Epsilon > a.Request.Epsilon) {
+		return 0, 0
+	}
+	mp, err := price.New(a.An, ask)
+	if err != nil {
+		return 0, 0
+	}
+	at := slices.IndexFunc(mp.Selections, func(s dp.Selection) bool { return s.Groups == a.Release.Run.Selection.Groups })
+	if at < 0 || mp.Selections[at].Threshold >= a.Release.Run.Selection.Threshold {
+		return 0, 0
+	}
+	return r.Under.Epsilon * ask.Epsilon / a.Request.Epsilon, int64(mp.Selections[at].Threshold) //nolint:gosec // at most dp.MaxScale
+}
+
+// WorthNaming is how many times narrower intervals have to be that another setting is named.
+const WorthNaming = 2
+
+// wideLines say of sums that many groups' intervals are wider than their values: where the largest group's is narrow a bound of their own makes them narrow, and other noise may.
+func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
+	groups := a.Release.Groups
+	if len(a.An.Keys) == 0 || a.Release.Run == nil || a.Release.IsOnDisk() || len(groups) < 3 {
+		return nil
+	}
+	e, err := finish.Of(ctx, a.An, a.Release)
+	if err != nil {
+		return nil
+	}
+	e = e.Simultaneous(r.simultaneousRows())
+	noise := r.narrowerNoise(a)
+	for i, f := range a.An.Formulas {
+		if f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
+			continue
+		}
+		wide, narrow := wideGroups(a, e, i)
+		if wide < 2 || 3*wide < len(groups) {
+			continue
+		}
+		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.An.Agg.Aggs[i].Fn, wide, len(groups)), []string(nil)
+		if m := a.An.Measures[f.Sum]; narrow && m.Bound != nil && m.IsSumBounded() {
+			line += ", while the largest group's is narrow, as one bound serves all groups"
+			cures = append(cures, "A statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
+		}
+		if noise != "" {
+			cures = append(cures, noise)
+		}
+		if line += ". " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// mostHidden is the part of all people from which on it is warned that so many may be beyond a bound unseen.
+const mostHidden = 0.005
+
+// fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
+func (r *Run) fewLines(a *StageRun) []session.Warning {
+	all := float64(a.Request.People(a.An))
+	if people := a.An.People; people >= 0 && !a.Release.IsOnDisk() && len(a.Release.Groups) > 0 {
+		sum := new(big.Int) // a person may be in several groups
+		for _, g := range a.Release.Groups {
+			sum.Add(sum, g.Values[people])
+		}
+		n, _ := new(big.Float).SetInt(sum).Float64()
+		all = min(all, n)
+	}
+	hidden, choice := uint64(0), 0
+	for i := range a.An.Choices {
+		n, of := a.Release.Plan.HiddenBy(i), all
+		if c := a.An.Choices[i]; c.Measure >= 0 && a.An.Measures[c.Measure].IsSumBounded() && !a.An.Measures[c.Measure].Declared {
+			of = min(of, policy.AssumedPopulation) // of many people too a few may have most of a sum without a range
+		}
+		if n > hidden && float64(n) >= mostHidden*of {
+			hidden, choice = n, i
+		}
+	}
+	if hidden == 0 || slices.ContainsFunc(a.An.Choices, a.Release.Chosen.HasTooFewPeople) { // which has a warning of its own
+		return nil
+	}
+	words, column := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden), ""
+	if m := a.An.Choices[choice].Measure; m >= 0 && a.An.Measures[m].Arg != nil {
+		column = plan.Readable(a.An.Query, a.An.Measures[m].Arg)
+	}
+	if of := stage.AggregatesOf(a.An, a.An.Choices[choice]); len(of) > 0 && len(of) < len(a.An.Formulas) {
+		words += " in " + stage.FirstFew(of)
+	}
+	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, column), Text: words + ", which dp_low and dp_high would not hold. A larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}}
+}
+
+// narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.
+func (r *Run) narrowerNoise(a *StageRun) string {
+	gain := price.GaussianGain(a.An, a.Request, a.Release.Plan, a.Release.Chosen)
+	if gain < WorthNaming || len(a.Release.Tops) > 0 || a.Release.Of != nil {
+		return ""
+	}
+	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", server.Number(math.Round(gain*10)/10))
+}
+
+// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count.
+func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, narrow bool) {
+	people, most := peopleOf(a.An, a.An.Formulas[aggregate]), -1.0
+	for g := range a.Release.Groups {
+		of, v := e.For(a.Release, &a.Release.Groups[g]), a.Release.Groups[g].Values
+		x, width := of.Value(aggregate, v)
+		few := false
+		if people >= 0 && v[people] != nil {
+			n, _ := new(big.Float).SetInt(v[people]).Float64()
+			few = n < 2*of.Measure(people)
+		}
+		if !few && !(width <= math.Abs(x)) {
+			wide++
+		}
+		if math.Abs(x) > most {
+			most, narrow = math.Abs(x), 2*width < math.Abs(x)
+		}
+	}
+	return wide, narrow
+}
+
+// peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.
+func peopleOf(a *sensitivity.Analysis, f sensitivity.Formula) int {
+	if f.Kind == sensitivity.IsRatio {
+		return f.Count
+	}
+	if a.People >= 0 {
+		return a.People
+	}
+	return slices.IndexFunc(a.Measures, func(m sensitivity.Measure) bool {
+		return m.Filter == nil && (m.Kind == sensitivity.Units || m.Kind == sensitivity.CountRows)
+	})
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+func Number(x float64) string {
+	if math.IsInf(x, 1) {
+		return "unlimited"
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// StatementCount is a number of statements in words.
+func StatementCount(n int64) string {
+	switch n {
+	case 1:
+		return "1 statement"
+	case math.MaxInt64:
+		return "any number of statements"
+	}
+	return fmt.Sprintf("%d statements", n)
+}
+
+func Statements(n int64) string {
+	if n == math.MaxInt64 {
+		return "any number"
+	}
+	return fmt.Sprint(n)
+}
+
+// RoundDown3 is x with three digits, rounded down.
+func RoundDown3(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	for _, units := range []float64{math.Floor(x/unit + 1e-9), math.Ceil(x/unit) - 1} { // the second where x is a little less than what has three digits
+		if down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", units*unit), 64); err == nil && down <= x {
+			return down
+		}
+	}
+	return x
+}
+
+// RoundUp3 is x with three digits, rounded up.
+func RoundUp3(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	up, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Ceil(x/unit-1e-9)*unit), 64)
+	if err != nil || up < x {
+		return x
+	}
+	return up
+}

@@ -1,0 +1,158 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/pgmeta"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Session is one connection's view: who asks, with which settings. It is for one goroutine.
+type Session struct {
+	Engine     *server.Engine
+	User       string
+	World      *server.World // with analyst and catalog: of the policy that the session last saw
+	Analyst    *policy.Analyst
+	Catalog    *SessionCatalog
+	Filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
+	Start, Now Settings
+	Values     sqltype.Settings  // of literals, and the time zone
+	Last       lastFacts         // of the last SELECT from tables; nil: it released nothing
+	Parameters pgmeta.Parameters // settings that are not dpsql's
+	Explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
+	Warned     map[string]bool   // what the session was warned of (OnceASession, NewGaps)
+	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
+	Progress   *Progress         // of the statement that runs; nil: it is not told of
+}
+
+// Use says how the literals of the statements that follow are read, and what their time zone is.
+func (s *Session) Use(values sqltype.Settings) { s.Values = values }
+
+// UseProgress says where word of a long statement's progress goes while it runs.
+func (s *Session) UseProgress(tell func(text string)) { s.tell = tell }
+
+// UseParameters gives the session the settings that SHOW knows: current_setting, set_config and pg_settings read and change them.
+func (s *Session) UseParameters(p pgmeta.Parameters) { s.Parameters = p }
+
+// Close ends the session.
+func (s *Session) Close() {}
+
+var ErrTimeout = errors.New("statement timeout")
+
+// Request is what the session's settings ask for.
+func (s *Session) Request() price.Request {
+	return price.Request{Filter: s.Filter, Epsilon: s.Now.Epsilon, Least: s.LeastEpsilon(), QueryDelta: s.World.Policy.Query.Delta, Mechanism: s.Now.Mechanism,
+		Population: int64(min(s.World.Policy.Units(), 1<<40)), Kinds: s.World.Policy.EachUnits(), Most: s.Analyst.MaxQueryEpsilon}
+}
+
+// NoRows is the answer that a statement without measures needs.
+type NoRows struct{}
+
+// Next reports no row.
+func (NoRows) Next() bool { return false }
+
+// Row is never called.
+func (NoRows) Row() []secret.Value { return nil }
+
+// Err is nil.
+func (NoRows) Err() error { return nil }
+
+// Close does nothing.
+func (NoRows) Close() {}
+
+// Turn is this session's: it is taken before a statement asks for a connection, and may be given back more than once.
+func (s *Session) Turn(ctx context.Context) (done func(), err error) {
+	return s.Engine.Turns.Take(ctx, s.Analyst.Name, int(s.World.Policy.Limits.StatementsAtOnce))
+}
+
+// ObserveCharge tells of a charge whose statement is not run yet.
+func (s *Session) ObserveCharge(h server.AuditEvent) {
+	h.Outcome = server.Charged
+	s.Engine.Observer.Charged(h)
+}
+
+func (s *Session) ObserveEnd(h *server.AuditEvent, err error) {
+	if err != nil {
+		h.Outcome, h.Error = server.Failed, sqlerr.ID(err)
+		switch h.Error {
+		case sqlerr.BudgetExhausted.ID, sqlerr.LifetimeEnded.ID, sqlerr.Frozen.ID, sqlerr.AnalystStopped.ID:
+			h.Outcome = server.Denied
+		case sqlerr.QueryCanceled.ID:
+			h.Outcome = server.Canceled
+		}
+	}
+	s.Engine.Observer.Ended(*h)
+}
+
+// Options are what the settings and the policy say of every statement.
+func (s *Session) Options() sensitivity.Options {
+	off := sensitivity.OwnerMayOffUnit
+	if s.World.Policy.Query.Joins == policy.JoinsAny {
+		off = sensitivity.AnyOffUnit
+	}
+	return sensitivity.Options{OffUnit: off, MaxGroups: s.Now.maxGroups, ChooseGroups: s.Now.maxGroups == 0, MaxRows: s.Now.Clip, MaxPublicGroups: uint64(s.World.Policy.Query.MaxPublicGroups),
+		Public: s.World.Public, DeltaZero: s.World.Policy.Budget.Delta == 0, MinPeople: s.World.Policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.Now.Bounding == "l2"], Split: s.Now.Split}
+}
+
+// UsualRequest is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
+// the same one at another price, or in a statement of more stages.
+func (s *Session) UsualRequest() price.Request {
+	ask := s.Request()
+	ask.Epsilon = s.World.Policy.Query.Epsilon
+	return ask
+}
+
+// Warning is a warning of an answer. One with a key is told once a session.
+type Warning struct{ Key, Text string }
+
+// OnceASession are the texts of warnings that the session has not been told yet. It follows from those that it was told, and so from its statements and their answers.
+func (s *Session) OnceASession(list []Warning) (lines []string) {
+	for _, w := range list {
+		if w.Key == "" || !s.Warned[w.Key] {
+			lines = append(lines, w.Text)
+		}
+	}
+	for _, w := range list {
+		s.NoteWarned(w.Key)
+	}
+	return lines
+}
+
+// NoteWarned remembers what the session was warned of.
+func (s *Session) NoteWarned(words ...string) {
+	if s.Warned == nil {
+		s.Warned = map[string]bool{}
+	}
+	for _, w := range words {
+		s.Warned[w] = true
+	}
+}
+
+// NewGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never (WithoutEnds).
+func (s *Session) NewGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.Warned[g.Words] })
+	for _, g := range gaps {
+		s.NoteWarned(g.Words)
+	}
+	return out
+}
+
+// Payer is whom this analyst's statements count against.
+func (s *Session) Payer() ledger.Payer { return server.PayerOf(s.Analyst) }
+
+// leastPart: a statement may cost no less than the usual price divided by it.
+const leastPart = 1000
+
+func (s *Session) LeastEpsilon() float64 { return s.World.Policy.Query.Epsilon / leastPart }

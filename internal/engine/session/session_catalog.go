@@ -1,0 +1,32 @@
+package session
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// lastFacts are the rows of dpsql.last: the facts about an answer.
+type lastFacts interface {
+	Rows(ctx context.Context) ([][]sqltype.Value, error)
+}
+
+// SessionCatalog is an analyst's catalog with dpsql's own tables beside it.
+type SessionCatalog struct {
+	plan.Catalog
+	tables map[string]*plan.Table
+}
+
+// Table resolves dpsql.* and everything that the policy shows.
+func (c *SessionCatalog) Table(schema, name string) (*plan.Table, bool) {
+	if schema == server.Own {
+		t, ok := c.tables[name]
+		return t, ok
+	}
+	return c.Catalog.Table(schema, name)
+}
+
+// Own reports one of dpsql's own tables.
+func (c *SessionCatalog) Own(t *plan.Table) bool { return c.tables[t.Name] == t }

@@ -1,0 +1,169 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/answer"
+
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+)
+
+// displayed are the output columns that are changed when they are shown, and those that would be but stay as they are.
+type displayed struct {
+	Low, Rounding string
+	Marks         []DisplayColumn
+	asIs          []string // why, with the column's name
+}
+
+// DisplayColumn is an output column that is an aggregate itself, or is computed from some, and the columns of its 95% interval, which the answer is computed with.
+type DisplayColumn struct {
+	Out     int
+	Of      plan.ColID    // the aggregate; 0: it is computed
+	Width   plan.ColID    // of an aggregate
+	Ends    [2]plan.ColID // dp_low and dp_high
+	Grouped bool          // the row is that of a group; else there is no other, and it stays
+	IsExact bool          // it is not rounded, as the aggregates that it is computed from are not
+	Totals  bool          // it reads sums over groups
+	Divides bool          // something in it is divided
+	Least   float64       // what it can be: of a correlation -1 to 1
+	Most    float64
+}
+
+// Showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
+//
+// Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
+// values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (reuse.Canonical), and where the
+// statement would be divided otherwise, it is left as it is.
+func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *divide.Program) (*divide.Program, *displayed) {
+	if program.Class != sensitivity.Private {
+		return program, nil
+	}
+	asIs := s.Now.Low == session.LowKeep && s.Now.Rounding == session.RoundOff
+	out := &displayed{Low: s.Now.Low, Rounding: s.Now.Rounding}
+	with := *q
+	with.Columns = slices.Clone(q.Columns)
+	w := intervalColumns(&with, program)
+	for i, o := range q.Outputs {
+		a, g, why := w.Aggregate(q.Root, o.Col)
+		if a == nil && why != plan.OtherError {
+			if c, ok := w.Computed(q.Root, o.Col); ok {
+				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Least: math.Inf(-1), Most: math.Inf(1)})
+				continue
+			}
+		}
+		switch {
+		case asIs:
+		case why != "":
+			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
+		case a != nil:
+			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
+			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil, Least: math.Inf(-1), Most: math.Inf(1)})
+			if i := slices.IndexFunc(a.Aggs, func(x plan.AggItem) bool { return x.ID == g }); i >= 0 && (a.Aggs[i].Fn == "corr" || a.Aggs[i].Fn == "regr_r2") {
+				out.Marks[len(out.Marks)-1].Least, out.Marks[len(out.Marks)-1].Most = -1, 1
+			}
+		}
+	}
+	if len(out.Marks) == 0 {
+		return program, out
+	}
+	var err error
+	if with.Root, err = w.Rel(q.Root); err == nil {
+		divided, err := divide.Divide(ctx, &with, s.Options())
+		if err == nil && len(divided.Stages) == len(program.Stages) {
+			return divided, out
+		}
+	}
+	out.keepAll(q, "the statement would be computed another way with its error")
+	return program, out
+}
+
+// keepAll leaves all columns as they are.
+func (n *displayed) keepAll(q *plan.Query, why string) {
+	for _, m := range n.Marks {
+		if m.Of != 0 {
+			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.Out].Name, why))
+		}
+	}
+	n.Marks = nil
+}
+
+// intervalColumns are those of a program's plan; their new columns are q's.
+func intervalColumns(q *plan.Query, program *divide.Program) *plan.IntervalColumns {
+	given := map[plan.Rel]bool{}
+	for _, l := range program.Answer.Leaves {
+		given[l.At] = l.Parts != nil
+	}
+	var noisy map[plan.ColID]bool
+	if program.Query.Root == q.Root { // the plan is the statement's own
+		noisy = program.Noisy(divide.Computed{Root: q.Root, Leaves: program.Answer.Leaves})
+	}
+	return plan.NewIntervalColumns(&q.Columns, func(a *plan.Aggregate) bool { return given[a] }, noisy)
+}
+
+// Note says what was done.
+func (n *displayed) Note() string {
+	if n != nil {
+		does := ""
+		for _, m := range n.Marks {
+			if words := n.columnNote(m); len(words) > len(does) { // aggregates have more of them
+				does = words
+			}
+		}
+		if does != "" {
+			return does
+		}
+	}
+	return "as released"
+}
+
+// columnNote says what is done to a column.
+func (n *displayed) columnNote(m DisplayColumn) string {
+	var parts []string
+	switch {
+	case m.Of == 0:
+	case n.Low == session.LowNull:
+		parts = append(parts, "values less than their error as NULL")
+	case n.Low == session.LowDrop:
+		parts = append(parts, "groups with a value less than its error left out")
+	}
+	if n.Rounding == session.RoundError && !m.IsExact {
+		parts = append(parts, "rounded to what their errors leave significant")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Lines are EXPLAIN's.
+func (n *displayed) Lines(q *plan.Query) (lines []answer.Line) {
+	if n == nil {
+		return nil
+	}
+	var said []string
+	for rest := n.Marks; len(rest) > 0; {
+		var names []string
+		does := n.columnNote(rest[0])
+		rest = slices.DeleteFunc(slices.Clone(rest), func(m DisplayColumn) bool {
+			if n.columnNote(m) != does {
+				return false
+			}
+			names = append(names, q.Outputs[m.Out].Name)
+			return true
+		})
+		if does != "" {
+			said = append(said, strings.Join(names, ", ")+": "+does)
+		}
+	}
+	if len(said) > 0 {
+		lines = append(lines, answer.Keyed("Shown", "%s", strings.Join(said, "; ")))
+	}
+	if len(n.asIs) > 0 && n.Low != session.LowKeep {
+		lines = append(lines, answer.Keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))
+	}
+	return lines
+}

@@ -1,0 +1,291 @@
+package stage
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/explain"
+)
+
+// NoiseStep is what a measure's noise and clips count, in the measure's own units.
+func NoiseStep(m sensitivity.Measure) decimal.Decimal {
+	return m.Step()
+}
+
+// ValueStep is what a measure's released integers count: of a centred sum halves of its grid.
+func ValueStep(m sensitivity.Measure) decimal.Decimal {
+	if m.Kind == sensitivity.CentredSum {
+		return m.Grid.Div(decimal.NewFromInt(2))
+	}
+	return m.Grid
+}
+
+// InUnits is a number of steps in units, without the digits that a product of binary fractions would have.
+func InUnits(x float64, step decimal.Decimal) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	return decimal.NewFromFloat(x).Mul(step).InexactFloat64()
+}
+
+// NoiseLine says a measure's noise in its own units.
+func NoiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
+	step := NoiseStep(a.Measures[i])
+	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
+		text := fmt.Sprintf("%s %s. One unit changes ", law, server.Number(InUnits(scale.Float(), step)))
+		by := step.Mul(decimal.NewFromUint64(s.PerGroup)).String()
+		if a.Limit.Norm > 0 {
+			return text + "the groups by a vector of at most " + by
+		}
+		if a.Joined != nil {
+			return text + "all groups together by at most " + by
+		}
+		return text + changed(a.Measures[i], fmt.Sprint(s.Groups/a.Measures[i].Vectors())) + " by at most " + by
+	}
+	if l, err := dp.LawOf(mp.Measures[i]); err == nil {
+		return fixed(noiseWords[l.Noise].scale, l.Scale, l.Sensitivity)
+	}
+	if ev, ok := mp.Measures[i].(dp.Clipped); ok {
+		law := noiseWords[ev.Noise].scale
+		if a.Limit.Norm > 0 {
+			return fmt.Sprintf("%s %s times the norm. One unit changes the groups by a vector of at most that norm", law, server.Number(ev.Ratio.Float()))
+		}
+		if a.Joined != nil {
+			return fmt.Sprintf("%s %s times the bound. One unit changes all groups together by at most the bound", law, server.Number(ev.Ratio.Float()))
+		}
+		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
+		if c := a.Limit.Cap; c != nil {
+			groups = fmt.Sprintf("at most %d", c.Edges[mp.CandidateCount(c)-1])
+		}
+		ratio := ev.Ratio.Float()
+		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.GaussianNoise {
+			ratio *= math.Sqrt(n)
+		} else {
+			ratio *= n
+		}
+		return fmt.Sprintf("%s %s times %s. One unit changes %s by at most the bound", law, server.Number(ratio), noiseWords[ev.Noise].norm, changed(a.Measures[i], groups))
+	}
+	return mp.Measures[i].Name()
+}
+
+// noiseWords has EXPLAIN's words for each kind of noise: its law and scale, and what the scale is a multiple of where the bound is chosen.
+var noiseWords = map[dp.NoiseKind]struct{ scale, norm string }{
+	dp.LaplaceNoise:      {"discrete Laplace, scale", "bound and groups"},
+	dp.GaussianNoise:     {"discrete Gaussian, sigma", "bound and the root of groups"},
+	dp.GaussianNormNoise: {"discrete Gaussian, sigma", "the norm"},
+	dp.PickNoise:         {"permute and flip, rows for each e-fold", "bound and groups"},
+	dp.TruncatedNoise:    {"truncated discrete Laplace, scale", "bound and groups"},
+}
+
+// changed says what one unit changes: of a tree each level by itself.
+func changed(m sensitivity.Measure, groups string) string {
+	switch n := m.Vectors(); {
+	case m.Pick != nil && n > 1:
+		return fmt.Sprintf("the numbers of each of %d picks in %s", n, groupsText(groups))
+	case m.Pick != nil:
+		return "the numbers of the pick in " + groupsText(groups)
+	case n > 1:
+		return fmt.Sprintf("each of %d levels in %s", n, groupsText(groups))
+	case m.Tree != nil:
+		return "the leaves of " + groupsText(groups)
+	}
+	return groupsText(groups)
+}
+
+func groupsText(n string) string {
+	if n == "1" {
+		return "1 group"
+	}
+	return n + " groups"
+}
+
+// Candidates are the bounds of a statement before it is asked.
+func Candidates(mp *price.Quote) explain.Bounds {
+	return explain.Bounds{Candidates: mp.Candidates()}
+}
+
+// ChosenBounds are the bounds of a release.
+func ChosenBounds(a *sensitivity.Analysis, r *release.Release) explain.Bounds {
+	return explain.Bounds{Chosen: r.Edges(a)}
+}
+
+// AtEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
+func AtEnd(r *release.Release, c *sensitivity.Choice) string {
+	switch at, n := r.Chosen[c.Index], int(r.Plan.CandidateCount(c)); {
+	case r.Chosen.HasTooFewPeople(c):
+		return "found too few people"
+	case n == 1:
+		return "the only"
+	case at == 0:
+		return "the least"
+	case at == n-1:
+		return "the largest"
+	}
+	return ""
+}
+
+// choiceName is a choice's number, with the aggregates that depend on it where others do not.
+func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
+	name := fmt.Sprintf("choice %d", c.Index+1)
+	if of := AggregatesOf(a, c); len(of) > 0 && len(of) < len(a.Formulas) {
+		name += " (" + FirstFew(of) + ")"
+	}
+	return name
+}
+
+// longestName is how long an aggregate's text is at most in a message.
+const longestName = 60
+
+// AggregatesOf are the aggregates that depend on a choice.
+func AggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []string) {
+	for i, f := range a.Formulas {
+		if slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && (a.Measures[m].Bound == c || a.Limit.Cap == c) }) {
+			name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
+			if len(name) > longestName {
+				name = string(a.Agg.Aggs[i].Fn) + "(...)"
+			}
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isFarTooLow reports that a choice ended far below what people have, by the released mass that one of its measures loses; what a cap of groups and a bound take together is the bound's.
+func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choice) bool {
+	for i, m := range a.Measures {
+		if m.Bound == c || m.Bound == nil && a.Limit.Cap == c {
+			if far, err := finish.IsFarBeyondBound(a, r, i); far && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// EndLines warn of bounds at an end of their candidates, with the cure.
+func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
+	var out []string
+	for _, c := range a.Choices {
+		end := AtEnd(r, c)
+		smooth := c.By == sensitivity.BySmooth
+		if smooth && end == "the largest" {
+			out = append(out, fmt.Sprintf("%s: one person may change more joined rows than noise can hide, so the answer is noise alone. A larger dpsql.price, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns mend that", choiceName(a, c)))
+		}
+		_, edge := r.Plan.Edge(c, r.Chosen)
+		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
+			cure := Cures(a, c, true)
+			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
+				cure = Cures(a, largest, false)
+			}
+			out = append(out, fmt.Sprintf("%s: the bound that was chosen, %s, is far below what people have, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
+			continue
+		}
+		if end == "" || smooth {
+			continue
+		}
+		if r.Chosen.HasTooFewPeople(c) {
+			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
+				out = append(out, line) // (1) of run.warnings says why, and no price mends that
+			} else {
+				out = append(out, line+". A larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+			}
+			continue
+		}
+		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].IsSumBounded()) {
+			continue // one row or one group a person: what most tables are, and no sign that people have more
+		}
+		all := int(r.Plan.CandidateCount(c)) == len(c.Edges)
+		if c.Most > 0 && edge == c.Most {
+			continue // nobody can have more
+		}
+		what, told := "groups that one person counts in", "the interval estimates how much"
+		if c.Measure >= 0 {
+			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
+		}
+		switch {
+		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].IsSumBounded():
+			told = "what depends on it is NULL"
+		case c.By == sensitivity.ByFlow:
+			told = "the error does not tell it"
+		}
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, told, cureList(Cures(a, c, end == "the least" || !all))))
+	}
+	return out
+}
+
+// fewNote says how many people were too few, which the plan fixes.
+func fewNote(p *price.Quote, c *sensitivity.Choice) string {
+	if c.Index < len(p.Choices) {
+		if ev, ok := p.Choices[c.Index].(dp.AboveThreshold); ok {
+			return fmt.Sprintf(" (about %d or fewer, by a noisy number)", ev.Threshold+ev.Margin)
+		}
+	}
+	return ""
+}
+
+// misspelt says that people may be few because a text of the statement is no value.
+func misspelt(a *sensitivity.Analysis) string {
+	switch n := len(a.Unlisted); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return ". Or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
+	}
+	return ". Or check the spelling of the conditions' texts, which no public list has"
+}
+
+// Cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.
+func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []string) {
+	switch {
+	case c.By == sensitivity.ByFlow: // nothing says how much
+	case c.Measure < 0:
+		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+		if !a.Groups.Public {
+			out = append(out, "values of the grouping columns in the policy")
+		}
+	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
+		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
+	case a.HasTimes(a.Measures[c.Measure]):
+		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
+	default:
+		out = []string{"a range in the policy"}
+	}
+	if byPrice {
+		out = append(out, "a larger dpsql.price")
+	}
+	return out
+}
+
+// cureList lists cures.
+func cureList(list []string) string {
+	switch n := len(list); n {
+	case 0:
+		return ""
+	case 1:
+		return ". What mends that: " + list[0]
+	default:
+		return ". What mends that: " + strings.Join(list[:n-1], ", ") + ", or " + list[n-1]
+	}
+}
+
+// FirstFew lists as much as one line holds.
+func FirstFew(list []string) string {
+	if n := len(list); n > briefColumns {
+		list = append(list[:briefColumns:briefColumns], fmt.Sprintf("and %d more", n-briefColumns))
+	}
+	return strings.Join(list, ", ")
+}
+
+// briefColumns is how many columns it names.
+const briefColumns = 6

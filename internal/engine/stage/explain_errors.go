@@ -1,0 +1,313 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+)
+
+// UsualCounts are the numbers of rows for which averages' errors are told where nobody says how many there are.
+var UsualCounts = []float64{1000, 100_000}
+
+// ExpectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
+// chosen bound is told in multiples of it.
+func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, counts ...float64) ([]Expected, error) {
+	run, chosen, err := mp.Reference(a)
+	if err != nil {
+		return nil, err
+	}
+	e, err := finish.NewErrors(a, run)
+	if err != nil {
+		return nil, err
+	}
+	var out []Expected
+	for _, n := range NamedAggregates(pr, a) {
+		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.Formula])
+		switch f := a.Formulas[n.Formula]; {
+		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
+			out = append(out, Expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", server.Number(e.Measure(f.Count)))})
+		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment && unit != "" && !slices.Contains(linearStatistics, f.Moments.Stat)):
+			out = append(out, Expected{Column: n.name, Words: DependsOnChoice})
+		case f.IsPick():
+		case f.IsOrderStatistic():
+			words := RankText(a, e, n.Formula)
+			if words == "" {
+				rank, _ := e.Rank(n.Formula)
+				words = server.Number(rank/times) + " rows in rank" + unit
+			}
+			out = append(out, Expected{Column: n.name, Words: words})
+		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
+			var of []string
+			for _, count := range counts {
+				width := e.Expected(n.Formula, count*times) // as of a bound of 1 among count
+				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
+					width /= times
+				}
+				text := server.Number(width) + unit
+				if len(counts) > 1 {
+					text += fmt.Sprintf(" among %g", count)
+				}
+				of = append(of, text)
+			}
+			out = append(out, Expected{Column: n.name, Words: strings.Join(of, ", ")})
+		default:
+			width := e.Expected(n.Formula, math.NaN()) / times
+			col := Expected{Column: n.name, Words: server.Number(width) + unit}
+			if unit == "" {
+				col.Error = Finite(width)
+			}
+			out = append(out, col)
+		}
+	}
+	return out, nil
+}
+
+// linearStatistics are in proportion to the bounds on what they are computed from.
+var linearStatistics = []plan.AggFunc{"var_pop", "var_samp", "covar_pop", "covar_samp", "regr_sxx", "regr_syy", "regr_sxy"}
+
+// DependsOnChoice are the words for an error that no one bound decides.
+const DependsOnChoice = "depends on what is chosen"
+
+// RankText says how many people are beyond what is shown for a MIN or MAX; "" of other aggregates.
+func RankText(a *sensitivity.Analysis, e *finish.Errors, i int) string {
+	f := a.Formulas[i]
+	if !f.IsEnd() {
+		return ""
+	}
+	if m := a.Measures[f.Sum]; !m.IsOwnExtreme() && !m.Single { // its tree counts rows
+		return ""
+	}
+	rank, _ := e.Rank(i)
+	side := "below"
+	if f.IsGreatest() {
+		side = "above"
+	}
+	words := fmt.Sprintf("at most %s people are %s it", server.Number(rank), side)
+	if spread := a.Measures[f.Sum].Tree.Spread(); spread != "" {
+		words += " by more than " + spread
+	}
+	return words
+}
+
+// inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
+func inBounds(a *sensitivity.Analysis, mp *price.Quote, chosen price.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
+	if a.Limit.Cap != nil {
+		return 0, "", false
+	}
+	var clip *sensitivity.Choice
+	for i, at := range f.Uses() {
+		if at < 0 {
+			continue
+		}
+		if i > 0 && f.Count >= 0 && a.Measures[at].Bound != clip {
+			return 0, "", false
+		}
+		clip = a.Measures[at].Bound
+	}
+	if clip == nil {
+		return 1, "", true
+	}
+	_, edge := mp.Edge(clip, chosen)
+	if clip.By == sensitivity.BySmooth {
+		return float64(edge), fmt.Sprintf(" x choice %d", clip.Index+1), true
+	}
+	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Subdivision))
+	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
+		times *= m.Grid.InexactFloat64()
+	}
+	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
+}
+
+// namedAggregate is an aggregate that is an output column itself.
+type namedAggregate struct {
+	name    string
+	Formula int
+}
+
+func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggregate {
+	alias := map[plan.ColID][]plan.ColID{}
+	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
+		for _, p := range l.Parts {
+			cols := pr.Stages[p.Stage].Agg.Cols()
+			for i, v := range p.Values {
+				if v.From >= 0 && l.Cols[i] != cols[v.From] {
+					alias[l.Cols[i]] = append(alias[l.Cols[i]], cols[v.From])
+				}
+			}
+		}
+	}
+	plan.VisitRels(pr.Answer.Root, func(r plan.Rel) bool {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
+				switch x := it.Expr.(type) {
+				case *plan.Col:
+					if x.ID != it.ID {
+						alias[it.ID] = append(alias[it.ID], x.ID)
+					}
+				case *plan.Subquery:
+					if x.Kind == plan.ScalarQuery && len(x.Cols) == 1 {
+						alias[it.ID] = append(alias[it.ID], x.Cols[0])
+					}
+				}
+			}
+		}
+		return true
+	})
+	var out []namedAggregate
+	for _, o := range pr.Query.Outputs {
+		is := []plan.ColID{o.Col} // of grouping sets one column is that of several releases
+		for at := 0; at < len(is); at++ {
+			for _, next := range alias[is[at]] {
+				if !slices.Contains(is, next) {
+					is = append(is, next)
+				}
+			}
+		}
+		for i, f := range a.Formulas {
+			if slices.Contains(is, f.Agg) {
+				out = append(out, namedAggregate{o.Name, i})
+			}
+		}
+	}
+	return toldApart(a, out)
+}
+
+// toldApart writes out the aggregates whose name several have, where that tells them apart.
+func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate {
+	texts, all := map[string]map[string]bool{}, make([]string, len(list))
+	often := map[string]int{}
+	for i, n := range list {
+		if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == a.Formulas[n.Formula].Agg }); at >= 0 {
+			all[i] = plan.ReadableAggregate(a.Query, a.Agg.Aggs[at])
+		}
+		if often[n.name]++; texts[n.name] == nil {
+			texts[n.name] = map[string]bool{}
+		}
+		texts[n.name][all[i]] = true
+	}
+	for i, n := range slices.Clone(list) {
+		if often[n.name] > 1 && len(texts[n.name]) == often[n.name] && all[i] != "" {
+			list[i].name = all[i]
+		}
+	}
+	return list
+}
+
+// LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
+func LargestErrors(ctx context.Context, s *session.Session, pr *divide.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
+	e, err := finish.Of(ctx, a, r)
+	if err != nil || r.Len() == 0 {
+		return nil
+	}
+	e = e.Simultaneous(together)
+	names := NamedAggregates(pr, a)
+	if len(names) == 0 { // all of them stand in expressions
+		for i, f := range a.Formulas {
+			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
+				names = append(names, namedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
+			}
+		}
+		names = toldApart(a, names)
+	}
+	for _, n := range names {
+		if e.HasTooFewPeople(n.Formula) {
+			out = append(out, Expected{n.name, "NULL", nil})
+			continue
+		}
+		if words := RankText(a, e, n.Formula); words != "" {
+			out = append(out, Expected{n.name, words, nil})
+			continue
+		}
+		width := e.For(r, nil).Expected(n.Formula, math.NaN())
+		switch f := a.Formulas[n.Formula]; {
+		case f.IsOrderStatistic():
+			var most *release.Group
+			rows := math.Inf(-1)
+			if eachShown(s, a, r, func(g *release.Group) {
+				if in := g.TreeRows(f.Sum); in > rows {
+					most, rows = g, in
+				}
+			}) != nil || most == nil {
+				return nil
+			}
+			if width, err = e.For(r, most).OrderError(n.Formula, most); err != nil {
+				return nil
+			}
+		case !math.IsNaN(width) && e.CanBeClipped(n.Formula): // the more a group has, the more may be lost
+			if eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.Formula, g.Values)) }) != nil {
+				return nil
+			}
+		case math.IsNaN(width):
+			if g, err := largestShown(s, a, r, a.Formulas[n.Formula]); g != nil && err == nil {
+				width = e.For(r, g).Group(n.Formula, g.Values)
+			}
+		}
+		if !math.IsNaN(width) {
+			out = append(out, Expected{n.name, server.Number(width), Finite(width)})
+		}
+	}
+	return out
+}
+
+// largestShown is the group in which an average counts most; nil where all are too small to be shown.
+func largestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) (most *release.Group, err error) {
+	if f.Count < 0 {
+		return nil, nil
+	}
+	err = eachShown(s, a, r, func(g *release.Group) {
+		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
+			most = g
+		}
+	})
+	return most, err
+}
+
+// eachShown are the groups that are not too small to be shown.
+func eachShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, f func(g *release.Group)) error {
+	least := big.NewInt(s.World.Policy.Query.MinPeople)
+	return r.Each(func(g *release.Group) error {
+		if a.People < 0 || g.Values[a.People].Cmp(least) >= 0 {
+			f(g)
+		}
+		return nil
+	})
+}
+
+// Expected is the 95% error that one output column is expected to have.
+type Expected struct {
+	Column string   `json:"Column"`
+	Words  string   `json:"Words"`
+	Error  *float64 `json:"Error95"` // absent where it depends on what is chosen, or has no one number
+}
+
+func Texts(list []Expected) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Column+" "+e.Words)
+	}
+	return out
+}
+
+// Finite is x for JSON to nine digits, where infinity is null.
+func Finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 9, 64), 64); err == nil {
+		x = y
+	}
+	return &x
+}

@@ -1,0 +1,266 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+)
+
+// InnerWarnings say which derived tables are released with noise, because what reads their rows is another aggregate, and what the analyses warn of. They follow from the statement, the policy and public values.
+func (p *Staged) InnerWarnings() (lines []string) {
+	add := func(line string) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, i := range p.Program.InnerStages() {
+		an := p.Stages[i].An
+		names := make([]string, len(an.Agg.Keys))
+		for k, id := range an.Agg.Keys {
+			names[k] = an.Query.Columns[id].Name
+		}
+		line := fmt.Sprintf("the groups by %s of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers", strings.Join(names, ", "))
+		if !an.Groups.Public {
+			line += ". Groups of few people are left out"
+		}
+		add(line)
+	}
+	if p.Program.ReadsNoisyNumbers() {
+		add("an inner query's number has noise, and the outer query goes by the noisy number: its dp_low and dp_high do not include that noise")
+	}
+	for _, st := range p.Stages {
+		for _, w := range st.An.Warnings {
+			add(w)
+		}
+	}
+	for _, w := range p.Outer {
+		add(w)
+	}
+	return lines
+}
+
+// OuterConditions say which conditions stand outside of a GROUP BY whose groups they would make public.
+func OuterConditions(ctx context.Context, s *session.Session, program *divide.Program, stages []*Stage) (lines []string) {
+	for i, st := range stages {
+		if st.An.Groups.Public || len(st.An.Keys) == 0 {
+			continue
+		}
+		names, totals := program.OuterConditions(ctx, i, s.Options())
+		if len(names) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("the condition on %s stands outside of its GROUP BY. In the WHERE of that query it makes the groups public, so that all of them are shown", strings.Join(names, ", "))
+		if totals {
+			line += ", and totals over groups begin with the first of them"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+const ValueThere = ". PostgreSQL may give a value there"
+
+// WarningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.
+func WarningsOf(gaps []sqlgen.Gap) (lines []string) {
+	var rare []string
+	for _, g := range gaps {
+		switch {
+		case !g.Rare:
+			lines = append(lines, fmt.Sprintf("%s gives NULL for %s", g.Of, g.Words)+ValueThere)
+		case !slices.Contains(rare, g.Words):
+			rare = append(rare, g.Words)
+		}
+	}
+	if len(rare) > 0 {
+		lines = append(lines, "functions and operators of this statement give NULL for "+strings.Join(rare, ", and for ")+ValueThere)
+	}
+	return lines
+}
+
+// WithoutEnds parts the gaps at the ends of types from the others: hardly any data has such values, so only EXPLAIN (VERBOSE) tells of them.
+func WithoutEnds(gaps []sqlgen.Gap) (usual, atEnds []sqlgen.Gap) {
+	for _, g := range gaps {
+		if g.AtEnd {
+			atEnds = append(atEnds, g)
+		} else {
+			usual = append(usual, g)
+		}
+	}
+	return usual, atEnds
+}
+
+// Omitted says which rows are in no answer, by the statement, the policy and the schema alone.
+func Omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
+
+// NewOmitted are those that the session is warned of now: what follows from a column and the policy once a session.
+func NewOmitted(s *session.Session, list ...*sensitivity.Analysis) []string {
+	lines := omittedBut(s.Warned, list...)
+	for _, a := range list {
+		if a != nil {
+			for reason, columns := range map[string][]string{reasonLost: a.Lost, reasonNoPerson: a.NoPerson, reasonNull: a.NullGroups, reasonUnlisted: a.UnlistedGroups} {
+				for _, name := range columns {
+					s.NoteWarned(reason + name)
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// What a session is warned of for a column.
+const (
+	reasonLost     = "leads to no person: "
+	reasonNoPerson = "is no person: "
+	reasonNull     = "has no group of NULL: "
+	reasonUnlisted = "may have unlisted values: "
+)
+
+// omittedBut leaves out what was warned of before.
+func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []string) {
+	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
+	for _, a := range list {
+		if a == nil {
+			continue
+		}
+		lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
+		unlisted = append(unlisted, a.UnlistedGroups...)
+		noGroups, suggestions = append(noGroups, a.NoGroups...), append(suggestions, a.Suggestions...)
+		if a.HasNoGroups() {
+			empty = append(empty, a.NoValues...)
+		} else {
+			none = append(none, a.NoValues...)
+		}
+	}
+	again := func(reason string, columns []string) []string {
+		return slices.DeleteFunc(columns, func(name string) bool { return warned[reason+name] })
+	}
+	lost, noPerson, groups = again(reasonLost, lost), again(reasonNoPerson, noPerson), again(reasonNull, groups)
+	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[reasonUnlisted+name] && !slices.Contains(groups, name) }) // a line on NULL alone would say that nothing else is missing
+	say := func(columns []string, words string) {
+		if len(columns) > 0 {
+			lines = append(lines, fmt.Sprintf(words, either(columns)))
+		}
+	}
+	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
+	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
+	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
+	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
+	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
+	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
+	say(suggestions, notPublic)
+	const other = "a value that the policy does not list"
+	switch null, values := either(groups), either(unlisted); {
+	case null != "" && null == values:
+		say(groups, "rows in which %s is NULL or "+other+" are in no group")
+	case null != "" && values != "":
+		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, are in no group", null, values, other))
+	default:
+		say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+		say(unlisted, "rows in which %s is "+other+" are in no group")
+	}
+	return lines
+}
+
+// Unread says why a statement needs nothing of its stages, by the statement, the policy and public tables alone.
+func Unread(list []*sensitivity.Analysis) (lines []string) {
+	var none, near []string
+	for _, a := range list {
+		none, near = append(none, a.NoValues...), append(near, a.Suggestions...)
+	}
+	why := "the conditions keep no public group"
+	if len(none) > 0 {
+		why = "the conditions keep none of the public values of " + either(none)
+	}
+	if lines = append(lines, why+": nothing is read or charged, and no number is given"); len(near) > 0 {
+		lines = append(lines, fmt.Sprintf(notPublic, either(near)))
+	}
+	return lines
+}
+
+const notPublic = "a condition asks for a value that is not public. Write %s"
+
+// either names columns or values.
+func either(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " or ")
+}
+
+// TotalsHide says why a total over groups may be NULL, with what gives it.
+func (p *Staged) TotalsHide() string {
+	words := "a total leaves out groups that are not shown"
+	if conds := p.publicConditions(); len(conds) > 0 {
+		words += fmt.Sprintf(". With %s in WHERE all groups are shown, and each total and running total has them", strings.Join(conds, " and "))
+	}
+	return words + ". The total as a query of its own, with the same conditions, has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
+}
+
+// publicConditions are conditions that make the groups of a statement public, of each column that some are grouped by and that has no listed values.
+func (p *Staged) publicConditions() (conds []string) {
+	for _, st := range p.Stages {
+		if st.An.Groups.Public {
+			continue
+		}
+		computed, stored := map[plan.ColID]plan.Scalar{}, map[plan.ColID]*plan.TableColumn{}
+		plan.VisitRels(st.An.Agg.Input, func(r plan.Rel) bool {
+			switch n := r.(type) {
+			case *plan.Project:
+				for _, it := range n.Items {
+					computed[it.ID] = it.Expr
+				}
+			case *plan.Scan:
+				for i, id := range n.Columns {
+					if c := &n.Table.Columns[i]; !n.Table.Public && c.Domain == nil {
+						stored[id] = c
+					}
+				}
+			}
+			return true
+		})
+		var add func(id plan.ColID)
+		add = func(id plan.ColID) {
+			if x := computed[id]; x != nil {
+				delete(computed, id) // a column may be passed on under its own number
+				plan.VisitCols(x, func(c *plan.Col) { add(c.ID) })
+				return
+			}
+			c := stored[id]
+			if c == nil {
+				return
+			}
+			cond := c.Name + " IN (a, b)"
+			switch c.Type.OID {
+			case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+				cond = c.Name + " BETWEEN a AND b"
+			}
+			if !slices.Contains(conds, cond) {
+				conds = append(conds, cond)
+			}
+		}
+		for _, id := range st.An.Agg.Keys {
+			add(id)
+		}
+	}
+	return conds
+}
+
+// TotalsLines say, before a charge, which columns are totals over groups that may not be shown.
+func (p *Staged) TotalsLines() (lines []string) {
+	if p.Shown == nil || !slices.ContainsFunc(p.Stages, func(st *Stage) bool { return finish.HidesGroups(st.An) }) {
+		return nil
+	}
+	for _, m := range p.Shown.Marks {
+		if m.Totals {
+			lines = append(lines, fmt.Sprintf("%s may be NULL, as %s", p.Query.Outputs[m.Out].Name, p.TotalsHide()))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,287 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// What earlier releases say of the errors that a statement is asked with.
+
+// widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
+// nothing is not to pay for a worse one. Otherwise it tells how large the groups are: of a release of the statement, for a top-up of that; else for a new one.
+func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+	if len(st.Inputs) > 0 { // its key is not known before those are
+		return nil, nil
+	}
+	own, err := p.OwnRelease(ctx, st, args)
+	if err != nil {
+		return nil, err
+	}
+	var silent error // why what there is does not tell the size
+	var ownSize []*release.Group
+	if own != nil {
+		defer func() { _ = own.Close() }()
+		size, err := p.sizes(ctx, st, t, own, named)
+		switch {
+		case sqlerr.ID(err) == sqlerr.TargetUnknown.ID:
+			silent = err
+		case err != nil:
+			return nil, err
+		}
+		if ownSize = size; size != nil {
+			price := own.LastQuote().Price
+			if ok, err := keeps(ctx, st.An, t, own, named, size); err != nil {
+				return nil, err
+			} else if ok {
+				return &widths{kept: true, price: price, from: fmt.Sprintf("the release made at price %s", server.Number(price))}, nil
+			}
+		}
+	}
+	kin, err := p.Relatives(ctx, st, args, func(float64) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	var tells *relative
+	var kinSize []*release.Group
+	for i := range kin {
+		one := &kin[i]
+		if one.Paired {
+			break
+		}
+		size, err := p.sizes(ctx, st, t, one.Release, named)
+		if sqlerr.ID(err) == sqlerr.TargetUnknown.ID {
+			if silent == nil {
+				silent = err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ok, err := keeps(ctx, st.An, t, one.Release, named, size)
+		if err != nil {
+			return nil, err
+		}
+		price := one.Release.LastQuote().Price
+		if ok {
+			return &widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", server.Number(price))}, nil
+		}
+		if tells == nil {
+			tells, kinSize = one, size
+		}
+	}
+	switch {
+	case ownSize != nil:
+		from := fmt.Sprintf("as large as the release made at price %s says its largest group is", server.Number(own.LastQuote().Price))
+		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), nil
+	case tells != nil:
+		from := fmt.Sprintf("as large as a release of another question, made at price %s, says its largest group is", server.Number(tells.Release.LastQuote().Price))
+		return p.widthsBy(ctx, st, t, own, tells.Release, named, kinSize, from), nil
+	}
+	return nil, silent
+}
+
+// widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.
+func (p *Staged) widthsOfEither(ctx context.Context, st *Stage, t session.Target, size uint64, named []namedAggregate, args []sqltype.Value) (*Stage, *widths, error) {
+	w, err := p.Widths(ctx, st, t, size, named, args)
+	other := st.RivalStage()
+	if other == nil || err == nil && w.kept || err != nil && sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
+		return st, w, err
+	}
+	v, no := p.Widths(ctx, other, t, size, named, args)
+	switch {
+	case no != nil && sqlerr.ID(no) != sqlerr.TargetUnknown.ID:
+		return st, nil, no
+	case no == nil && (v.kept || err != nil):
+		return other, v, nil
+	}
+	return st, w, err
+}
+
+// isSizeDependent: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.
+func isSizeDependent(t session.Target, a *sensitivity.Analysis, f sensitivity.Formula) bool {
+	return t.Relative || slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && a.CanBeClipped(at) }) || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
+}
+
+// sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
+func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *release.Release, named []namedAggregate) ([]*release.Group, error) {
+	e, err := finish.Of(ctx, st.An, r)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]*release.Group, len(named))
+	for i, n := range named {
+		f := st.An.Formulas[n.Formula]
+		if !isSizeDependent(t, st.An, f) {
+			continue
+		}
+		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
+			groups[i], err = largestSum(p.Session, st.An, r, e, n.Formula)
+		} else {
+			groups[i], err = largestShown(p.Session, st.An, r, f)
+		}
+		if err != nil {
+			return nil, p.Session.LedgerFailed(err)
+		}
+		var value float64
+		if groups[i] != nil {
+			value, _ = e.Value(n.Formula, groups[i].Values)
+		}
+		if groups[i] == nil || !(math.Abs(value) > 0) && t.Relative {
+			hint := "SET dpsql.target_error to a number in place of a part, or ask once more at a larger price with SET dpsql.target_error = off."
+			if !t.Relative {
+				hint = "Ask once more at a larger price with SET dpsql.target_error = off."
+			}
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "what was released earlier does not tell how large %q is, and so not at which price it has an error of %s", n.name, t).WithHint("%s", hint)
+		}
+	}
+	return groups, nil
+}
+
+// areWithinTarget says whether each aggregate's error is, in the group that it is largest in.
+func areWithinTarget(t session.Target, of func(*release.Group) *finish.Errors, named []namedAggregate, size []*release.Group) bool {
+	for i, n := range named {
+		var value, width float64
+		if size[i] == nil {
+			width = of(nil).Expected(n.Formula, math.NaN())
+		} else {
+			value, width = of(size[i]).Value(n.Formula, size[i].Values)
+		}
+		if !isWithinTarget(t, width, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps: the errors of a release, as it is, are within the target, as answers tell them.
+func keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *release.Release, named []namedAggregate, size []*release.Group) (bool, error) {
+	e, err := finish.Of(ctx, a, r)
+	if err != nil {
+		return false, err
+	}
+	ok := areWithinTarget(t, func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
+	return ok, ctx.Err()
+}
+
+// widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
+func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
+	fresh, least := own != nil && st.An.CanAnyBeClipped(), 0.0
+	if fresh {
+		least = own.LastQuote().Price
+	}
+	if p.NeedsFreshRelease(st.An, own) || fresh {
+		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
+	}
+	chosen := BoundsOf(ctx, st.An, by)
+	w := &widths{from: from, release: own, fresh: fresh}
+	w.plan = func(epsilon float64) (*price.Quote, error) {
+		ask := st.Request
+		ask.Epsilon = epsilon
+		return price.New(st.An, ask)
+	}
+	w.freshWithin = func(epsilon float64) (bool, error) {
+		ask := st.Request
+		if ask.Epsilon = epsilon; fresh && !ask.IsWorthTopUp(least) { // at this price what is stored would answer
+			return false, nil
+		}
+		mp, err := w.plan(epsilon)
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		at, err := chosen(mp)
+		if err != nil {
+			return false, err
+		}
+		run, err := mp.Resolve(st.An, at)
+		if err != nil { // at this price there are fewer bounds to choose from
+			return false, nil //nolint:nilerr // that is the answer
+		}
+		e, err := finish.NewErrors(st.An, run)
+		if err != nil {
+			return false, err
+		}
+		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
+		return ok, ctx.Err()
+	}
+	if w.Within = w.freshWithin; own == nil {
+		return w
+	}
+	w.Within = func(epsilon float64) (bool, error) {
+		at := own
+		ask := st.Request
+		ask.Epsilon = epsilon
+		top, err := price.TopUp(st.An, own.Run, own.LastQuote().Price, ask)
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
+			top, err = nil, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if top != nil {
+			more, err := own.With(st.An, top)
+			if err != nil {
+				return false, err
+			}
+			if more != nil {
+				at = more
+			}
+		}
+		e, err := finish.Of(ctx, st.An, at)
+		if err != nil {
+			return false, err
+		}
+		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
+		return ok, ctx.Err()
+	}
+	return w
+}
+
+// BoundsOf are the bounds that a new release is expected to have, by its plan: those of an earlier one; where these follow the price, what is expected of the values that are as frequent as that one tells.
+func BoundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release) func(*price.Quote) (price.Chosen, error) {
+	if !a.IsSmoothed() {
+		return func(*price.Quote) (price.Chosen, error) { return by.Chosen, nil }
+	}
+	var often []uint64
+	return func(mp *price.Quote) (price.Chosen, error) {
+		if often == nil {
+			e := earlier{Scale: release.Scale{Event: by.Plan.Scale.Event, Edge: by.Chosen[0]}}
+			var err error
+			if often, err = e.frequencies(ctx, a.Joined.Formula, a.Choices[0].Edges); err != nil {
+				return nil, err
+			}
+		}
+		at, err := ExpectedEdge(ctx, a, mp, often)
+		return price.Chosen{min(at+1, int(mp.CandidateCount(a.Choices[0]))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
+	}
+}
+
+// largestSum is the shown group where a sum is largest.
+func largestSum(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
+	largest := -1.0
+	err = r.Each(func(g *release.Group) error {
+		if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.World.Policy.Query.MinPeople)) < 0 {
+			return nil
+		}
+		if v, _ := e.Value(formula, g.Values); math.Abs(v) > largest {
+			most, largest = g, math.Abs(v)
+		}
+		return nil
+	})
+	return most, err
+}
