@@ -56,7 +56,7 @@ const maxEpsilon = 1e6
 //
 // Proof: claim: all answers of a window that the filter admits are (Epsilon, Delta)-DP under fully adaptive composition. Conditions:
 //   - (i) each event's loss bounds it given all earlier answers, for the same neighbours: all rows of one unit, added or removed (Filter.Loss);
-//   - (ii) which event is next, and whether any is, may depend on all earlier answers, and a charge is fixed before its data is read (engine's run.ask);
+//   - (ii) which event is next, and whether any is, may depend on all earlier answers, and a charge is fixed before its data is read (engine's Run.ask);
 //   - (iii) order, rooms and their split are fixed from public parameters before the first answer, and kept (ledger's state.addFit);
 //   - (iv) a charge that Rooms.CanAdmit refuses is not run, and what was charged is never given back;
 //   - (v) losses and sums are rounded up, rooms down.

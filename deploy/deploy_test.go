@@ -391,7 +391,7 @@ func TestDocumentedLogs(t *testing.T) {
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var code strings.Builder
-	for _, folder := range []string{"cmd/dpsql", "internal/engine", "internal/ops", "proxy"} {
+	for _, folder := range []string{"cmd/dpsql", "internal/engine", "internal/engine/*", "internal/ops", "proxy"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			t.Fatal(err)

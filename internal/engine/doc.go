@@ -2,45 +2,31 @@
 // commit, finish. It is the only caller of the ledger. Start reading at statement.go: Prepare does what
 // follows from the statement, the policy and the settings. Prepared.Run does the rest.
 //
-// # Groups
+// # Packages
 //
-// Each file lies in a group, and uses what lies in its own group or in one before it. TestPasses in internal/rooms has
-// the list of files. Package answer comes before them: what a statement is answered with. From the first group to the
-// last:
+// Each package uses those before it. Packages answer, flow, price, release, quantile and finish come before them all.
 //
 //   - server: what all sessions share: Engine, its policy and schema, turns, and what the owner does to it.
 //   - session: one connection's settings, errors and dpsql's own tables. File kind.go has what each statement keeps.
 //   - stage: a private statement that is analysed, bounded and printed, and which stored releases tell of it.
-//   - private: one execution of it, from the look-up of stored releases to the answer. Start at private.go.
+//   - private: one execution of it, from the look-up of stored releases to the answer.
 //   - catalog: statements over PostgreSQL's catalogs, statements for rows of people, and dp_predict.
 //   - explain: EXPLAIN of any of them.
 //   - model: TRAIN, EVALUATE and the statements about stored models.
-//   - top: Prepare and Prepared, which choose the kind of a statement and run it.
-//   - rehearse: statements that are priced without being run.
-//
-// # Stages
-//
-// A statement may have several releases. Each of them is a stage, which divide.Divide finds. A stage is
-// analysed, bounded, printed, made and stored as if it had been asked alone, at its part of the price.
-//
-// Function run.ask runs the stages together. It reserves them in one transaction of the ledger, reads them in one
-// snapshot, confirms the schema, commits the releases and finishes the answer.
-//
-// The design (section 3) commits each release before the next stage reads it. The engine commits all of them at
-// once, after the snapshot is confirmed, which ends the snapshot. No release is shown or stored before that. If the
-// process dies earlier, the charges stay, and nobody has seen a release.
+//   - engine: Prepare and Prepared, which choose the kind of a statement and run it. File rehearse.go prices statements
+//     without running them.
 //
 // # Locks and queues
 //
 // A statement takes what it needs in this order. It waits only for what comes later than what it holds, so there is
 // no deadlock.
 //
-//  1. Locks of releases (run.lock). Statements of one proxy that ask for the same releases run one after the other.
+//  1. Locks of releases (Run.Lock). Statements of one proxy that ask for the same releases run one after the other.
 //     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.
 //  2. A turn to decode large stored releases, per analyst (Staged.reading).
-//  3. A turn at the database, per analyst (Session.turn, limits.statements_at_once), in order of arrival. Then a
+//  3. A turn at the database, per analyst (Session.Turn, limits.statements_at_once), in order of arrival. Then a
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A
 //     statement waits while another one that holds memory does not wait. If all of them wait, one gives back what it
@@ -49,32 +35,9 @@
 //
 // Proxies lock nothing between them. The ledger decides reservations one after the other. It refuses a reservation
 // whose release is being made, or was made meanwhile, and has written nothing then (ledger.InFlightError). Function
-// run.AskOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
+// Run.AskOnce gives back its turns and its connection, keeps the locks of item 1, waits until the other reservation
 // is closed, and looks again. It does so ten times at most. After that the statement is charged beside the others. A
 // statement that has a reservation waits for no other reservation.
-//
-// # Worlds
-//
-// A world is a policy that is bound to a schema. A reload makes a new world, and so does a changed schema. Each
-// statement uses the world in force at its start. Rights and bounds therefore change at once for running sessions
-// and prepared statements, and never within a statement.
-//
-// # Public tables
-//
-// Public rows beside the releases are read in the statement's snapshot. How often public tables multiply a person's
-// rows is held for 5 seconds and read again in the snapshot, before the charge. A statement whose public tables have
-// grown since is analysed again (run.checkMultiplicities).
-//
-// # Joins off the unit
-//
-// boundJoins finds which bounds a statement may have: by measured frequencies, by declared ones, or both. Where
-// both are possible the statement takes the one with the smaller expected error when it is asked. Earlier releases
-// over the same joins count too (bounding_methods.go).
-//
-// # Order statistics
-//
-// The first scan selects groups and chooses bounds, as for a count. A second scan in the same snapshot reads the
-// leaves of the trees. It keeps of each unit the rows and groups that the bounds allow (trees.go).
 //
 // # Large releases
 //

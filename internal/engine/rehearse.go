@@ -253,7 +253,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 	return err
 }
 
-// RivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.answerFromRival's rule, by which what was paid for is free.
+// RivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: Run.answerFromRival's rule, by which what was paid for is free.
 func (r *Rehearsal) rivalStage(p *stage.Staged, st *stage.Stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage.Stage {
 	enough := func(st *stage.Stage) bool {
 		asked := r.releases[r.key(p, st, keys, made)]

@@ -12,7 +12,7 @@ import (
 
 // TestReloadedLimits: a reload takes over the limits that the engine reads of the policy in force, and these alone; the others are named as waiting for a restart.
 func TestReloadedLimits(t *testing.T) {
-	files, err := filepath.Glob("../engine/*.go")
+	files, err := filepath.Glob("../engine/*/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -25,7 +25,7 @@ func TestReloadedLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?:policy\.Limits|\bl)\.(\w+)`).FindAllSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`(?:[pP]olicy\.Limits|\bl)\.(\w+)`).FindAllSubmatch(text, -1) {
 			read[string(m[1])] = true
 		}
 	}

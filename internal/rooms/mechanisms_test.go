@@ -16,7 +16,7 @@ var mechanismTables = []struct{ file, table, without string }{
 	{"budget/mechanisms.go", "mechanisms", ""},                                   // what it costs
 	{"noise/mechanism.go", "laws", "GaussianNormNoise PickNoise"},                // samplers; picks are noise.PermuteAndFlip
 	{"internal/engine/finish/combine.go", "laws", "GaussianNormNoise PickNoise"}, // errors; a pick is not a number with noise
-	{"internal/engine/explain_bounds.go", "noiseWords", ""},                      // EXPLAIN's words
+	{"internal/engine/stage/explain_bounds.go", "noiseWords", ""},                // EXPLAIN's words
 }
 
 // TestMechanismTables: an event or a kind of noise that internal/base/dp declares has a row in each table, so that a new one is noticed wherever it is to be added.

@@ -58,7 +58,7 @@ func printedTexts(t *testing.T) map[string]string {
 			}
 		}
 	}
-	for _, file := range []string{"warnings", "plan_warnings", "run"} {
+	for _, file := range []string{"private/warnings", "stage/plan_warnings", "private/run"} {
 		for _, text := range textsOf(t, "../../internal/engine/"+file+".go") {
 			out["WARNING"] += text + ".\n\n"
 		}

@@ -18,14 +18,26 @@ const module = "github.com/dpsql/dpsql/"
 // rule of their own. Test files may import anything.
 const rules = `
 cmd/dpsql: *
-proxy: internal/engine internal/engine/answer internal/pgmeta rewrite/pgsyntax
+proxy: internal/engine/session internal/engine/answer internal/pgmeta rewrite/pgsyntax
 internal/engine/answer:
-internal/engine: internal/engine/answer internal/engine/price internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/base/secret mlext rewrite/pgsyntax rewrite/plan rewrite/dialect rewrite/funcs rewrite/sqlgen sensitivity sensitivity/elastic noise budget budget/ledger internal/spool
+internal/engine/flow:
+internal/engine/price: budget internal/engine/flow noise sensitivity sensitivity/elastic
+internal/engine/release: budget/ledger internal/base/secret internal/engine/flow internal/engine/price internal/engine/quantile internal/spool noise rewrite/plan rewrite/sqlgen sensitivity sensitivity/reuse
+internal/engine/quantile: sensitivity
+internal/engine/finish: internal/engine/price internal/engine/quantile internal/engine/release internal/eval noise rewrite/funcs rewrite/plan sensitivity sensitivity/divide
+internal/engine/server: budget budget/ledger internal/backend internal/base/secret internal/engine/flow internal/policy mlext noise rewrite/dialect rewrite/funcs rewrite/plan rewrite/sqlgen
+internal/engine/session: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/finish internal/engine/flow internal/engine/price internal/engine/release internal/engine/server internal/eval internal/pgmeta internal/policy internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity
+internal/engine/stage: budget/ledger internal/backend internal/engine/answer internal/engine/finish internal/engine/price internal/engine/release internal/engine/server internal/engine/session internal/eval internal/spool rewrite/dialect rewrite/plan rewrite/sqlgen sensitivity sensitivity/divide sensitivity/elastic sensitivity/explain sensitivity/reuse
+internal/engine/private: budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/finish internal/engine/flow internal/engine/price internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/eval internal/policy rewrite/funcs rewrite/plan rewrite/sqlgen sensitivity sensitivity/claims sensitivity/divide sensitivity/explain sensitivity/reuse sensitivity/unit
+internal/engine/catalog: internal/engine/answer internal/engine/finish internal/engine/server internal/engine/session internal/eval internal/pgmeta internal/policy mlext rewrite/pgsyntax rewrite/plan sensitivity/divide
+internal/engine/explain: budget budget/ledger internal/engine/answer internal/engine/catalog internal/engine/finish internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide sensitivity/explain
+internal/engine/model: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/price internal/engine/private internal/engine/server internal/engine/session internal/engine/stage internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity sensitivity/divide sensitivity/reuse sensitivity/unit
+internal/engine: budget/ledger internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/model internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/eval rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/owner: internal/policy internal/backend internal/engine budget/ledger rewrite/pgsyntax
-internal/ops: internal/engine budget/ledger
+internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret
 mlext/data:
 mlext/kernel:
@@ -39,7 +51,7 @@ rewrite/dialect/duckdb: rewrite/dialect
 rewrite/funcs: rewrite/dialect rewrite/dialect/postgres rewrite/dialect/duckdb
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
-rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity
+rewrite/sqlgen: rewrite/dialect rewrite/plan rewrite/funcs sensitivity sensitivity/divide sensitivity/interval
 sensitivity/relation: rewrite/plan rewrite/funcs internal/eval
 sensitivity/elastic:
 sensitivity: sensitivity/elastic sensitivity/relation rewrite/plan
@@ -70,7 +82,7 @@ testdata/demo:
 testdata/sakila:
 internal/testkit/pgtest: testdata/demo testdata/sakila
 internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
-internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/divide internal/policy
 internal/testkit/audit: mlext/data noise
 internal/attacker: budget
 internal/testkit/corpus: internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
@@ -150,8 +162,8 @@ func TestRulesBite(t *testing.T) {
 	for _, c := range []struct{ room, imp string }{
 		{"noise", "rewrite/plan"}, {"noise", "budget"}, {"budget", "noise"}, {"budget", "budget/ledger"}, {"rewrite/sqlgen", "noise"},
 		{"sensitivity", "noise"}, {"sensitivity", "internal/backend"}, {"rewrite/plan", "sensitivity"}, {"internal/policy", "internal/backend"},
-		{"proxy", "internal/base/secret"}, {"proxy", "budget/ledger"}, {"proxy", "internal/engine/release"}, {"internal/engine", "internal/backend/duckdb"},
-		{"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/testkit/pgtest"},
+		{"proxy", "internal/base/secret"}, {"proxy", "budget/ledger"}, {"proxy", "internal/engine/release"}, {"internal/engine/server", "internal/backend/duckdb"},
+		{"internal/engine/server", "internal/engine/session"}, {"internal/engine/stage", "internal/engine/private"}, {"sensitivity/unit", "sensitivity/claims"}, {"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/testkit/pgtest"},
 	} {
 		if list, ok := allowed[c.room]; !ok || may(c.room, c.imp, list) {
 			t.Errorf("%s may import %s", c.room, c.imp)
@@ -177,7 +189,7 @@ func may(room, imp string, list []string) bool {
 			return contains(testOnly, room)
 		}
 	}
-	if contains(leaves, imp) || imp == room || strings.HasPrefix(imp, "internal/engine/") && room == "internal/engine" {
+	if contains(leaves, imp) || imp == room {
 		return true
 	}
 	for _, a := range list {

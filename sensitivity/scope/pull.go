@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
-// Subqueries are prepared in conditions and projections (linker.subqueries); those of aggregates and joins are moved there.
+// Subqueries are prepared in conditions and projections (Linker.subqueries); those of aggregates and joins are moved there.
 
 // Computed adds columns to a relation.
 type Computed struct {

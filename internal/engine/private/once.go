@@ -13,7 +13,7 @@ import (
 // of that and looks again: there is a release then, or this session is the next to ask. While it waits it has neither a reservation nor a connection. It gives the run that was answered.
 // After mostWaits it is charged beside whoever asks: others' failures, and their releases under rules that it does not share, do not keep it from its question.
 //
-// Proof: a run that is refused by ledger.InFlightError has charged nothing and read no private row (ledger.book.inFlight, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
+// Proof: a run that is refused by ledger.InFlightError has charged nothing and read no private row (ledger.book.inFlight, Run.ask (1)); what is stored and priced is looked up again whole, by a new run.
 func (r *Run) AskOnce(ctx context.Context, heard *server.AuditEvent) (answered *Run, err error) {
 	s := r.Session
 	defer func() {

@@ -196,7 +196,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 		}
 		if r.Chosen.HasTooFewPeople(c) {
 			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
-				out = append(out, line) // (1) of run.warnings says why, and no price mends that
+				out = append(out, line) // (1) of Run.Warnings says why, and no price mends that
 			} else {
 				out = append(out, line+". A larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}

@@ -1,0 +1,2 @@
+// Package explain answers EXPLAIN of any statement.
+package explain

@@ -1,0 +1,2 @@
+// Package model answers TRAIN, EVALUATE and the statements about stored models.
+package model
