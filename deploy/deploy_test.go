@@ -411,7 +411,7 @@ func TestDocumentedLogs(t *testing.T) {
 			if !cut {
 				text += `"`
 			}
-			if !regexp.MustCompile(`log\.(?:Info|Warn|Error)\("` + regexp.QuoteMeta(text)).MatchString(code.String()) {
+			if !regexp.MustCompile(`[lL]og\.(?:Info|Warn|Error)\("` + regexp.QuoteMeta(text)).MatchString(code.String()) {
 				t.Errorf("nothing logs %q", m[1])
 			}
 		}

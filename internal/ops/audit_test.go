@@ -79,13 +79,13 @@ func TestAuditLines(t *testing.T) {
 	}
 }
 
-// TestAuditHoldsNoAnswers: an audit line is made of a Heard, in which no answer has a place. A new field wants a look.
+// TestAuditHoldsNoAnswers: an audit line is made of an AuditEvent, in which no answer has a place. A new field wants a look.
 func TestAuditHoldsNoAnswers(t *testing.T) {
 	var fields []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[server.AuditEvent]()) {
 		fields = append(fields, f.Name+" "+f.Type.String())
 	}
-	if want := []string{"Analyst string", "Statement ledger.Hash", "Plan string", "Reservation int64", "Price float64", "Loss dp.Loss", "Order float64", "Outcome engine.Outcome", "Error string"}; !slices.Equal(fields, want) {
+	if want := []string{"Analyst string", "Statement ledger.Hash", "Plan string", "Reservation int64", "Price float64", "Loss dp.Loss", "Order float64", "Outcome server.Outcome", "Error string"}; !slices.Equal(fields, want) {
 		t.Errorf("%q", fields)
 	}
 }
