@@ -10,7 +10,7 @@ import (
 )
 
 // move is a question that an adversary may ask: its loss on the accountant's books, and the exact law of its privacy loss under P. What has lost is lost: with
-// probability loss.Delta the answer tells everything.
+// probability loss's Delta the answer tells everything.
 type move struct {
 	loss dp.Loss
 	up   int // of a randomised response, whose loss is up or -up cells, up with probability 1/(1 + e^-up)

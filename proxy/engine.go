@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 )

@@ -12,7 +12,7 @@ type Choice struct {
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
 	Most    uint64   // the edge that holds all that keys, public groups and declared bounds let one unit have; 0: none does, or none is known
-	Rows    *Choice  // of a sum that has a choice of its own: the choice of its number of rows, by which and the range it ends (price.Settled); nil: nothing ends it
+	Rows    *Choice  // of a sum that has a choice of its own: the choice of its number of rows, by which and the range it ends (price.Quote.Settled); nil: nothing ends it
 }
 
 // ChooseBy says how a bound is chosen among its edges.

@@ -5,21 +5,23 @@
 //
 // # Passes
 //
-// A statement is analysed in passes. Each is a package, which imports this one and those before it:
+// A statement is analysed in passes. Each is a package, which imports this one and may import passes before it:
 //
-//   - relation: what follows from a plan alone.
 //   - scope: the scans, conditions and computed columns of a body.
 //   - interval: which values expressions have: intervals, grids, NULL and NaN.
 //   - unit: the unit of each row, derived tables and subqueries, and how many rows a unit has.
-//   - joins: rows that are joined off the unit. Package elastic bounds how many of them one unit changes.
+//   - joins: rows that are joined off the unit. It works on a unit.Linker.
 //   - groups: which groups are answered, and in how many of them a unit may be.
 //   - claims: what is measured, and how far one unit can change it.
 //   - reuse: which statements share a release, and what a release says of another statement.
-//   - explain: the lines of EXPLAIN.
 //   - divide: which aggregates of a statement are released. It calls the other passes in order.
+//   - explain: the lines of EXPLAIN, which the engine asks for.
 //
-// The passes from scope to claims each have a struct, which embeds that of the pass before: scope.Scope,
-// interval.Intervals, unit.Linker, groups.Grouper and claims.Measurer.
+// Packages relation and elastic come below this one. Relation says what follows from a plan alone. Elastic bounds how
+// many joined rows one unit changes.
+//
+// Each of these structs embeds the one before: scope.Scope, interval.Intervals, unit.Linker, groups.Grouper and
+// claims.Measurer.
 //
 // # Lost mass
 //

@@ -13,7 +13,6 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"

@@ -19,7 +19,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 )

@@ -18,7 +18,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"

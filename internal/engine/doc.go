@@ -11,7 +11,7 @@
 //   - stage: a private statement that is analysed, bounded and printed, and which stored releases tell of it.
 //   - private: one execution of it, from the look-up of stored releases to the answer.
 //   - catalog: statements over PostgreSQL's catalogs, statements for rows of people, and dp_predict.
-//   - explain: EXPLAIN of any of them.
+//   - explain: EXPLAIN of a SELECT. That of TRAIN is in package model.
 //   - model: TRAIN, EVALUATE and the statements about stored models.
 //   - engine: Prepare and Prepared, which choose the kind of a statement and run it. File rehearse.go prices statements
 //     without running them.
@@ -25,7 +25,7 @@
 //     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.
-//  2. A turn to decode large stored releases, per analyst (Staged.reading).
+//  2. A turn to decode large stored releases, per analyst (Staged.Reading).
 //  3. A turn at the database, per analyst (Session.Turn, limits.statements_at_once), in order of arrival. Then a
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A

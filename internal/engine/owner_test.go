@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"

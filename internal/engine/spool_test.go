@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/model"
@@ -26,8 +25,9 @@ import (
 )
 
 // Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent. It keeps its text and parameters and what it was
-// analysed under, and Run analyses it again where that has changed. What it does is its kind's: Statement, Public, Statement,
-// Preview, Emptied or Refused, and of models training, evaluation or models. An Statement wraps one of them.
+// analysed under, and Run analyses it again where that has changed. Its kind is a private.Statement, session.Public,
+// catalog.Statement, catalog.Preview, catalog.Emptied or catalog.Refused. A statement about models is one of package model's kinds. An
+// explain.Statement wraps one of them.
 type Prepared struct {
 	*session.Statement
 	kind            session.Kind

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )

@@ -167,7 +167,7 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 
 `
 
-// last is what dpsql.last tells; internal/engine's TestDocumentedLast holds it against the table.
+// last is what dpsql.last tells; internal/engine's TestDocumentedTables holds it against the table.
 const last = `
 ## The last answer
 

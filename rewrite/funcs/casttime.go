@@ -35,7 +35,7 @@ func duckTextPart(x, pattern, group string) string {
 	return "TRY_CAST(regexp_extract(" + x + ", '" + pattern + "', " + group + ") AS INTEGER)"
 }
 
-// lastDay is the last day of a month.
+// lastDayOf is the last day of a month.
 func lastDayOf(y, m string) string {
 	return "EXTRACT(day FROM make_date(" + y + ", " + m + ", 1) + interval '1 month -1 day')"
 }

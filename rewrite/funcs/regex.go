@@ -26,7 +26,7 @@ type pattern struct {
 	out  strings.Builder
 }
 
-// translate gives the pattern's spelling for RE2, and compiles it.
+// translatePattern gives the pattern's spelling for RE2, and compiles it.
 func translatePattern(src string, fold bool) (string, *regexp.Regexp, error) {
 	p := &pattern{src: []rune(src), fold: fold}
 	if len(p.src) > maxPattern {

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
-// The rows of what is computed of privacy units (sensitivity, rowunits.go and split.go), which no statement can name. They have no evaluation in the proxy: units' values do not reach it.
+// The rows of what is computed of privacy units (sensitivity/unit, rowunits.go and body.go), which no statement can name. They have no evaluation in the proxy: units' values do not reach it.
 var (
 	// PersonUnit, ColumnUnit and RowUnit are the texts that units' values are: of a person, of a column's name and value, of a table and its key.
 	PersonUnit = unitRow("person's unit", text, unitForms(personText))

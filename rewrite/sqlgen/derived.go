@@ -25,7 +25,7 @@ func (p *printer) rows(n *plan.Scan) *from {
 
 // ofUnit prints an aggregate within a unit's rows as a subquery of one row a group.
 //
-// Proof: each row is a function of the multiset of rows of one unit, as the unit's column is one of the keys (sensitivity.derive). Keys
+// Proof: each row is a function of the multiset of rows of one unit, as the unit's column is one of the keys (unit.Linker.derive). Keys
 // are canonical before they group; what is aggregated does not depend on the order of rows: counts, sums of integers and
 // PostgreSQL's numerics, which are exact (DISTINCT of them is of their canonical form), least and greatest values without their spelling, and, or. Nothing raises: arguments have their
 // total forms, and no sum overflows below 2^32 rows of a unit (bigint of integers, decimals of 38 digits of at most 18; numerics without a precision

@@ -14,12 +14,12 @@ import (
 // Distinct prints the statement that counts the distinct values of measure i, or sums up their distances from the middle of their range: one row a group (RoleMeasure). Of each unit at most kept.Rows values count in each of at most kept.Groups groups;
 // seed is Private's, so that the cap keeps the same groups.
 //
-// Proof: claim: sensitivity.distinct's, for m = kept.Rows. (1) Rows whose unit is NULL are dropped. (2) "g" has one row for each (unit, group, value), values in canonical form, so that equal ones are spelled
+// Proof: claim: claims.Measurer.distinct's, for m = kept.Rows. (1) Rows whose unit is NULL are dropped. (2) "g" has one row for each (unit, group, value), values in canonical form, so that equal ones are spelled
 // alike; rows that FILTER does not keep have the value NULL, which counts for nothing. (2') Where keys say that a unit has one row, it has one value. (3) A unit's groups are ranked as in Private, by dense_rank over
 // all of its rows, whether or not their value counts. (4) Of a unit's values in a group the first m are kept, by the hash of unit, value and seed, then by the value: an order of what is that unit's own.
 // (5) Only then are values of different units told apart, and counted. Of rows of several relations (plan.Tuple) a value has one row in "g" for each that has it; (4) ranks values, not rows, so that it is kept with all of them or none, and what counts in
 // (5) are values that the relations have as Held says. Whether one does is decided by its own rows, so one unit still changes it for its m values at most.
-// Of a sum (sensitivity.distinctPair) values are those that rows have as they are read through the range, and beside each stands "n", the integer 2s - (RowLo + RowHi) of its step s in [RowLo, RowHi], which no row is outside of. s is a
+// Of a sum (claims.Measurer.distinctPair) values are those that rows have as they are read through the range, and beside each stands "n", the integer 2s - (RowLo + RowHi) of its step s in [RowLo, RowHi], which no row is outside of. s is a
 // function of the value, so each value that is kept adds its n once, and their sum is exact. Even where a value had several n, what (4) keeps would be m pairs of value and n of the unit's own, and the claim hold of them.
 func Distinct(a *sensitivity.Analysis, d dialect.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || a.Measures[i].IsTree() || !a.Measures[i].NeedsOwnScan() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {

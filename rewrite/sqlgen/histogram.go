@@ -158,7 +158,7 @@ func (w *private) parts() []part {
 		}
 		clips := make([]uint64, len(m.Bound.Edges))
 		for e, edge := range m.Bound.Edges {
-			clips[e] = m.Clip(edge) // sensitivity.choose: at most 2^53
+			clips[e] = m.Clip(edge) // claims.Measurer.choose: at most 2^53
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
 		p := part{number: PartOf(i), rank: rank, bucket: w.d.EdgesBelow(w.magnitude(i), numbers(clips), sqltype.Int8), sign: "1", value: x, where: x + " > 0"}

@@ -158,7 +158,7 @@ func (w *private) leaf(m sensitivity.Measure) string {
 	return w.d.Divided("("+b+")", t.Width)
 }
 
-// openLeaf prints the number of the leaf of "g"."b", which is in [Lo, Hi] of the tree: sensitivity.bucket of its magnitude, from the middle on.
+// openLeaf prints the number of the leaf of "g"."b", which is in [Lo, Hi] of the tree: sensitivity.Bucket of its magnitude, from the middle on.
 //
 // Proof: Lo is above -2^63, so the magnitude is a bigint; e, the number of 2^j - 1 below it for j from Digits on, is how many binary digits it has beyond these. The rest is exact and small.
 func (w *private) openLeaf(t *sensitivity.Tree) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// product prints a row's product of two centred values as an integer in [0, RowHi], NULL where one of them is NULL; see sensitivity.productOf, whose (1) is here: both values
+// product prints a row's product of two centred values as an integer in [0, RowHi], NULL where one of them is NULL; see claims.Measurer.productOf, whose (1) is here: both values
 // are steps that were clamped after any rounding.
 func (p *printer) product(m *sensitivity.Product, f *from) string {
 	u := p.distance(m.X, m.CutX, f)

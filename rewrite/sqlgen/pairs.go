@@ -30,7 +30,7 @@ func (w *private) pairUnits() {
 
 // pairs prints the one scan of a statement over rows of two units: a row for each group and pair of units that has rows, with what each measure's rows add up to.
 //
-// Proof: claim: the weights that come back for a group are those of a graph between units, of which one unit more or less is a node with its edges (sensitivity.pairs, (d)). (1) Rows without a unit of one of the kinds are dropped. (2) Units and keys are canonical before
+// Proof: claim: the weights that come back for a group are those of a graph between units, of which one unit more or less is a node with its edges (unit.Linker.Pairs, (d)). (1) Rows without a unit of one of the kinds are dropped. (2) Units and keys are canonical before
 // they group: a unit is one node, however its rows spell it (a char without a length has its value with any blanks behind), and NaN is nobody, as NULL. (3) A row adds 1 or an integer in [RowLo, RowHi], from 0 on, clamped after any rounding (row, rounded), or nothing where the argument is NULL or FILTER is not true: a function of the row alone. (4) A pair's sum is exact, and cut at the
 // last edge: a function of the pair's rows, so it is still such a graph. No flow at an edge passes more along it, so the answer's is what it was; the flow at twice the last edge, which that edge's score is made of (flow.Scores), may be the less for it: the score is of the cut graph. (5) Rows outside the public groups are dropped where those bound a unit's (domainFilters). (6) Nothing depends on the order of rows, and sums do not overflow.
 func (w *private) pairs() *Statement {

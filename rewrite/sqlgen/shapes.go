@@ -85,7 +85,7 @@ func (p *printer) setOp(n *plan.SetOp) *from {
 // oneSpelling makes floats canonical before a set operation compares them.
 //
 // Proof: 0 and -0 are equal and spelled differently, and which of two equal rows is kept may follow from the rows of others. Canonical values have one spelling, so what a unit's rows
-// give is a function of the multiset of its own (sensitivity.setRows). No NULL comes or goes, and a declared range holds as before.
+// give is a function of the multiset of its own (unit.Linker.SetRows). No NULL comes or goes, and a declared range holds as before.
 func (p *printer) oneSpelling(text string, f *from, cols []plan.ColID) string {
 	alias, items, floats := p.alias(), make([]string, len(cols)), false
 	for i, id := range cols {

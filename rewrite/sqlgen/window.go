@@ -14,7 +14,7 @@ import (
 // unitWindow prints window functions within a unit's rows as columns of a subquery over them.
 //
 // Proof: claim: the multiset of the subquery's rows, in the columns that are read of it, is a function of the multiset of its input's rows, and each row depends on
-// rows of its partition alone, which are one unit's (sensitivity.windowRows). (a) Where which row is first or next matters, the written order is completed by all that is read
+// rows of its partition alone, which are one unit's (unit.Linker.windowRows). (a) Where which row is first or next matters, the written order is completed by all that is read
 // of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (Spellings). Rows that still are
 // equal agree in all of these, so an exchange of them changes no row that is read. PostgreSQL may give the same answer: it leaves
 // the order of ties open. (b) Where rows that are equal in the written order count together (ranks, frames of RANGE and GROUPS) it stays as written, and what is made of

@@ -10,7 +10,7 @@ import (
 var decides = map[plan.AggFunc]bool{"bool_and": false, "every": false, "bool_or": true}
 
 // decided measures the number of units with a row that decides: a false one for BOOL_AND, a true one for BOOL_OR. Nothing about the rows of a unit needs to be
-// declared. How it decides is finish.decision's.
+// declared. How it decides is finish.Errors.decision's.
 //
 // Proof: the measure is SomeUnits with the deciding condition as its filter: each unit counts 1 in a group or nothing, as its own rows say, so one unit changes it by at most 1 in each of at most
 // Limit.PerUnit groups (Analyze, (6) and (7)); the decision is post-processing of the noisy number.

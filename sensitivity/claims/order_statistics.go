@@ -23,7 +23,7 @@ const MostLeaves = 1 << 16
 // orderStatistic gives MIN, MAX and percentiles their tree; several of the same values of the same rows have one.
 //
 // Proof: claim: whatever a unit's rows are, the numbers of rows in the nodes of one level differ, without the unit, by at most PerGroup = m in all of a group
-// together (sum of magnitudes), in at most Limit.PerUnit groups, since the print keeps at most m of a unit's rows in a group, each in one leaf (sqlgen.Leaves), and each
+// together (sum of magnitudes), in at most Limit.PerUnit groups, since the print keeps at most m of a unit's rows in a group, each in one leaf (sqlgen.TreeLeaves), and each
 // leaf is under one node of a level. So over all L levels the L1 norm of the difference is at most L m PerUnit, and the squared L2 norm at most L m^2
 // PerUnit: those of a dp.Sensitivity with PerGroup m in Groups = L PerUnit entries (Vectors). What is lost is at most what a change of m in one entry of each level and group loses: the pure and the Gaussian loss follow from the norms; the Renyi loss of Laplace
 // noise is superadditive in the shift d, being a convex function of it that is 0 at 0 (the logarithm of A e^((a-1)d/b) + B e^(-ad/b), A, B > 0, for whole d >= 0; package budget, shiftedLaplace), so

@@ -114,8 +114,8 @@ const (
 // limit bounds the groups of one unit (7).
 //
 // Proof: of (7), for each case in turn. Norm: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
-// (hasOneRowPerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (IsUnitDetermined), or is a Source's, whose tuples the print filters by (Counts,
-// domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
+// (unit.Linker.hasOneRowPerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (IsUnitDetermined), or is a Source's, whose tuples the print filters by (Counts,
+// sqlgen's domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
 func (z *Grouper) limit() {
 	a := z.Out

@@ -16,10 +16,10 @@ import (
 
 // Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group, WHERE extract(hour FROM t) < 6 GROUP BY extract(hour FROM t) has 6.
 //
-// Proof: (8) holds as before. (1) A condition that counts here is true in every row of the body in which its table's row is present (block.conds), so no row has a tuple for which it is not true, and a group that is left out is
+// Proof: (8) holds as before. (1) A condition that counts here is true in every row of the body in which its table's row is present (scope.Block.Conds), so no row has a tuple for which it is not true, and a group that is left out is
 // empty whatever the private rows are. (2) It reads keys of public sources (keyConditions), or columns of the public table row whose columns the keys are, and no parameter (IsBackendIndependent); it is computed from the policy, the statement's literals and public tables
 // alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
-// that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
+// that was left out would be dropped (release.Releaser.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
 // WarnNoValues names what NoValues says, by the statement's literals, the policy's lists and public tables alone.
 func (z *Grouper) WarnNoValues() {

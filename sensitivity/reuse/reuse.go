@@ -184,7 +184,7 @@ type Made struct {
 }
 
 // From says how it is computed from a release of its kin; false: it is not. What is left to see is that no row is missed and none counts for too much, which the groups' values
-// decide (release.Computed).
+// decide (release.Release.Computed).
 //
 // Proof: claim: where the two have one family, rows here are the rows there that fulfil Conds: tables, unit and the other conditions are equal by their texts (plan.Normal), and Conds are functions of the other's
 // keys. Each measure here has the text of one there: the same values of each row, brought to the same integers, clamped alike within a unit's rows of one group. Where a unit has all its rows here of one group there, its

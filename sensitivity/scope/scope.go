@@ -9,7 +9,7 @@ import (
 )
 
 // Scope holds what a body of the statement is made of: its scans, the blocks in which conditions hold, and its computed columns. The passes
-// that come after embed it, each the one before: intervals, linker, grouper, measurer, analyzer.
+// that come after embed it, each the one before: interval.Intervals, unit.Linker, groups.Grouper, claims.Measurer.
 type Scope struct {
 	Ctx  context.Context
 	Opts sensitivity.Options
@@ -17,7 +17,7 @@ type Scope struct {
 
 	Aggs   []plan.AggItem // Agg's, with columns in place of subqueries
 	Scans  []*ScanInfo    // all scans of the body, in order of appearance
-	Blocks []*Block       // blocks[0] is the root
+	Blocks []*Block       // Blocks[0] is the root
 	Owner  map[plan.ColID]*ScanInfo
 	Defs   map[plan.ColID]definition
 

@@ -32,6 +32,6 @@
 //
 // A row may belong to one unit of each of several kinds, such as a customer and a supplier. Field plan.Table.Of has
 // its table as rows of each kind, with that kind's way to the unit. File pairs.go links the scans of a statement
-// once for each kind, so that condition (3) of the proof holds for both kinds. Body.UnitCol is 0 then, so no print
+// once for each kind, so that condition (3) of divide.Analyze holds for both kinds. Body.UnitCol is 0 then, so no print
 // for one unit accepts such an analysis.
 package unit

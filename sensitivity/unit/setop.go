@@ -63,7 +63,7 @@ func (z *Linker) SetRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	out.Left, out.Right = l.Out.Body.Rel, r.Out.Body.Rel
 	for i, id := range out.Columns {
-		if t := z.TypeOf(id); !all && !relation.HasOneSpelling(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
+		if t := z.TypeOf(id); !all && !relation.HasOneSpelling(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen's printer.oneSpelling)
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.TypeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
 		}
 		c := plan.TableColumn{Name: z.Out.Query.Columns[id].Name, Type: z.TypeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}

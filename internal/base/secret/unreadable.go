@@ -6,7 +6,7 @@ import "github.com/dpsql/dpsql/internal/base/sqltype"
 // whether it fails would tell that a row has such a value.
 type Unreadable struct{}
 
-// Readable leaves out the rows of a private answer that have an unreadable value in them. Each row of an answer is one group's, or that of all rows (release.Read, (0)).
+// Readable leaves out the rows of a private answer that have an unreadable value in them. Each row of an answer is one group's, or that of all rows (release.Releaser.Read, (0)).
 //
 // Proof: claim: an answer's loss about a unit is bounded as if all its values were readable.
 // (1) All printed keys and totals are readable for all data: package sqlgen's prints are total, which TestComposed and TestNested hold. So no row is left out.

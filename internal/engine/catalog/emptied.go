@@ -3,9 +3,8 @@ package catalog
 import (
 	"context"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -38,10 +37,10 @@ type Emptied struct {
 	Then    session.Kind // what it is where they do not
 }
 
-// Columns implements kind.
+// Columns implements session.Kind.
 func (e *Emptied) Columns() []answer.Column { return e.Then.Columns() }
 
-// Run implements kind.
+// Run implements session.Kind.
 func (e *Emptied) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	return e.Of(args).Run(ctx, args)
 }
@@ -72,7 +71,7 @@ type Refused struct {
 	Why error
 }
 
-// Run implements kind.
+// Run implements session.Kind.
 func (r *Refused) Run(context.Context, []sqltype.Value) (*answer.Answer, error) {
 	return nil, r.Why
 }

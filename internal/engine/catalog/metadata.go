@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
@@ -128,7 +127,7 @@ type Statement struct {
 	Meta *pgmeta.Session
 }
 
-// Run implements kind: it answers from the catalog alone.
+// Run implements session.Kind: it answers from the catalog alone.
 func (c *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	rows, err := c.Meta.Run(ctx, c.Query, args, func(t *plan.Table) ([][]sqltype.Value, error) { return c.Session.OwnRows(ctx, t) })
 	if err != nil {

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -69,7 +68,7 @@ type Preview struct {
 	How string // the policy's word
 }
 
-// Run implements kind: it answers from the policy.
+// Run implements session.Kind: it answers from the policy.
 func (p *Preview) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	a := &answer.Answer{Tag: "SELECT", Mark: noticeSchema, MadeUp: true}
 	if p.How != policy.PreviewMock {
@@ -118,7 +117,7 @@ func (p *Preview) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqlty
 	return finish.Outputs(p.Query, rel)
 }
 
-// explainPreview tells of a statement for rows of people.
+// Report tells of a statement for rows of people.
 func (p *Preview) Report() *answer.Report {
 	rep := &answer.Report{Head: answer.Head("Rows of people, which are not shown", ": free; the database is not asked")}
 	what := "the columns, without rows"

@@ -1,2 +1,2 @@
-// Package explain answers EXPLAIN of any statement.
+// Package explain answers EXPLAIN of a SELECT. That of TRAIN is in package model.
 package explain

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
@@ -29,13 +28,13 @@ import (
 
 const explainTakes = "EXPLAIN takes VERBOSE, TARGET_ERROR, EXPECTED_SIZE and FORMAT. EXPLAIN of TRAIN also takes TOGETHER."
 
-// CheckExplain takes the options that mean something here. ANALYZE is for public tables alone (analyzable).
+// CheckExplain takes the options that mean something here. ANALYZE is for public tables alone (Analyzable).
 func CheckExplain(n *pgsyntax.Explain) error {
 	for name, value := range n.Options {
 		off := isOff(value)
 		switch name {
 		case "verbose", "costs", "settings", "summary":
-		case "target_error", "expected_size": // aimed reads them
+		case "target_error", "expected_size": // Staged.TargetAndSize reads them
 		case "together":
 			if _, ok := n.Query.(*pgsyntax.Train); !ok {
 				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (TOGETHER) is of TRAIN DP MODEL alone").At(int(n.Pos)).WithHint("Leave it out.")
@@ -75,7 +74,7 @@ type Statement struct {
 	Of session.Kind
 }
 
-// Columns implements kind.
+// Columns implements session.Kind.
 func (x *Statement) Columns() []answer.Column {
 	if FormatJSON(x.Explain) {
 		return []answer.Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
@@ -83,7 +82,7 @@ func (x *Statement) Columns() []answer.Column {
 	return []answer.Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
 }
 
-// Run implements kind. It prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
+// Run implements session.Kind. It prints price, expected intervals and bounds in words; with VERBOSE plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
 func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	of := x.Of

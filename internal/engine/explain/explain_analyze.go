@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/session"
 )

@@ -10,11 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"

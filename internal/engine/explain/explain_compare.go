@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"

@@ -21,7 +21,7 @@ import (
 
 // BindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
 //
-// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the median of each column's values, in one group, which counts every row: the analysis (divide.Analyze, sensitivity.tree)
+// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the median of each column's values, in one group, which counts every row: the analysis (divide.Analyze, claims.Measurer.tree)
 // finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
 func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.Session

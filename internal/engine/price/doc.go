@@ -1,4 +1,4 @@
-// Package measure prices a statement. It chooses the mechanism and splits what the price may cost (design section 7)
+// Package price prices a statement. It chooses the mechanism and splits what the price may cost (design section 7)
 // over the measures and the selection of groups. It works from the analysis and the policy alone.
 //
 // # Automatic bounds
@@ -15,7 +15,7 @@
 // The cap of a flow between two kinds of units is chosen by the exponential mechanism (noise.BoundSelector). Its scores
 // move within an interval of 3 parts. The sparse vector technique would pay twice the larger end of that interval.
 //
-// Plan.Settled turns the edges at which choices ended into those that are used. If there are few groups it takes one
+// Quote.Settled turns the edges at which choices ended into those that are used. If there are few groups it takes one
 // edge more. A sum with a range ends where the bound on its rows does.
 //
 // A Run says what noise the values have at the edges that were chosen. A stored release keeps its edges, and TopUp

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -20,7 +19,7 @@ type Statement struct {
 	Again func(ctx context.Context, args []sqltype.Value) (session.Kind, error) // analyses the statement anew, which may be of another kind then
 }
 
-// Columns implements kind: a count by weights says so in its name.
+// Columns implements session.Kind: a count by weights says so in its name.
 func (p *Statement) Columns() []answer.Column {
 	out := p.Statement.Columns()
 	for i, o := range p.Query.Outputs {
@@ -29,7 +28,7 @@ func (p *Statement) Columns() []answer.Column {
 	return out
 }
 
-// Run implements kind: it answers at the order of the window that pays, and tells the owner once.
+// Run implements session.Kind: it answers at the order of the window that pays, and tells the owner once.
 func (p *Statement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.Answer, err error) {
 	var heard *server.AuditEvent
 	defer func() {

@@ -14,7 +14,7 @@ import (
 // choose reads the parts of a statement with automatic bounds, chooses the bounds and releases the groups at them.
 //
 // Proof: claim: the result is the outcome of the plan's events in their order. (1) Each choice takes, once, the exact numbers of units
-// beyond each of its edges, of the cap what price.Quote.Visible makes of them, which one unit raises by at most 1 (sqlgen.histogram (4), sensitivity.choose); nothing but the edge that
+// beyond each of its edges, of the cap what price.Quote.Visible makes of them, which one unit raises by at most 1 (sqlgen.histogram (4), claims.Measurer.choose); nothing but the edge that
 // its mechanism gives is used of it. (2) The bounds are now released, so the scales that follow from them are public: the plan's events at
 // those bounds are what the accountant priced for all of them (dp.Clipped, dp.OneOf). (3) A group's totals at the bounds are exact (sqlgen.histogram (3)), made of
 // partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does

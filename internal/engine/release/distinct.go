@@ -10,7 +10,7 @@ import (
 
 // ReadDistinct reads measure i's numbers of distinct values, for the groups that Read released, and releases them with noise; once a measure.
 //
-// Proof: as Read's, on totals whose sensitivity is sensitivity.distinct's or distinctPair's claim at the bounds that Kept gives, which are released. Every group that Read released has a number, 0 where no row came for it;
+// Proof: as Read's, on totals whose sensitivity is claims.Measurer.distinct's or distinctPair's claim at the bounds that Kept gives, which are released. Every group that Read released has a number, 0 where no row came for it;
 // rows of other groups are dropped. Those were chosen before, by their units. A row that does not fit, or a second one for a group, is a failure that tells nothing. Of a top-up: what Releaser.topUp says, (1) to (3), of the
 // same totals, whose bounds are the release's; which values of a unit are kept, the statement's key says, as it did then.
 func (m *Releaser) ReadDistinct(ctx context.Context, i int, cols []sqlgen.Column, rows secret.Rows) error {

@@ -38,7 +38,7 @@ func (m *Releaser) Kept(i int) sqlgen.Kept {
 // ReadTree reads the leaves of measure i, for the groups that Read released, and releases the nodes that its quantiles lead to; once a measure.
 //
 // Proof: claim: what is released is a function of the outcome of the measure's event, which is noise on every node of every group's tree. (1) The event's sensitivity is that of all
-// levels' counts (sensitivity.orderStatistic, at the bounds that Kept gives, which are released). (2) A node's noise is drawn when it is first looked at, and kept: as independent of everything as if all had been
+// levels' counts (claims.Measurer.orderStatistic, at the bounds that Kept gives, which are released). (2) A node's noise is drawn when it is first looked at, and kept: as independent of everything as if all had been
 // drawn before. Which node is looked at next follows from released nodes, the plan and bounds that were released (quantile.Reader, mostCut), so the blocks that are released are the whole vector's, with the rest left out by a rule that reads
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
@@ -113,7 +113,7 @@ func (m *Releaser) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, ro
 
 func (g *Group) taken(i int) bool { return g.Trees[i] != nil || g.Picks[i] != nil }
 
-// open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.PermuteAndFlip's: what a unit changes in the numbers of rows is as sensitivity.mostFrequent says.
+// open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.PermuteAndFlip's: what a unit changes in the numbers of rows is as claims.Measurer.mostFrequent says.
 func (m *Releaser) open(ctx context.Context, i int, g *Group, leaves []int64) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

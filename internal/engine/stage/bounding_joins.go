@@ -10,7 +10,7 @@ import (
 )
 
 // boundJoins analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
-// earlier releases may change it to when the statement is asked (Staged.settled).
+// earlier releases may change it to when the statement is asked (Staged.Settled).
 func boundJoins(ctx context.Context, s *session.Session, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
 	opts.Truncate, opts.Weighted = s.Now.Bounding == session.ByTruncate, s.Now.Bounding == session.ByWeights
 	if opts.Truncate || opts.Weighted {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/answer"
-
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"

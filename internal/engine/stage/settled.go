@@ -11,7 +11,7 @@ import (
 
 // Settled are the stages with the bounds that they have now. A stage that reads other releases is bounded by policy and settings alone, since what it reads may not be there yet.
 //
-// Proof: claim: which bound a stage has follows from the statement, the policy, the settings and earlier releases that this analyst may be given. tells reads those alone, and of them scales, which are released; the rest is the analyses' own. So it is post-processing, chosen adaptively as the filter allows (budget.NewFilter),
+// Proof: claim: which bound a stage has follows from the statement, the policy, the settings and earlier releases that this analyst may be given. lookUpEarlier reads those alone, and of them scales, which are released; the rest is the analyses' own. So it is post-processing, chosen adaptively as the filter allows (budget.NewFilter),
 // before anything is reserved; each bound is private by itself, at its own price.
 func (p *Staged) Settled(ctx context.Context, args []sqltype.Value) ([]*Stage, error) {
 	out, known := slices.Clone(p.Stages), make([]decided, len(p.Stages))

@@ -16,7 +16,6 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/owner"
