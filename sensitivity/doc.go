@@ -15,7 +15,7 @@
 //   - claims: what is measured, and how far one unit can change it.
 //   - reuse: which statements share a release, and what a release says of another statement.
 //   - divide: which aggregates of a statement are released. It calls the other passes in order.
-//   - explain: the lines of EXPLAIN, which the engine asks for.
+//   - describe: the lines of EXPLAIN, which the engine asks for.
 //
 // Packages relation and elastic come below this one. Relation says what follows from a plan alone. Elastic bounds how
 // many joined rows one unit changes.

@@ -8,8 +8,21 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Analyze says what may be measured of a statement with one stage, or refuses it. It reads public tables through Options.Public, never
-// private rows.
+// Analyze divides a statement with one stage, and says what may be measured of it. Tests of that one step call it.
+func Analyze(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
+	p, err := Divide(ctx, q, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Class == sensitivity.Public:
+		return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}, nil
+	case len(p.Stages) > 1:
+		return nil, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.Stages))
+	}
+	return p.Analyze(ctx, 0, opts)
+}
+
+// Analyze says what may be measured of a stage, or refuses it. It reads public tables through Options.Public, never private rows.
 //
 // Proof: claim: for databases that differ in all rows of one unit, the vector of group totals of each Measure differs in at most
 // Limit.PerUnit groups, and in each by at most PerGroup. The unit and the bounds are enforced by the printed SQL, from nothing
@@ -42,20 +55,6 @@ import (
 //
 // Sources: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, "Differentially Private SQL with Bounded User
 // Contribution", PoPETs 2020; Desfontaines, "Lowering the cost of anonymization", 2020, chapter 4.
-func Analyze(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
-	p, err := Divide(ctx, q, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case p.Class == sensitivity.Public:
-		return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}, nil
-	case len(p.Stages) > 1:
-		return nil, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.Stages))
-	}
-	return p.Analyze(ctx, 0, opts)
-}
-
-// Analyze says what may be measured of a stage.
 func (p *Program) Analyze(ctx context.Context, stage int, opts sensitivity.Options) (*sensitivity.Analysis, error) {
 	q, s := *p.Query, p.Stages[stage]
 	q.Params = s.Params

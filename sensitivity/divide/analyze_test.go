@@ -15,8 +15,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/describe"
 	"github.com/dpsql/dpsql/sensitivity/divide"
-	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 var public = neighbour.Fixed{
@@ -121,7 +121,7 @@ func dividedIn(catalog, sql string, opts sensitivity.Options) (*divide.Program, 
 // describeProgram tells of each stage, and of what the answer is computed from where that is more than one release.
 func describeProgram(p *divide.Program, list []*sensitivity.Analysis) string {
 	if len(list) == 1 && len(p.Answer.Leaves) <= 1 {
-		return describe(list[0])
+		return described(list[0])
 	}
 	var b strings.Builder
 	given := func(of divide.Computed) {
@@ -137,7 +137,7 @@ func describeProgram(p *divide.Program, list []*sensitivity.Analysis) string {
 		}
 	}
 	for i, a := range list {
-		fmt.Fprintf(&b, "stage %d\n%s", i, describe(a))
+		fmt.Fprintf(&b, "stage %d\n%s", i, described(a))
 		for _, in := range p.Stages[i].Inputs {
 			if in.Rows == nil {
 				fmt.Fprintf(&b, "input $%d is column %d of %s\n", in.Param, in.Col, plan.Canonical(in.Root))
@@ -243,9 +243,9 @@ func refusal(err error) string {
 	return fmt.Sprintf("%s %s at %d: %s\nhint: %s\n", e.Code, e.ID, e.Pos, e.Message, e.Hint)
 }
 
-func describe(a *sensitivity.Analysis) string {
+func described(a *sensitivity.Analysis) string {
 	var b strings.Builder
-	for _, l := range explain.Explain(a, explain.Bounds{}) {
+	for _, l := range describe.Analysis(a, describe.Bounds{}) {
 		fmt.Fprintln(&b, l)
 	}
 	for _, w := range a.Warnings {

@@ -22,8 +22,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/describe"
 	"github.com/dpsql/dpsql/sensitivity/divide"
-	"github.com/dpsql/dpsql/sensitivity/explain"
 )
 
 const explainTakes = "EXPLAIN takes VERBOSE, TARGET_ERROR, EXPECTED_SIZE and FORMAT. EXPLAIN of TRAIN also takes TOGETHER."
@@ -252,9 +252,9 @@ func remainingLine(n int64, words string) answer.Line {
 }
 
 // boundLines say how the statement is bounded, and by which way its rows reach their person.
-func boundLines(a *sensitivity.Analysis, bounds explain.Bounds) []answer.Line {
+func boundLines(a *sensitivity.Analysis, bounds describe.Bounds) []answer.Line {
 	var lines []answer.Line
-	for i, l := range explain.Explain(a, bounds) {
+	for i, l := range describe.Analysis(a, bounds) {
 		lines = append(lines, answer.Keyed(l.Key, "%s", l.Words))
 		if i > 0 {
 			continue
@@ -317,7 +317,7 @@ type Explainer struct {
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
-func (x Explainer) charge(ctx context.Context) (lines []answer.Line, bounds explain.Bounds, charged *price.Quote, err error) {
+func (x Explainer) charge(ctx context.Context) (lines []answer.Line, bounds describe.Bounds, charged *price.Quote, err error) {
 	mp, old, free := x.St.Plan, x.St.Release, x.St.Free
 	if !x.St.IsCharged() {
 		why := "public groups, nothing measured"

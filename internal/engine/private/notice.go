@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
-	"github.com/dpsql/dpsql/sensitivity/explain"
+	"github.com/dpsql/dpsql/sensitivity/describe"
 )
 
 // Notice says what was spent and what is left, if the session wants to know.
@@ -70,7 +70,7 @@ func (r *Run) Notice(ctx context.Context) string {
 			text += "\ncharge: " + stage.PriceLine(stage.Total(paid), s.Filter.Order)
 		}
 		for i, a := range list {
-			for _, l := range explain.Explain(a.An, stage.ChosenBounds(a.An, a.Release)) {
+			for _, l := range describe.Analysis(a.An, stage.ChosenBounds(a.An, a.Release)) {
 				text += "\n" + stagePrefix(i, list) + l.String()
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/explain"
+	"github.com/dpsql/dpsql/sensitivity/describe"
 )
 
 // NoiseStep is what a measure's noise and clips count, in the measure's own units.
@@ -111,13 +111,13 @@ func groupsText(n string) string {
 }
 
 // Candidates are the bounds of a statement before it is asked.
-func Candidates(mp *price.Quote) explain.Bounds {
-	return explain.Bounds{Candidates: mp.Candidates()}
+func Candidates(mp *price.Quote) describe.Bounds {
+	return describe.Bounds{Candidates: mp.Candidates()}
 }
 
 // ChosenBounds are the bounds of a release.
-func ChosenBounds(a *sensitivity.Analysis, r *release.Release) explain.Bounds {
-	return explain.Bounds{Chosen: r.Edges(a)}
+func ChosenBounds(a *sensitivity.Analysis, r *release.Release) describe.Bounds {
+	return describe.Bounds{Chosen: r.Edges(a)}
 }
 
 // AtEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.

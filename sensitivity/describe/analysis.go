@@ -1,4 +1,4 @@
-package explain
+package describe
 
 import (
 	"fmt"
@@ -31,8 +31,8 @@ type Line struct{ Key, Words string }
 
 func (l Line) String() string { return l.Key + ": " + l.Words }
 
-// Explain says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
-func Explain(analysis *sensitivity.Analysis, bounds Bounds) []Line {
+// Analysis says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
+func Analysis(analysis *sensitivity.Analysis, bounds Bounds) []Line {
 	a := explainer{analysis, bounds}
 	if a.Class != sensitivity.Private {
 		return []Line{{"Public", "exact and free"}}

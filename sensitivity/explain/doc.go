@@ -1,2 +1,0 @@
-// Package explain writes what an analysis says as the lines of EXPLAIN.
-package explain
