@@ -1,5 +1,3 @@
-// Package funcs is the registry of functions, operators and casts: one row each, with its types, the range of its values,
-// its total form in each backend's spelling and its Go evaluation where there is one. What is not here does not exist.
 package funcs
 
 import (
