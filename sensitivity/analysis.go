@@ -162,11 +162,6 @@ func (a *Analysis) HasTrees() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.IsTree() })
 }
 
-// HasPicks reports that some of what is measured are picks.
-func (a *Analysis) HasPicks() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Pick != nil })
-}
-
 // NeedsOwnScan reports that some of what is measured is read apart.
 func (a *Analysis) NeedsOwnScan() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.NeedsOwnScan() })

@@ -96,9 +96,8 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	}
 	waiting := func(n int) func() bool {
 		return func() bool {
-			e.Turns.Mu.Lock()
-			defer e.Turns.Mu.Unlock()
-			return len(e.Turns.Waiting["ann"]) >= n
+			_, waiting := e.Turns.Held()
+			return waiting >= n
 		}
 	}
 	ask(all[:6]) // three of them anew; of the others the first has the key, and a turn, or waits for one, or for the reservation of one that asks anew

@@ -34,9 +34,8 @@ func TestDecodingTakesATurn(t *testing.T) {
 		held = append(held, done)
 	}
 	waiting := func() int {
-		e.Decoding.Mu.Lock()
-		defer e.Decoding.Mu.Unlock()
-		return len(e.Decoding.Waiting["ann"])
+		_, waiting := e.Decoding.Held()
+		return waiting
 	}
 	n := charged(t, e, func() {
 		for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
@@ -83,7 +82,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	for _, done := range held[1:] {
 		done()
 	}
-	if len(e.Decoding.Taken) != 0 {
-		t.Errorf("turns are kept: %v", e.Decoding.Taken)
+	if analysts, _ := e.Decoding.Held(); analysts != 0 {
+		t.Errorf("turns of %d analysts are kept", analysts)
 	}
 }

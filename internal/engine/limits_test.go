@@ -219,8 +219,8 @@ func TestStatementsAtOnce(t *testing.T) {
 	held[0]()
 	(<-third)()
 	held[1]()
-	if len(turns.Taken) != 0 {
-		t.Errorf("turns are kept: %v", turns.Taken)
+	if analysts, _ := turns.Held(); analysts != 0 {
+		t.Errorf("turns of %d analysts are kept", analysts)
 	}
 
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))

@@ -97,10 +97,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 	const byKind = "select kind, count(*) from buyers group by kind order by kind"
 	groups := func(price string) (text string) {
 		t.Helper()
-		c := e.World.Load().Public.(*server.PublicCache)
-		c.Mu.Lock()
-		clear(c.Held) // as if the time had passed
-		c.Mu.Unlock()
+		e.World.Load().Public.(*server.PublicCache).Forget() // as if the time had passed
 		set(t, session, "dpsql.price", price)
 		for _, row := range mustTry(t, session, byKind) {
 			text += fmt.Sprintf("%s %d ", row[0], (row[1].(int64)+50)/100)

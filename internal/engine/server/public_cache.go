@@ -82,8 +82,8 @@ func sizeOf(v sqltype.Value) int64 {
 type PublicCache struct {
 	engine *Engine
 	world  *World
-	Mu     sync.Mutex
-	Held   map[string]publicValues
+	mu     sync.Mutex
+	held   map[string]publicValues
 }
 
 type publicValues struct {
@@ -95,7 +95,7 @@ type publicValues struct {
 const PublicTTL = 5 * time.Second
 
 func newPublicCache(e *Engine, w *World) *PublicCache {
-	return &PublicCache{engine: e, world: w, Held: map[string]publicValues{}}
+	return &PublicCache{engine: e, world: w, held: map[string]publicValues{}}
 }
 
 // Distinct implements plan.PublicReader; tuples are sorted, NULL last.
@@ -133,9 +133,9 @@ var ErrGrown = errors.New("engine: a public table has grown since the statement 
 
 // Forget drops what was read of public tables.
 func (c *PublicCache) Forget() {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	clear(c.Held)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.held)
 }
 
 // MostOften is the number that such a print gives.
@@ -150,9 +150,9 @@ func MostOften(rows [][]sqltype.Value) (uint64, error) {
 
 // read runs a print over public tables, or remembers what it gave under that name; tuples are sorted.
 func (c *PublicCache) read(ctx context.Context, tables, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
-	c.Mu.Lock()
-	have, ok := c.Held[name]
-	c.Mu.Unlock()
+	c.mu.Lock()
+	have, ok := c.held[name]
+	c.mu.Unlock()
 	if ok && time.Now().Before(have.until) {
 		return have.tuples, nil
 	}
@@ -179,20 +179,20 @@ const maxHeld = 1 << 20
 
 // keep remembers tuples, forgets what has expired, and forgets all where it would be too much.
 func (c *PublicCache) keep(name string, tuples [][]sqltype.Value) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now, held := time.Now(), len(tuples)
-	for k, v := range c.Held {
+	for k, v := range c.held {
 		if now.Before(v.until) {
 			held += len(v.tuples) + 1
 		} else {
-			delete(c.Held, k)
+			delete(c.held, k)
 		}
 	}
 	if held > maxHeld {
-		clear(c.Held)
+		clear(c.held)
 	}
-	c.Held[name] = publicValues{tuples, now.Add(PublicTTL)}
+	c.held[name] = publicValues{tuples, now.Add(PublicTTL)}
 }
 
 func compareTuples(a, b []sqltype.Value) int {

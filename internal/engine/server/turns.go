@@ -8,9 +8,9 @@ import (
 
 // Turns let each analyst have a few statements that read the database at once, so that nobody's flood takes all connections.
 type Turns struct {
-	Mu      sync.Mutex
-	Taken   map[string]int
-	Waiting map[string][]waiter // in the order in which they came
+	mu      sync.Mutex
+	taken   map[string]int
+	waiting map[string][]waiter // in the order in which they came
 }
 
 // waiter is handed a turn by closing it, where no more than most are taken.
@@ -19,31 +19,41 @@ type waiter struct {
 	most int
 }
 
+// Held are how many analysts have turns, and how many statements wait for one.
+func (t *Turns) Held() (analysts, waiting int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, list := range t.waiting {
+		waiting += len(list)
+	}
+	return len(t.taken), waiting
+}
+
 // Take waits for one of most turns, or for the context.
 func (t *Turns) Take(ctx context.Context, analyst string, most int) (done func(), err error) {
 	done = sync.OnceFunc(func() { t.give(analyst) })
-	t.Mu.Lock()
-	if t.Taken == nil {
-		t.Taken, t.Waiting = map[string]int{}, map[string][]waiter{}
+	t.mu.Lock()
+	if t.taken == nil {
+		t.taken, t.waiting = map[string]int{}, map[string][]waiter{}
 	}
-	if t.Taken[analyst] < most {
-		t.Taken[analyst]++
-		t.Mu.Unlock()
+	if t.taken[analyst] < most {
+		t.taken[analyst]++
+		t.mu.Unlock()
 		return done, nil
 	}
 	mine := waiter{make(chan struct{}), most}
-	t.Waiting[analyst] = append(t.Waiting[analyst], mine)
-	t.Mu.Unlock()
+	t.waiting[analyst] = append(t.waiting[analyst], mine)
+	t.mu.Unlock()
 	select {
 	case <-mine.turn:
 		return done, nil
 	case <-ctx.Done():
 	}
-	t.Mu.Lock()
-	left := len(t.Waiting[analyst])
-	t.Waiting[analyst] = slices.DeleteFunc(t.Waiting[analyst], func(w waiter) bool { return w == mine })
-	handed := len(t.Waiting[analyst]) == left
-	t.Mu.Unlock()
+	t.mu.Lock()
+	left := len(t.waiting[analyst])
+	t.waiting[analyst] = slices.DeleteFunc(t.waiting[analyst], func(w waiter) bool { return w == mine })
+	handed := len(t.waiting[analyst]) == left
+	t.mu.Unlock()
 	if handed {
 		done()
 	}
@@ -52,15 +62,15 @@ func (t *Turns) Take(ctx context.Context, analyst string, most int) (done func()
 
 // give hands a turn over, or back.
 func (t *Turns) give(analyst string) {
-	t.Mu.Lock()
-	defer t.Mu.Unlock()
-	if next := t.Waiting[analyst]; len(next) > 0 && t.Taken[analyst] <= next[0].most {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if next := t.waiting[analyst]; len(next) > 0 && t.taken[analyst] <= next[0].most {
 		close(next[0].turn)
-		t.Waiting[analyst] = next[1:]
+		t.waiting[analyst] = next[1:]
 		return
 	}
-	if t.Taken[analyst]--; t.Taken[analyst] == 0 {
-		delete(t.Taken, analyst)
-		delete(t.Waiting, analyst)
+	if t.taken[analyst]--; t.taken[analyst] == 0 {
+		delete(t.taken, analyst)
+		delete(t.waiting, analyst)
 	}
 }
