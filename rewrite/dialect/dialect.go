@@ -36,6 +36,7 @@ type Facts struct {
 	HoldsLongTexts  bool // no text that is computed of a row raises by its length
 	ComparesTypes   bool // IS DISTINCT FROM compares values of different types without a loss
 	ComparesRows    bool // (a, b) IN (SELECT ...) is what a = x AND b = y is
+	TablesFirst     bool // "a"."b" is column b of a table a of any scope around, before it is field b of a column a
 	HasTies         bool // FETCH FIRST n ROWS WITH TIES
 	LimitParameters bool // LIMIT takes a parameter in a subquery that reads the row around it
 	ExactAverages   bool // avg of integers and of numerics is PostgreSQL's

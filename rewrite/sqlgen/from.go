@@ -201,10 +201,9 @@ func (p *printer) scan(n *plan.Scan) *from {
 		return p.rows(n)
 	}
 	p.scans++
-	alias := p.alias()
-	name := quote(n.Table.Name)
-	if n.Table.Schema != "" {
-		name = quote(n.Table.Schema) + "." + name
+	alias, name := p.alias(), tableName(n.Table)
+	if !p.d.Facts().TablesFirst {
+		return projected(n, name, alias)
 	}
 	if own := slices.ContainsFunc(n.Table.Columns, func(c plan.TableColumn) bool { return c.Collate }); own && p.d.Collation() != "" {
 		name = collated(n.Table, name, p.d.Collation())
@@ -215,6 +214,48 @@ func (p *printer) scan(n *plan.Scan) *from {
 	}
 	return f
 }
+
+func tableName(t *plan.Table) string {
+	if t.Schema == "" {
+		return quote(t.Name)
+	}
+	return quote(t.Schema) + "." + quote(t.Name)
+}
+
+// projected prints a table as a subquery of the columns that are read of it. DuckDB takes "t1"."x" for field x of a column t1, if such a column is
+// nearer than the table t1.
+//
+// Proof: claim: each name in a printed statement means what the printer means by it. Columns that no policy lists, and columns that are added later, change
+// nothing. (1) A table's own names are read in its projection alone. There is one table in its FROM, each name stands behind the table's alias, and the
+// schema that is checked in the same snapshot has the column. DuckDB looks for such a column first. (2) A column of a projection is called "c_" and its own
+// name. No alias, no parameter of a lambda and no other column of a printed statement begins so. Hence every other scope has names of
+// this package alone. (3) Of those, a subquery reads only columns of t1, t2, ... of the scope around it, and no column is called t and a number.
+// A lambda reads fields of its parameters _n, _s and _z alone, and no column begins with "_". Without (1) and (2), one row of a table
+// logs(pid, t1 STRUCT(id INT)) would change this for everybody:
+//
+//	SELECT count(*) FROM people AS t1 WHERE EXISTS (SELECT 1 FROM logs AS t2 WHERE t2.pid = t1.id)
+func projected(n *plan.Scan, name, alias string) *from {
+	var list []string
+	f := &from{one: true, cols: map[plan.ColID]*column{}}
+	for i, id := range n.Columns {
+		of := n.Table.Columns[i].Name
+		f.cols[id] = &column{typ: n.Table.Columns[i].Type, read: func() string {
+			own := quote(columnPrefix + of)                     // (2)
+			list = append(list, alias+"."+quote(of)+" AS "+own) // (1)
+			return alias + "." + own
+		}}
+	}
+	f.text = func() string {
+		if len(list) == 0 {
+			list = []string{"1 AS " + quote("c0")}
+		}
+		return fmt.Sprintf("(SELECT %s FROM %s AS %s) AS %s", strings.Join(list, ", "), name, alias, alias)
+	}
+	return f
+}
+
+// columnPrefix is what the names of a projection's columns begin with, and no other name of a printed statement.
+const columnPrefix = "c_"
 
 // collated prints a table whose texts with a collation of their own have the database's (dialect.Names.Collation). PostgreSQL cannot compare two texts whose collations differ, and says so once it has rows to compare: with the database's and "C" alone, which prints add, all can be compared. Bytes are what dpsql compares in any case.
 func collated(t *plan.Table, name, collation string) string {

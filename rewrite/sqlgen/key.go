@@ -109,13 +109,9 @@ func either(conds ...string) string {
 // inTable: the key is a value of the public table's column.
 func (p *printer) inTable(a *sensitivity.Analysis, s sensitivity.Source, keys []string) string {
 	alias := p.alias()
-	name := quote(s.Table.Name)
-	if s.Table.Schema != "" {
-		name = quote(s.Table.Schema) + "." + name
-	}
 	c := s.Table.Columns[s.Columns[0]]
 	k := s.Keys[0]
-	in := fmt.Sprintf("%s IN (SELECT %s FROM %s AS %s)", keys[k], p.canonicalKey(alias+"."+quote(c.Name), c.Type), name, alias)
+	in := fmt.Sprintf("%s IN (SELECT %s FROM %s AS %s)", keys[k], p.canonicalKey(alias+"."+quote(c.Name), c.Type), tableName(s.Table), alias)
 	for _, t := range s.Tuples {
 		if t[0] == nil {
 			return either(in, keys[k]+" IS NULL")
