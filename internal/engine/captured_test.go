@@ -51,6 +51,27 @@ func TestCapturedNamesAreFound(t *testing.T) {
 	}
 }
 
+// TestComposedCapture: among the statements of TestComposed are some that fail where a column may be taken for a table.
+func TestComposedCapture(t *testing.T) {
+	c := newComposed(t, funcs.DuckDB)
+	c.mangle = unprojected
+	c.renew()
+	correlated := regexp.MustCompile(`exists|lateral|in \(select|\(select`)
+	asked := 0
+	for i := range uint64(composedStatements[c.d]) {
+		st := c.make(rand.New(rand.NewPCG(composedSeed, i)).IntN, int(i))
+		if !correlated.MatchString(st.text) {
+			continue
+		}
+		asked++
+		if _, err := c.try(st, int(i)); err != nil {
+			t.Logf("statement %d, the %d. with a subquery: %s: %v", i, asked, st.text, err)
+			return
+		}
+	}
+	t.Errorf("not found in %d statements with subqueries", asked)
+}
+
 // capturing are tables of which some have columns that a database may take for another table, or for a part of one.
 func capturing(t *testing.T, d dialect.Dialect, name string, columns map[string]string) *Session {
 	t.Helper()

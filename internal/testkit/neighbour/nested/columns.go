@@ -42,8 +42,8 @@ const columns = `
   n6 numeric(18,18)
   n7 NUMERIC range=0..10
   n8 numeric(10,2) range=1..500
-  t1 text
-  t2 text values=a|b|c
+  x1 text
+  x2 text values=a|b|c
   v1 varchar(10)
   c1 char(5)
   d1 date

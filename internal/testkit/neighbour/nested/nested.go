@@ -191,7 +191,7 @@ var constants = map[string][]string{
 // Found are statements that raised once, each for a reason of its own.
 var Found = []string{
 	"select cast(case when i1 = 0 then interval '-2562047788:00:54.775807' else iv1 end as time), count(*) from persons group by 1", // PostgreSQL 15 gives a time below 00:00
-	`select count(*) from persons where cast((t1 ~ ' OR 1/0 = 1 OR ') as text) ~ '\{x}'`,                                            // a pattern was taken for a template, so that the other one's text was SQL
+	`select count(*) from persons where cast((x1 ~ ' OR 1/0 = 1 OR ') as text) ~ '\{x}'`,                                            // a pattern was taken for a template, so that the other one's text was SQL
 	"select count(*) from persons where to_char(ts1, '\"1/0 = 1\"') = to_char(d1::timestamp, '\"{x}\"')",                            // as was a format
 	"select sum(case when b1 then cast('1e10' as double precision) else f2 end) from persons",                                       // a denormal divided by a grid above 1
 	"select sum(cast(floor(sign(n6)) as bigint)) from events",                                                                       // NaN in an interval
