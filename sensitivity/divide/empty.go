@@ -29,7 +29,7 @@ func withoutRows(q *plan.Query) *plan.Query {
 		case !relation.HasPrivateTable(r):
 			return r, nil
 		case isEmpty(r):
-			return nothing(q, r.Cols()), nil
+			return nothing(q, shownColumns(r)), nil
 		case ok && !isOverEmptyInput(a):
 			return nil, errNotReleased
 		}
@@ -89,6 +89,21 @@ func (p *Program) WithoutStages(list []*sensitivity.Analysis) *plan.Query {
 // isOverEmptyInput: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
 func isOverEmptyInput(a *plan.Aggregate) bool {
 	return !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
+}
+
+// shownColumns are a relation's columns but those of tables that the analyst may not see. A statement names none of them.
+func shownColumns(r plan.Rel) []plan.ColID {
+	out := slices.Clone(r.Cols())
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok {
+			out = slices.DeleteFunc(out, func(id plan.ColID) bool {
+				at := slices.Index(s.Columns, id)
+				return at >= 0 && !s.Table.Columns[at].Visible
+			})
+		}
+		return true
+	})
+	return out
 }
 
 // nothing are no rows of such columns.

@@ -15,6 +15,15 @@ func (z *Scope) NewColumn(name string, t sqltype.Type) plan.ColID {
 	return plan.ColID(len(z.Out.Query.Columns) - 1)
 }
 
+// NewUnitColumn is a new column with a unit's value. It has the name of the column that the value is from, where the analyst may see that.
+func (z *Scope) NewUnitColumn(from plan.ColID, t sqltype.Type) plan.ColID {
+	name := ""
+	if z.Out.VisibleName(from) != "" {
+		name = z.Out.Query.Columns[from].Name
+	}
+	return z.NewColumn(name, t)
+}
+
 // Column is the column that an expression is: itself, or what a FULL JOIN merged.
 func (z *Scope) Column(x plan.Scalar) plan.ColID {
 	if c := PlainColumn(x); c != 0 {

@@ -45,7 +45,7 @@ func (z *Linker) lateralJoin(n *plan.Join) (plan.Rel, error) {
 	}
 	outer := link.Columns[link.Table.UnitCol]
 	of := z.scanUnit(link)
-	unit := z.NewColumn(z.Out.Query.Columns[outer].Name, of.Type())
+	unit := z.NewUnitColumn(outer, of.Type())
 	t := &plan.Table{Name: DerivedName, Units: dp.Units{in.Out.Unit}, UnitCol: len(s.Cols), MaxRows: in.Out.MaxRows}
 	items := []plan.Item{}
 	for _, id := range s.Cols {

@@ -39,7 +39,7 @@ func (z *Linker) fullRows(n *plan.Join) (plan.Rel, error) {
 	if !linked || l.Out.Unit != r.Out.Unit || z.TypeOf(lu) != z.TypeOf(ru) || relation.HasSubquery(n.On) {
 		return nil, refused.WithHint("Join them on the privacy unit: on equality of its columns.")
 	}
-	unit := z.NewColumn(z.Out.Query.Columns[lu].Name, z.TypeOf(lu))
+	unit := z.NewUnitColumn(lu, z.TypeOf(lu))
 	if z.IsTagged(lu) {
 		z.tag(unit)
 	}

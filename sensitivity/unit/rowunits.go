@@ -161,7 +161,7 @@ func (z *Linker) toParent(h *scope.Hidden, outer *plan.Table) *scope.Hidden {
 func (z *Linker) takeUnit(person plan.ColID) {
 	z.Out.Body = &sensitivity.Body{UnitCol: person, Person: person, Clamped: map[plan.ColID]sensitivity.Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.Linked}
 	if z.isText(z.unitValue(person)) && !z.IsTagged(person) {
-		z.Out.Body.UnitCol = z.NewColumn(z.Out.Query.Columns[person].Name, sqltype.Text)
+		z.Out.Body.UnitCol = z.NewUnitColumn(person, sqltype.Text)
 		z.tag(z.Out.Body.UnitCol)
 	}
 }
@@ -189,7 +189,7 @@ func (z *Linker) taggedUnit() plan.ColID {
 	if z.IsTagged(b.UnitCol) {
 		return b.UnitCol
 	}
-	id := z.NewColumn(z.Out.Query.Columns[b.UnitCol].Name, sqltype.Text)
+	id := z.NewUnitColumn(b.UnitCol, sqltype.Text)
 	z.tag(id)
 	b.Rel = z.withColumn(b.Rel, id, z.personValue(b.UnitCol))
 	return id

@@ -52,7 +52,7 @@ func (z *Linker) SetRows(n *plan.SetOp) (plan.Rel, error) {
 		r.noteLostKey(n.RightCols[at[0]])
 	case l.Out.Unit == r.Out.Unit && all && z.TypeOf(lu) == z.TypeOf(ru):
 		t.UnitCol = len(n.Columns)
-		id := z.NewColumn(z.Out.Query.Columns[lu].Name, z.TypeOf(lu))
+		id := z.NewUnitColumn(lu, z.TypeOf(lu))
 		if computed {
 			z.tag(id)
 		}
