@@ -59,6 +59,7 @@ func (p *Program) Analyze(ctx context.Context, stage int, opts sensitivity.Optio
 	q, s := *p.Query, p.Stages[stage]
 	q.Params = s.Params
 	z := newAnalyzer(ctx, &q, s.Agg, opts)
+	z.Near = &p.near
 	if err := z.run(); err != nil {
 		return nil, err
 	}

@@ -215,8 +215,9 @@ func TestSuggestions(t *testing.T) {
 		"SELECT CASE kind WHEN 'spaim' THEN 1 ELSE 0 END, count(*) FROM notes GROUP BY 1":               "'Spain' for 'spaim'",
 		"SELECT count(*) FROM notes n JOIN cities c ON c.id = n.city WHERE c.name = 'Leyden'":           "'Leiden' for 'Leyden'",
 		"SELECT count(*) FROM notes n JOIN cities c ON c.id = n.city AND c.name = 'Delft'":              "",
-		"SELECT count(*) FROM notes WHERE kind IN (" + strings.Repeat("'elsewhere', ", 19) + "'Spian')": "'Spain' for 'Spian'",
-		"SELECT count(*) FROM notes WHERE kind IN (" + strings.Repeat("'elsewhere', ", 20) + "'Spian')": "", // each takes time
+		"SELECT count(*) FROM notes WHERE kind IN (" + strings.Repeat("'elsewhere', ", 20) + "'Spian')": "'Spain' for 'Spian'",
+		"SELECT count(*) FROM notes WHERE kind IN (" + elsewhere(0, 19) + ", 'Spian')":                  "'Spain' for 'Spian'",
+		"SELECT count(*) FROM notes WHERE kind IN (" + elsewhere(0, 20) + ", 'Spian')":                  "", // each takes time
 		"SELECT count(*) FROM notes WHERE town = 'delfd'":                                               "'Delft' for 'delfd'",
 		"SELECT count(*) FROM notes WHERE code = 'ES'":                                                  "",
 		"SELECT count(*) FROM notes WHERE code IN ('FR  ', 'GB')":                                       "",
@@ -231,6 +232,30 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.Suggestions, " "); got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// elsewhere are n texts that are near to no value.
+func elsewhere(from, n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("'elsewhere %d'", from+i)
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestSuggestionsOfStages: the texts for which a near value is sought are counted over all stages of a statement, each once for a column.
+func TestSuggestionsOfStages(t *testing.T) {
+	const more = "notes unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  kind text values=France|Spain|spam\n"
+	for second, want := range map[string]string{elsewhere(0, 15): "'Spain' for 'Spian'", elsewhere(15, 15): ""} {
+		sql := "SELECT (SELECT count(*) FROM notes WHERE kind IN (" + elsewhere(0, 15) + ")), (SELECT count(*) FROM notes WHERE kind IN (" + second + ", 'Spian'))"
+		_, list, err := dividedIn(mixed+more, sql, options())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d stages, %v", len(list), err)
+		}
+		if got := strings.Join(append(list[0].Suggestions, list[1].Suggestions...), " "); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/groups"
 )
 
 // Program is a statement as releases and what is computed from them (design section 3).
@@ -16,6 +17,8 @@ type Program struct {
 	Answer Computed
 	// Warnings are what follows from the statement alone.
 	Warnings []string
+
+	near groups.NearValues
 }
 
 // Stage is one aggregate over private rows that is released.

@@ -24,7 +24,7 @@ type Grouper struct {
 	literals     map[*scope.ScanInfo]*literalSource // the source of a scan of constants
 	Padded       map[int]bool                       // sources whose rows padding adds NULL to
 	listedValues map[plan.ColID][]sqltype.Value     // the public values of columns of which conditions leave some out
-	sought       int                                // texts for which a near public value was sought
+	Near         *NearValues                        // of the whole statement
 }
 
 func NewGrouper(z *unit.Linker) *Grouper {

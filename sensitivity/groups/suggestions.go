@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -16,8 +17,22 @@ const (
 	mostCompared    = 1000
 	longestText     = 48
 	mostSuggestions = 3
-	mostSought      = 20 // texts of a statement: each takes some milliseconds
+	mostSought      = 20 // texts of a statement: each takes up to 20 ms of a core
 )
+
+// NearValues remembers what was sought of a statement's texts, which are in many of its stages.
+type NearValues struct {
+	mu     sync.Mutex
+	found  map[soughtText]string
+	sought int // of found, those that were compared with all values
+}
+
+// soughtText is a text that a column was compared with.
+type soughtText struct {
+	of   *plan.Table
+	attr int
+	text string
+}
 
 // suggestValues suggests values for the texts that any expression of the statement compares columns with: in conditions, FILTER, CASE.
 func (z *Grouper) suggestValues() {
@@ -29,7 +44,7 @@ func (z *Grouper) suggestValues() {
 		if id, consts := z.askedConsts(x); len(consts) > 0 {
 			for _, c := range consts {
 				if text, ok := c.Value.(string); ok {
-					z.suggest(text, z.publicValues(id), z.TypeOf(id).OID == sqltype.OIDBPChar)
+					z.suggest(text, id)
 				}
 			}
 		}
@@ -78,26 +93,42 @@ func (z *Grouper) publicValues(id plan.ColID) []sqltype.Value {
 	return z.listedValues[id]
 }
 
-// suggest notes the public value that is nearest to a text which is none of them. Blanks at the end mean nothing in char(n).
-func (z *Grouper) suggest(text string, values []sqltype.Value, padded bool) {
-	if z.sought >= mostSought {
+// suggest notes the public value that is nearest to a text which is none of them.
+func (z *Grouper) suggest(text string, id plan.ColID) {
+	s := z.Owner[id]
+	if s == nil || len(z.Out.Suggestions) == mostSuggestions || len(text) > longestText {
 		return
 	}
-	listed := textsOf(values)
-	if padded {
+	z.Near.mu.Lock()
+	defer z.Near.mu.Unlock()
+	key := soughtText{s.Scan.Table, slices.Index(s.Scan.Columns, id), text}
+	near, ok := z.Near.found[key]
+	if !ok {
+		near = z.nearest(text, id)
+		if z.Near.found == nil {
+			z.Near.found = map[soughtText]string{}
+		}
+		z.Near.found[key] = near
+	}
+	if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.Out.Suggestions, note) {
+		z.Out.Suggestions = append(z.Out.Suggestions, note)
+	}
+}
+
+// nearest is the public value of a column that is nearest to a text; "" where none is, or where the text is one. Blanks at the end mean nothing in char(n).
+func (z *Grouper) nearest(text string, id plan.ColID) string {
+	listed := textsOf(z.publicValues(id))
+	if z.TypeOf(id).OID == sqltype.OIDBPChar {
 		text = strings.TrimRight(text, " ")
 		for i := range listed {
 			listed[i] = strings.TrimRight(listed[i], " ")
 		}
 	}
-	if len(listed) == 0 || len(z.Out.Suggestions) == mostSuggestions || len(text) > longestText || slices.Contains(listed, text) {
-		return
+	if len(listed) == 0 || z.Near.sought >= mostSought || slices.Contains(listed, text) {
+		return ""
 	}
-	z.sought++
-	near := sqlerr.NearestValue(strings.TrimSpace(text), listed)
-	if note := fmt.Sprintf("'%s' for '%s'", near, text); near != "" && !slices.Contains(z.Out.Suggestions, note) {
-		z.Out.Suggestions = append(z.Out.Suggestions, note)
-	}
+	z.Near.sought++
+	return sqlerr.NearestValue(strings.TrimSpace(text), listed)
 }
 
 // textsOf are the texts among a column's values; nil where they are too many to be compared.

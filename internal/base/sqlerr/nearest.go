@@ -10,8 +10,9 @@ import (
 func Nearest(name string, names []string) string {
 	best, least := "", max(1, len(name)/3)
 	for _, n := range names {
-		if d := distance(name, n); d <= least && 2*d < min(len(name), len(n)) && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
-			best = n
+		most := min(least, (min(len(name), len(n))-1)/2)
+		if d := distance(name, n, most); d <= most && (best == "" || d < least || n < best) {
+			best, least = n, d
 		}
 	}
 	return best
@@ -36,37 +37,45 @@ func NearestValue(text string, values []string) string {
 	if list := begins(len(text)); len(list) == 1 {
 		return list[0]
 	}
-	best := ""
+	best, least := "", len(text)
 	for _, v := range begins(2) {
-		if d := distance(text, v); 2*d <= min(len(text), len(v)) && (best == "" || d < distance(text, best)) {
-			best = v
+		most := min(least-1, min(len(text), len(v))/2)
+		if d := distance(text, v, most); d <= most {
+			best, least = v, d
 		}
 	}
 	return best
 }
 
-// distance is the Levenshtein distance, by bytes, with a swap of neighbours as one step.
-func distance(a, b string) int {
+// distance is the Levenshtein distance, by bytes, with a swap of neighbours as one step; most+1 for any that is above most.
+func distance(a, b string, most int) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
+	if max(len(a)-len(b), len(b)-len(a)) > most {
+		return most + 1
 	}
-	for j := range rows[0] {
-		rows[0][j] = j
+	rows := make([]int, 3*(len(b)+1))
+	before, last, row := rows[:len(b)+1], rows[len(b)+1:2*(len(b)+1)], rows[2*(len(b)+1):]
+	for j := range last {
+		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			d := min(last[j]+1, row[j-1]+1, last[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				d = min(d, before[j-2]+1)
 			}
+			row[j], least = d, min(least, d)
 		}
+		if least > most+1 { // a swap takes from the row before the last one
+			return most + 1
+		}
+		before, last, row = last, row, before
 	}
-	return rows[len(a)][len(b)]
+	return min(last[len(b)], most+1)
 }
