@@ -117,9 +117,9 @@ analysts: {ann: {password: VERIFIER, may: [people, visits, rooms, logs]}}
 	return sessionOver(t, d, name, statements, pol)
 }
 
-// TestColumnsCaptureNoName: what a column is called changes no total, whether a policy lists it or not, and whether it was there when the statement was printed. On DuckDB a composite column or
+// TestAttack36Names: what a column is called changes no total, whether a policy lists it or not, and whether it was there when the statement was printed. On DuckDB a composite column or
 // one of JSON, called as a print called a table, took the place of another person's row; two columns of that name made the statement fail after its charge.
-func TestColumnsCaptureNoName(t *testing.T) {
+func TestAttack36Names(t *testing.T) {
 	list := []string{
 		"select count(*) from people p where exists (select 1 from visits v join rooms r on r.id = v.room where v.pid = p.id and r.id > 0)",
 		"select count(*) from people p where (select count(*) from visits v join rooms r on r.id = v.room where v.pid = p.id) > 1",
