@@ -24,7 +24,7 @@ type Grouper struct {
 	literals     map[*scope.ScanInfo]*literalSource // the source of a scan of constants
 	Padded       map[int]bool                       // sources whose rows padding adds NULL to
 	listedValues map[plan.ColID][]sqltype.Value     // the public values of columns of which conditions leave some out
-	Near         *NearValues                        // of the whole statement
+	Near         *NearValues                        // of the whole statement; nil: none is sought
 }
 
 func NewGrouper(z *unit.Linker) *Grouper {

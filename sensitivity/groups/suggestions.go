@@ -96,7 +96,7 @@ func (z *Grouper) publicValues(id plan.ColID) []sqltype.Value {
 // suggest notes the public value that is nearest to a text which is none of them.
 func (z *Grouper) suggest(text string, id plan.ColID) {
 	s := z.Owner[id]
-	if s == nil || len(z.Out.Suggestions) == mostSuggestions || len(text) > longestText {
+	if s == nil || z.Near == nil || len(z.Out.Suggestions) == mostSuggestions || len(text) > longestText {
 		return
 	}
 	z.Near.mu.Lock()
