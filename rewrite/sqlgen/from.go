@@ -227,7 +227,7 @@ func tableName(t *plan.Table) string {
 //
 // Proof: claim: each name in a printed statement means what the printer means by it. Columns that no policy lists, and columns that are added later, change
 // nothing. (1) A table's own names are read in its projection alone. There is one table in its FROM, each name stands behind the table's alias, and the
-// schema that is checked in the same snapshot has the column. DuckDB looks for such a column first. (2) A column of a projection is called "c_" and its own
+// schema that is checked in the same snapshot has the column. DuckDB looks for such a column first. The subquery of inTable is such a projection, too. (2) A column of a projection is called "c_" and its own
 // name. No alias, no parameter of a lambda and no other column of a printed statement begins so. Hence every other scope has names of
 // this package alone. (3) Of those, a subquery reads only columns of t1, t2, ... of the scope around it, and no column is called t and a number.
 // A lambda reads fields of its parameters _n, _s and _z alone, and no column begins with "_". Without (1) and (2), one row of a table
