@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -73,7 +74,7 @@ func TestComposedCapture(t *testing.T) {
 }
 
 // capturing are tables of which some have columns that a database may take for another table, or for a part of one.
-func capturing(t *testing.T, d dialect.Dialect, name string, columns map[string]string) *Session {
+func capturing(t *testing.T, d dialect.Dialect, name string, columns map[string]string) *session.Session {
 	t.Helper()
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT i FROM generate_series(1, 50) AS s(i)",
 		"CREATE TABLE visits (pid int REFERENCES people(id), room int)", "INSERT INTO visits SELECT 1 + i % 50, i % 3 FROM generate_series(1, 100) AS s(i)",

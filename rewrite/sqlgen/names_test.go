@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 func TestNamesOfPrints(t *testing.T) {
 	seen := 0
 	for _, sql := range neighbour.Statements {
-		a, err := sensitivity.Analyze(t.Context(), bind(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		a, err := divide.Analyze(t.Context(), bind(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if err != nil || a.Class != sensitivity.Private {
 			continue
 		}
