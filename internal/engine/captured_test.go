@@ -166,7 +166,7 @@ func TestAttack36Names(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := uncovered{plain.Engine.backend}.Query(context.Background(), st)
+			rows, err := uncovered{plain.Engine.Backend}.Query(context.Background(), st)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestAttack36Names(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, st := range []*sqlgen.Statement{st, prints[i]} { // the second was printed before the columns were there
-					rows, err := uncovered{s.Engine.backend}.Query(context.Background(), st)
+					rows, err := uncovered{s.Engine.Backend}.Query(context.Background(), st)
 					if got := sorted(rows); err != nil || got != want[i] {
 						t.Errorf("%s, %s: %s: %s, want %s (%v)\n%s", d, name, sql, got, want[i], err, st.SQL)
 					}
