@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,8 @@ import (
 
 const askLong = `
 If a server runs, dpsql connects to it as the analyst. It reads the password from PGPASSWORD, and
-checks the certificate against --sslrootcert (default: the system's authorities). If none runs, it
-opens the policy's database and ledger itself.`
+checks the certificate against --sslrootcert, PGSSLROOTCERT, or the system's authorities. If none
+runs, it opens the policy's database and ledger itself.`
 
 func queryCommand() *cobra.Command {
 	return askCommand("query SQL --config policy.yaml", "Ask one statement as an analyst, and print the answer",
@@ -126,11 +127,14 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 		host = "localhost"
 	}
 	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(host, port), Path: "/" + p.Dataset, User: url.User(q.analyst)}
+	if password := clientEnv["PGPASSWORD"]; password != "" {
+		u.User = url.UserPassword(q.analyst, password)
+	}
 	v := url.Values{"application_name": {"psql"}, "sslmode": {"disable"}}
 	if p.TLS != nil {
 		v.Set("sslmode", "verify-full")
-		if q.root != "" {
-			v.Set("sslrootcert", q.root)
+		if root := cmp.Or(q.root, clientEnv["PGSSLROOTCERT"]); root != "" {
+			v.Set("sslrootcert", root)
 		}
 	}
 	u.RawQuery = v.Encode()
@@ -147,7 +151,7 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(err.Error()) // connectionHint is not about this connection
 	}
 	return &connection{
 		ask: func(ctx context.Context, sql string) (*table, error) { return askWire(ctx, conn, sql) },

@@ -24,6 +24,7 @@ const (
 
 func main() {
 	syscall.Umask(0o077) // ledger, its log, audit and socket are their owner's alone
+	setClientEnvAside()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := run(ctx, root())
@@ -45,9 +46,13 @@ func run(ctx context.Context, c *cobra.Command) int {
 		return exitUsage
 	}
 	_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), red, "dpsql:"), err)
+	hint := connectionHint(err)
 	var e *sqlerr.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), cyan, "hint:"), e.Hint)
+	if errors.As(err, &e) {
+		hint = e.Hint
+	}
+	if hint != "" {
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), cyan, "hint:"), hint)
 	}
 	return exitFailed
 }

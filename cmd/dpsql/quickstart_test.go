@@ -20,14 +20,11 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/quickstart.md print into it")
 
-// TestQuickstart runs every command of docs/quickstart.md as a new owner would, in a shell of its own, against Sakila in a real
-// PostgreSQL, and compares what they print but for numbers. With -update-docs it writes the file.
+// TestQuickstart runs every command of docs/quickstart.md as a new owner would, in a shell of its own, against a real PostgreSQL,
+// and compares what they print but for numbers. With -update-docs it writes the file.
 func TestQuickstart(t *testing.T) {
 	const doc = "../../docs/quickstart.md"
 	pg := pgtest.Start(t)
-	if err := pg.LoadSakila("sakila"); err != nil {
-		t.Fatal(err)
-	}
 	u, err := url.Parse(pg.URL("sakila"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +33,11 @@ func TestQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh := newShell(t, map[string]string{"127.0.0.1:5432": u.Host, "6543": freePort(t)})
+	home, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := newShell(t, map[string]string{"127.0.0.1:5432": u.Host, "6543": freePort(t), "~/dpsql": home})
 	defer sh.stop()
 	var out []string
 	lines := strings.Split(string(text), "\n")
