@@ -69,3 +69,19 @@ func TestReadmeSteps(t *testing.T) {
 	sh.env = append(sh.env, "PGPASSWORD=pw")
 	says(steps[5]+" -c 'select count(*) between 4900 and 5100 as near from yourtable'", " t")
 }
+
+// TestReadmeCount: the error that README.md gives for a count of people at a price is the one of EXPLAIN.
+func TestReadmeCount(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`price of ([0-9.]+) uses as much budget as Laplace noise at epsilon ([0-9.]+), which keeps\s95 % of counts of people within ([0-9]+) of`).FindStringSubmatch(string(text))
+	if m == nil || m[1] != m[2] {
+		t.Fatalf("README.md says something else: %q", m)
+	}
+	ask := "SET dpsql.mechanism = 'laplace'; SET dpsql.price = " + m[1] + "; SELECT count(*) FROM patients"
+	if out, _ := ran(t, ask, "explain", "-", "--config", smallServer(t, 1, 0.5)); !strings.Contains(out, "count +- "+m[3]+"\n") {
+		t.Errorf("README.md says +- %s:\n%s", m[3], out)
+	}
+}
