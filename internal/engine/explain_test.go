@@ -163,7 +163,7 @@ func TestOdometerShown(t *testing.T) {
 	guest := newSession(s.Engine, t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "; 0 % of your epsilon 0.2 is spent") {
+	if text := showOf(guest); !strings.Contains(text, "; 0 % of your quota (1 % of the data set's) is spent") {
 		t.Error(text)
 	}
 	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {

@@ -45,7 +45,7 @@ func RefusedByBudget(s *session.Session, d *ledger.Denied, what, hint string) er
 			}
 		}
 	}
-	detail := fmt.Sprintf("Left: %.3g %% of epsilon %s.", 100*(1-account.Used()), server.Number(account.Rooms.Pure))
+	detail := fmt.Sprintf("Left: %.3g %% of %s %s.", 100*(1-account.Used()), whose, session.QuotaText(account.Rooms.Pure, d.Balance.Dataset.Rooms.Pure))
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
 			detail += " It does not come back: the lifetime holds no further window."

@@ -144,7 +144,7 @@ func (s *Session) LastRows(ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 // BudgetLineLength is the most characters of SHOW dpsql.budget; the table dpsql.budget has what does not fit.
-const BudgetLineLength = 120
+const BudgetLineLength = 132
 
 // budgetLine is SHOW dpsql.budget: what is left, and of what.
 func (s *Session) budgetLine() (string, error) {
@@ -154,7 +154,7 @@ func (s *Session) budgetLine() (string, error) {
 	}
 	f := b.Filter
 	epsilon := min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted)
-	parts := []string{s.LeftLine(b), fmt.Sprintf("; %.3g %% of your epsilon %s is spent", 100*b.Analyst.Used(), server.Number(epsilon))}
+	parts := []string{s.LeftLine(b), fmt.Sprintf("; %.3g %% of your %s is spent", 100*b.Analyst.Used(), QuotaText(epsilon, f.Epsilon))}
 	switch {
 	case s.World.Policy.Budget.Per == "" || b.Dataset.Ended: // the line begins with that
 	case b.Window.Last:
@@ -169,6 +169,14 @@ func (s *Session) budgetLine() (string, error) {
 		}
 	}
 	return line, nil
+}
+
+// QuotaText says what an account's epsilon is: the guarantee where it is the data set's, and a share of the data set's budget where it is a quota.
+func QuotaText(epsilon, dataset float64) string {
+	if epsilon < dataset {
+		return fmt.Sprintf("quota (%.3g %% of the data set's)", 100*epsilon/dataset)
+	}
+	return "epsilon " + server.Number(epsilon)
 }
 
 // UsedNote says which share of the own budget is spent.
