@@ -115,7 +115,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.expected_size": {
-		"About how many rows a group has, for dpsql.target_error: unknown, or a number.",
+		"About how many rows a group has, for EXPLAIN and dpsql.target_error: unknown, or a number.",
 		kindString, nil,
 		func(s *Settings) string {
 			if s.Size == 0 {
