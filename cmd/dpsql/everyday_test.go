@@ -112,7 +112,7 @@ func TestExplainFile(t *testing.T) {
 			if out, code := ran(t, "", "explain", "nowhere.sql", "--config", path); code != 1 || !strings.Contains(out, "no such file") {
 				t.Errorf("exit code %d:\n%s", code, out)
 			}
-			if out, _ := ran(t, "", "budget", "show", "--config", path); !strings.Contains(out, "used epsilon 0 (delta 0) by 0 charged windows") {
+			if out, _ := ran(t, "", "budget", "show", "--config", path); !strings.Contains(out, "used epsilon 0 (delta 0) by 0 windows") {
 				t.Errorf("explaining cost something:\n%s", out)
 			}
 		})

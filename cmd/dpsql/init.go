@@ -141,7 +141,7 @@ func (i *initialiser) askUnit(rels []sqltype.Relation, kind string) (string, err
 	_, _ = fmt.Fprintln(i.err, "Who is protected? The column that stands for one person (or household, account ...):")
 	list = list[:min(len(list), 9)]
 	for n, c := range list {
-		_, _ = fmt.Fprintf(i.err, "  %d  %s (%d tables lead to it)\n", n+1, c.Name, c.Reach)
+		_, _ = fmt.Fprintf(i.err, "  %d  %s (tables that lead to it: %d)\n", n+1, c.Name, c.Reach)
 	}
 	_, _ = fmt.Fprint(i.err, "Number, or table.column [1]: ")
 	line, err := bufio.NewReader(f).ReadString('\n')

@@ -115,7 +115,7 @@ func TestBudgetLine(t *testing.T) {
 		t.Error(text)
 	}
 	set(t, bob, "dpsql.price", "0.01")
-	if text := line(bob); !strings.Contains(text, "without what others spent)") {
+	if text := line(bob); !strings.Contains(text, "(your own budget alone holds ") {
 		t.Error(text)
 	}
 }

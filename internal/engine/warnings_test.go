@@ -211,9 +211,10 @@ func TestOneLineOfGroups(t *testing.T) {
 		"select gender, count(*) from patients where gender is not null group by 1":                                          "rows in which patients.gender is a value that the policy does not list are in no group",
 		"select gender, readmitted, count(*) from patients p join encounters e on e.patient_id = p.patient_id group by 1, 2": "rows in which patients.gender is NULL, or encounters.readmitted or patients.gender is a value that the policy does not list, are in no group",
 		"select gender, count(*) from patients where gender = 'Male' group by 1":                                             "",
+		"select mode() within group (order by gender) from patients":                                                         "rows in which patients.gender is a value that the policy does not list are not counted",
 	} {
 		_, a := ask(t, newSession(s.Engine, t, "ann"), sql) // which was told of none
-		of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.Contains(w, "in no group") })
+		of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.Contains(w, "in no group") && !strings.Contains(w, "not counted") })
 		if got := strings.Join(of, "; "); got != want {
 			t.Errorf("%s: %q", sql, got)
 		}

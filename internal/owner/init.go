@@ -157,7 +157,7 @@ func (w *writer) unit(opt InitOptions, candidates []Candidate) {
 	var others []string
 	for _, c := range candidates[1:] {
 		if c.People && len(others) < 5 {
-			others = append(others, fmt.Sprintf("%s (%d tables lead to it)", inComment(c.Name), c.Reach))
+			others = append(others, fmt.Sprintf("%s (tables that lead to it: %d)", inComment(c.Name), c.Reach))
 		}
 	}
 	if len(others) > 0 {

@@ -187,14 +187,14 @@ func (b Budget) Print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
 	for _, d := range b.Datasets {
-		say("data set %s: epsilon %.4g, delta %.4g, %s", d.Dataset, d.Epsilon, d.Delta, d.Accountant)
+		say("data set %s: epsilon %.4g, delta %.4g, accountant %s", d.Dataset, d.Epsilon, d.Delta, d.Accountant)
 		if d.Per != "" {
-			say(" per %s, this window from %s to %s UTC, %s", d.Per, d.Start.Format(time.DateTime), d.Ends.Format(time.DateTime), d.returns())
+			say(", per %s, this window from %s to %s UTC, %s", d.Per, d.Start.Format(time.DateTime), d.Ends.Format(time.DateTime), d.returns())
 		} else {
 			say(", for ever")
 		}
 		say("\n  who\tquota\tgranted\tepsilon spent\tleft\tRenyi spent\tleft\tdelta spent\tleft\tstatements\tmore\tfailures\n")
-		unknown := false
+		unknown, ended := false, false
 		for _, a := range d.Accounts {
 			who, quota := a.Analyst, orDash(a.Quota, "?")
 			switch {
@@ -203,9 +203,15 @@ func (b Budget) Print(to io.Writer) error {
 			case who == "":
 				who = "(everybody)"
 			}
-			unknown = unknown || a.Quota == nil
+			unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
 			say("  %s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
 				orDash(a.RenyiSpent, "-"), orDash(a.RenyiLeft, "-"), a.DeltaSpent, a.DeltaLeft, a.Statements, a.More, a.Failures)
+		}
+		if d.Order != nil {
+			say("  Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons\n", *d.Order)
+		}
+		if ended {
+			say("  ended: since the first Gaussian answer the sum of epsilons has no room, and Renyi losses alone count\n")
 		}
 		say("  left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss\n")
 		say("  more: how many statements at the usual price still fit\n")
@@ -221,11 +227,15 @@ func (b Budget) Print(to io.Writer) error {
 			say("  all answers so far, and all to come: epsilon %.4g at delta %.4g, as the budget promises\n", d.Epsilon, d.Delta)
 		}
 	}
+	windows := "windows, each in full"
+	if b.Lifetime.Windows == 1 {
+		windows = "window, in full from its first answer on"
+	}
 	switch l := b.Lifetime; {
 	case l.Epsilon != nil:
-		say("lifetime of %s: epsilon %.4g, used %.4g (delta %.4g) by %d charged windows\n", b.People, *l.Epsilon, l.Spent, l.Delta, l.Windows)
+		say("lifetime of %s: epsilon %.4g, used %.4g (delta %.4g) by %d %s\n", b.People, *l.Epsilon, l.Spent, l.Delta, l.Windows, windows)
 	default:
-		say("lifetime of %s: no limit; used epsilon %.4g (delta %.4g) by %d charged windows\n", b.People, l.Spent, l.Delta, l.Windows)
+		say("lifetime of %s: no limit; used epsilon %.4g (delta %.4g) by %d %s\n", b.People, l.Spent, l.Delta, l.Windows, windows)
 	}
 	for _, f := range b.Frozen {
 		who := f.Analyst

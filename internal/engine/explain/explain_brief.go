@@ -113,7 +113,7 @@ func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*p
 		}
 		wider := note
 		if hidden > 0 {
-			wider += fmt.Sprintf(". No interval holds what fewer than about %d people have far beyond all others", hidden)
+			wider += fmt.Sprintf(". Fewer than about %d people who have far more than all others are not in the interval", hidden)
 		}
 		say("Expected 95%% interval%s: %s%s", assuming, stage.FirstFew(expect), wider)
 	}

@@ -198,7 +198,7 @@ func (s *Session) LeftLine(b ledger.Balance) string {
 	case b.Dataset.Ended:
 		return "left: nothing, as the lifetime does not hold this window"
 	case n > 0 && n < own:
-		return fmt.Sprintf("%s%s (%d without what others spent)", left, noise, own)
+		return fmt.Sprintf("%s%s (your own budget alone holds %d)", left, noise, own)
 	case n > 0:
 		return left + noise
 	}

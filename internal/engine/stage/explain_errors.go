@@ -95,7 +95,7 @@ func RankText(a *sensitivity.Analysis, e *finish.Errors, i int) string {
 	if f.IsGreatest() {
 		side = "above"
 	}
-	words := fmt.Sprintf("at most %s people are %s it", server.Number(rank), side)
+	words := fmt.Sprintf("has at most %s people %s it", server.Number(rank), side)
 	if spread := a.Measures[f.Sum].Tree.Spread(); spread != "" {
 		words += " by more than " + spread
 	}

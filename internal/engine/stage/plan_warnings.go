@@ -155,19 +155,28 @@ func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []
 	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
 	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
 	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
-	say(noGroups, "rows in which %s are in no group: that value is not among the public ones")
+	inNone := "are in no group"
+	if slices.ContainsFunc(list, hasPick) { // its groups are not of the statement
+		inNone = "are not counted"
+	}
+	say(noGroups, "rows in which %s "+inNone+": that value is not among the public ones")
 	say(suggestions, notPublic)
 	const other = "a value that the policy does not list"
 	switch null, values := either(groups), either(unlisted); {
 	case null != "" && null == values:
-		say(groups, "rows in which %s is NULL or "+other+" are in no group")
+		say(groups, "rows in which %s is NULL or "+other+" "+inNone)
 	case null != "" && values != "":
-		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, are in no group", null, values, other))
+		lines = append(lines, fmt.Sprintf("rows in which %s is NULL, or %s is %s, %s", null, values, other, inNone))
 	default:
-		say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
-		say(unlisted, "rows in which %s is "+other+" are in no group")
+		say(groups, "rows in which %s is NULL "+inNone+": the public values have no NULL")
+		say(unlisted, "rows in which %s is "+other+" "+inNone)
 	}
 	return lines
+}
+
+// hasPick reports whether an analysis has groups to pick values among, as mode() and dp_top_k do.
+func hasPick(a *sensitivity.Analysis) bool {
+	return a != nil && slices.ContainsFunc(a.Formulas, func(f sensitivity.Formula) bool { return f.IsPick() })
 }
 
 // Unread says why a statement needs nothing of its stages, by the statement, the policy and public tables alone.
