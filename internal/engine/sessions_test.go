@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -246,5 +247,16 @@ func TestNotices(t *testing.T) {
 	}
 	if _, a := ask(t, psql, "select 1"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
+	}
+}
+
+// TestIntervalErrorUnit: the error of an interval is told with its unit.
+func TestIntervalErrorUnit(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d)
+		set(t, s, "dpsql.notices", "brief")
+		if _, a := ask(t, s, "select avg(went - came), count(*) from stays"); !regexp.MustCompile(`avg [0-9.e+]+ seconds, count [0-9.e+]+(;|$)`).MatchString(a.Notice) {
+			t.Errorf("%s: %q", d, a.Notice)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -256,10 +257,20 @@ func LargestErrors(ctx context.Context, s *session.Session, pr *divide.Program, 
 			}
 		}
 		if !math.IsNaN(width) {
-			out = append(out, Expected{n.name, server.Number(width), Finite(width)})
+			out = append(out, Expected{n.name, server.Number(width) + errorUnit(a, n.Formula), Finite(width)})
 		}
 	}
 	return out
+}
+
+// errorUnit is the unit of an aggregate's error: seconds of an interval, whose text has days and hours.
+func errorUnit(a *sensitivity.Analysis, formula int) string {
+	if slices.ContainsFunc(a.Agg.Aggs, func(g plan.AggItem) bool {
+		return g.ID == a.Formulas[formula].Agg && g.Type.OID == sqltype.OIDInterval
+	}) {
+		return " seconds"
+	}
+	return ""
 }
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.
