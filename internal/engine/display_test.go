@@ -422,8 +422,9 @@ func TestRounded(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{0.97, sqltype.Float8, 0.2, 1, "0.97"}, {0.99, sqltype.Float8, 0.2, 1, "0.99"}, {1.0, sqltype.Float8, 0.2, 1, "1"}, {0.996, sqltype.Float8, 0.2, 0.998, "0.996"}, {17.3, sqltype.Float8, 16.9, 400, "17.3"},
-		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147483647"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
+		{0.97, sqltype.Float8, 0.2, 1, "0.97"}, {0.99, sqltype.Float8, 0.2, 1, "0.99"}, {1.0, sqltype.Float8, 0.2, 1, "1"}, {0.996, sqltype.Float8, 0.2, 0.998, "0.996"},
+		{0.03165236179120405, sqltype.Float8, 0.03165236179120405, 1, "0.032"}, {num("40.2166"), sqltype.Numeric, 0, 40.2166, "40"}, {17.3, sqltype.Float8, 16.9, 400, "17.3"},
+		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147000000"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
 	} {
 		x, _ := private.InFloat(c.v)
 		got := private.Rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))

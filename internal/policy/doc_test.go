@@ -163,7 +163,7 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 - ''rounding = error'' rounds to the power of ten at or next below half of the 95% error on its nearer side, which is
   about a standard deviation. So one or two digits of the error are left, as results of measurements are given (JCGM
   100:2008, 7.2.6). For example, 38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is
-  3.14.
+  3.14. Where that would leave the interval, as at an end of a range, a value has up to three more digits.
 
 `
 

@@ -82,21 +82,26 @@ func (r *Run) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Val
 	return out, nil
 }
 
-// Rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was.
+// Rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was. Where fewer digits would leave
+// the interval, it has up to three more.
 func Rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.Value {
-	out := Significant(v, Nearer(v, low, high, width))
-	if _, scale, declared := t.NumericMod(); declared { // all values of the column have so many digits
-		if d, ok := out.(decimal.Decimal); ok && int(-d.Exponent()) < scale {
-			out = d.Add(decimal.New(0, -int32(scale))) //nolint:gosec // at most 1000
-		}
-	}
 	was, _ := InFloat(v)
-	is, _ := InFloat(out)
-	leaves := was >= low && is < low || was <= high && is > high
-	if n, whole := out.(int64); leaves || whole && (t.OID == sqltype.OIDInt4 && int64(int32(n)) != n || t.OID == sqltype.OIDInt2 && int64(int16(n)) != n) { //nolint:gosec // that is what is asked
-		return v
+	width = Nearer(v, low, high, width)
+	for range 4 {
+		out := Significant(v, width)
+		if _, scale, declared := t.NumericMod(); declared { // all values of the column have so many digits
+			if d, ok := out.(decimal.Decimal); ok && int(-d.Exponent()) < scale {
+				out = d.Add(decimal.New(0, -int32(scale))) //nolint:gosec // at most 1000
+			}
+		}
+		is, _ := InFloat(out)
+		leaves := was >= low && is < low || was <= high && is > high
+		if n, whole := out.(int64); !leaves && !(whole && (t.OID == sqltype.OIDInt4 && int64(int32(n)) != n || t.OID == sqltype.OIDInt2 && int64(int16(n)) != n)) { //nolint:gosec // that is what is asked
+			return out
+		}
+		width /= 10
 	}
-	return out
+	return v
 }
 
 // IsUnderError: a value is less than its error, or of an error of which nothing can be said.
