@@ -30,6 +30,34 @@ func TestFewUnseen(t *testing.T) {
 	}
 }
 
+// TestFewUnseenBesideNull: where few people have most of all, the warning names each column that is shown, whatever is NULL beside it, and what helps for these.
+func TestFewUnseenBesideNull(t *testing.T) {
+	statements := []string{
+		`CREATE TABLE "public".people (id int PRIMARY KEY, mood text, town int NOT NULL)`,
+		`CREATE TABLE "public".visits (id int PRIMARY KEY, person int NOT NULL REFERENCES "public".people (id), cost numeric(8,2), open int, kind text NOT NULL)`,
+		`INSERT INTO "public".people SELECT i, 'a', i % 3 FROM generate_series(1, 157) AS g(i)`,
+		`INSERT INTO "public".visits SELECT i, CASE WHEN i <= 11400 THEN 1 ELSE 1 + i % 157 END, CASE WHEN i % 7 > 0 THEN i % 90 END, i % 50, 'a' FROM generate_series(1, 20000) AS g(i)`,
+	}
+	const words = "people may have far more than all others"
+	for sql, want := range map[string]string{
+		"select sum(cost), count(cost), count(*) from visits": words + " in count(cost), count(*), which dp_low and dp_high would not hold. A larger dpsql.price helps, or max_rows_per_unit in the policy",
+		"select count(cost), count(*) from visits":            words + ", which",
+	} {
+		s := personlessSession(t, funcs.DuckDB, officePolicy, statements)
+		fixedNoise(s, 4)
+		set(t, s, "dpsql.price", "0.2")
+		_, a := ask(t, s, sql)
+		rows := a.Rows
+		all := strings.Join(a.Warnings, "\n")
+		if isNull := rows[0][0] == nil; isNull != strings.Contains(sql, "sum") || rows[0][len(rows[0])-1] == nil && len(rows[0]) > 1 {
+			t.Errorf("%s: %v", sql, rows)
+		}
+		if !strings.Contains(all, want) {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+	}
+}
+
 // TestNoisyNumbersInside: where rows are chosen by a released number, a warning says that the intervals are of the rows that the noisy number gives. Of what is computed from released numbers alone they hold the exact value.
 func TestNoisyNumbersInside(t *testing.T) {
 	const words = "goes by the noisy number"

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -261,12 +262,15 @@ func boundedBy(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 	return "a person's rows"
 }
 
-// ExpectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
+// ExpectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement and what it told that they cut, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
 func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assuming, note string, err error) {
 	a, mp := x.St.An, x.St.Plan
-	chosen, bounds, err := x.earlierBounds(ctx)
+	chosen, old, err := x.earlierBounds(ctx)
 	if err != nil {
 		return nil, "", "", err
+	}
+	if old != nil {
+		defer func() { err = errors.Join(err, old.Close()) }()
 	}
 	rows, from, err := x.likelyRows()
 	if err != nil {
@@ -283,6 +287,9 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		run, err := mp.Resolve(a, chosen)
 		if err != nil {
 			return nil, nil //nolint:nilerr // no noise can be drawn at these bounds
+		}
+		if old != nil {
+			return finish.Expecting(ctx, a, mp, run, chosen, old)
 		}
 		return finish.NewErrors(a, run)
 	}
@@ -308,14 +315,21 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		case e == nil || f.IsPick() || stage.RankText(a, e, n.Formula) != "":
 		case f.IsOrderStatistic():
 			rank, _ := e.Rank(n.Formula)
-			text, bounded = server.Number(rank)+" rows in rank", bounded || len(a.Choices) > 0
+			text, bounded = server.Number(rank)+" rows in rank", bounded || old != nil
+		case old != nil && e.HasTooFewPeople(n.Formula):
+			text, bounded = "NULL", true
+		case old != nil && e.CanBeClipped(n.Formula) && f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsMoment && f.Kind != sensitivity.IsRatio: // the more a group has, the more may be cut
+			if width, err = stage.WidestShown(x.Session, a, old, e, n.Formula); err != nil {
+				return nil, "", "", err
+			}
+			isKnown = !math.IsNaN(width)
 		default:
 			width = e.Expected(n.Formula, rows)
 			isKnown = !math.IsNaN(width)
 		}
 		switch {
 		case isKnown:
-			text, bounded = server.Number(width), bounded || len(a.Choices) > 0
+			text, bounded = server.Number(width), bounded || old != nil
 			if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
 				text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most))
 			}
@@ -338,10 +352,13 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		assuming = " for " + from
 	}
 	if bounded {
-		assuming += bounds
+		assuming += fmt.Sprintf(", with the bounds of the release made at price %s", server.Number(old.LastQuote().Price))
+		if a.CanAnyBeClipped() {
+			assuming += " and what they cut"
+		}
 	}
 	if unknown && e == nil {
-		note = ". dpsql chooses bounds when the statement is asked" + knownBefore(a)
+		note = ". dpsql chooses bounds when the statement is asked, and what they cut makes intervals wider" + knownBefore(a)
 	}
 	return words, assuming, note, nil
 }
@@ -375,25 +392,28 @@ func (x Explainer) likelyRows() (rows float64, from string, err error) {
 	return assumedRows, "10,000 rows a group", nil
 }
 
-// earlierBounds are those of a release of the statement that does not answer it now, and none where it chooses none; nil where they are not known.
-func (x Explainer) earlierBounds(ctx context.Context) (price.Chosen, string, error) {
+// earlierBounds are those of a release of the statement that does not answer it now, and that release, which is to be closed; none where nothing is chosen or cut; nil where they are not known.
+func (x Explainer) earlierBounds(ctx context.Context) (price.Chosen, *release.Release, error) {
 	a, mp := x.St.An, x.St.Plan
+	none := price.Chosen(nil)
 	if len(a.Choices) == 0 {
-		return price.Chosen{}, "", nil
+		none = price.Chosen{}
 	}
-	if len(x.St.Inputs) > 0 {
-		return nil, "", nil
+	if len(a.Choices) == 0 && !a.CanAnyBeClipped() || len(x.St.Inputs) > 0 {
+		return none, nil, nil
 	}
 	old, err := x.OwnRelease(ctx, x.St.Stage, x.St.Args)
 	if err != nil || old == nil {
-		return nil, "", err
+		return none, nil, err
 	}
-	defer func() { _ = old.Close() }()
 	at, err := stage.BoundsOf(ctx, a, old)(mp)
 	if err != nil {
-		return nil, "", nil //nolint:nilerr // they are not among this price's candidates
+		return none, nil, old.Close() // they are not among this price's candidates
 	}
-	return at, fmt.Sprintf(", with the bounds of the release made at price %s", server.Number(old.LastQuote().Price)), nil
+	if len(a.Choices) == 0 {
+		at = none
+	}
+	return at, old, nil
 }
 
 // oneRowEach are the least bounds that hold one row a person; nil where no range says them.
@@ -451,7 +471,7 @@ func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 	if mp != nil {
 		for i, c := range mp.Choices {
 			if ev, ok := c.(dp.AboveThreshold); ok && a.Choices[i].Rows == nil { // others are price.Quote.Settled
-				for _, name := range stage.AggregatesOf(a, a.Choices[i]) {
+				for _, name := range stage.AggregateNames(a, stage.AggregatesOf(a, a.Choices[i])) {
 					if needs[name] == 0 {
 						names = append(names, name)
 					}

@@ -130,6 +130,21 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 	return newErrors(ctx, a, r.Run, r)
 }
 
+// Expecting are the errors that a run of a plan is expected to have at the bounds of an earlier release: the run's noise, and what that release told that they cut. More cannot be told of what other noise bounded, nor before anything was told.
+func Expecting(ctx context.Context, a *sensitivity.Analysis, plan *price.Quote, run *price.Run, chosen price.Chosen, old *release.Release) (*Errors, error) {
+	r := &release.Release{Plan: plan, Run: run, Chosen: chosen, Lost: make([]*release.Lost, len(a.Measures))}
+	for i, l := range old.Lost {
+		if l == nil || run.Lost[i] == nil || old.Run.Lost[i] == nil || run.Lost[i].Unit != l.Unit {
+			continue
+		}
+		var err error
+		if r.Lost[i], err = expectedLost(l, old.Run.Lost[i].Event, run.Lost[i].Event); err != nil {
+			return nil, err
+		}
+	}
+	return newErrors(ctx, a, run, r)
+}
+
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *release.Release) (*Errors, error) {
 	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures)), selected: make([]*selected, len(a.Measures)), release: r, cut: map[int]release.Cut{}}
 	var err error

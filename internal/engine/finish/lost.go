@@ -302,6 +302,36 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 	return out, nil
 }
 
+// expectedLost is what is expected to be told again of a lost mass that was told with noise of one event, with noise of another: each class is nearer to 0 by as much as its noise has less deviation.
+func expectedLost(l *release.Lost, was, is dp.Event) (*release.Lost, error) {
+	before, err := lostNoiseOf(was)
+	if err != nil {
+		return nil, err
+	}
+	after, err := lostNoiseOf(is)
+	if err != nil {
+		return nil, err
+	}
+	less, _ := big.NewFloat(math.Max(0, before.deviation-after.deviation)).Int(nil)
+	out := *l
+	out.Sides = nil
+	for _, side := range l.Sides {
+		classes := make([]*big.Int, len(side))
+		for k, x := range side {
+			classes[k] = new(big.Int)
+			switch {
+			case x.CmpAbs(less) <= 0:
+			case x.Sign() < 0:
+				classes[k].Add(x, less)
+			default:
+				classes[k].Sub(x, less)
+			}
+		}
+		out.Sides = append(out.Sides, classes)
+	}
+	return &out, nil
+}
+
 // likelyGroups is how many groups of like size there may be, before they are released.
 func likelyGroups(a *sensitivity.Analysis) float64 {
 	if !a.Groups.Public {

@@ -3,6 +3,7 @@ package private
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"math/bits"
@@ -35,7 +36,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	}
 	list := r.releases()
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		of := slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(a))
+		of := slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a))
 		for _, w := range of {
 			later = append(later, session.Warning{Key: w.Key, Text: stagePrefix(i, list) + w.Text})
 		}
@@ -205,7 +206,7 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
-func (r *Run) fewLines(a *StageRun) []session.Warning {
+func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	all := float64(a.Request.People(a.An))
 	if people := a.An.People; people >= 0 && !a.Release.IsOnDisk() && len(a.Release.Groups) > 0 {
 		sum := new(big.Int) // a person may be in several groups
@@ -215,27 +216,50 @@ func (r *Run) fewLines(a *StageRun) []session.Warning {
 		n, _ := new(big.Float).SetInt(sum).Float64()
 		all = min(all, n)
 	}
-	hidden, choice := uint64(0), 0
-	for i := range a.An.Choices {
-		n, of := a.Release.Plan.HiddenBy(i), all
-		if c := a.An.Choices[i]; c.Measure >= 0 && a.An.Measures[c.Measure].IsSumBounded() && !a.An.Measures[c.Measure].Declared {
-			of = min(of, policy.AssumedPopulation) // of many people too a few may have most of a sum without a range
-		}
-		if n > hidden && float64(n) >= mostHidden*of {
-			hidden, choice = n, i
-		}
-	}
-	if hidden == 0 || slices.ContainsFunc(a.An.Choices, a.Release.Chosen.HasTooFewPeople) { // which has a warning of its own
+	e, err := finish.Of(ctx, a.An, a.Release)
+	if err != nil {
 		return nil
 	}
-	words, column := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden), ""
-	if m := a.An.Choices[choice].Measure; m >= 0 && a.An.Measures[m].Arg != nil {
-		column = plan.Readable(a.An.Query, a.An.Measures[m].Arg)
+	hidden, of, columns, cures := uint64(0), map[int]bool{}, []string(nil), []string(nil)
+	for i, c := range a.An.Choices {
+		n, most := a.Release.Plan.HiddenBy(i), all
+		if c.Measure >= 0 && a.An.Measures[c.Measure].IsSumBounded() && !a.An.Measures[c.Measure].Declared {
+			most = min(most, policy.AssumedPopulation) // of many people too a few may have most of a sum without a range
+		}
+		if n == 0 || float64(n) < mostHidden*most {
+			continue
+		}
+		shown := slices.DeleteFunc(stage.AggregatesOf(a.An, c), e.HasTooFewPeople) // NULL has a warning of its own
+		if len(shown) == 0 {
+			continue
+		}
+		hidden = max(hidden, n)
+		for _, f := range shown {
+			of[f] = true
+		}
+		column := ""
+		if c.Measure >= 0 && a.An.Measures[c.Measure].Arg != nil {
+			column = plan.Readable(a.An.Query, a.An.Measures[c.Measure].Arg)
+		}
+		columns = append(columns, column)
+		for _, cure := range stage.Cures(a.An, c, false) {
+			if !strings.HasPrefix(cure, "SET ") && !slices.Contains(cures, cure) {
+				cures = append(cures, cure)
+			}
+		}
 	}
-	if of := stage.AggregatesOf(a.An, a.An.Choices[choice]); len(of) > 0 && len(of) < len(a.An.Formulas) {
-		words += " in " + stage.FirstFew(of)
+	if hidden == 0 {
+		return nil
 	}
-	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, column), Text: words + ", which dp_low and dp_high would not hold. A larger dpsql.price helps, or a range or max_rows_per_unit in the policy"}}
+	words := fmt.Sprintf("fewer than about %d people may have far more than all others", hidden)
+	if len(of) < len(a.An.Formulas) {
+		words += " in " + stage.FirstFew(stage.AggregateNames(a.An, slices.Sorted(maps.Keys(of))))
+	}
+	words += ", which dp_low and dp_high would not hold. A larger dpsql.price helps"
+	if len(cures) > 0 {
+		words += ", or " + strings.Join(cures, ", or ")
+	}
+	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, slices.Compact(columns)...), Text: words}}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

@@ -139,7 +139,7 @@ func AtEnd(r *release.Release, c *sensitivity.Choice) string {
 func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 	name := fmt.Sprintf("choice %d", c.Index+1)
 	if of := AggregatesOf(a, c); len(of) > 0 && len(of) < len(a.Formulas) {
-		name += " (" + FirstFew(of) + ")"
+		name += " (" + FirstFew(AggregateNames(a, of)) + ")"
 	}
 	return name
 }
@@ -148,15 +148,28 @@ func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 const longestName = 60
 
 // AggregatesOf are the aggregates that depend on a choice.
-func AggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []string) {
+func AggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []int) {
 	for i, f := range a.Formulas {
 		if slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && (a.Measures[m].Bound == c || a.Limit.Cap == c) }) {
-			name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
-			if len(name) > longestName {
-				name = string(a.Agg.Aggs[i].Fn) + "(...)"
-			}
-			out = append(out, name)
+			out = append(out, i)
 		}
+	}
+	return out
+}
+
+// AggregateName is an aggregate's text, or its function where that is too long for a message.
+func AggregateName(a *sensitivity.Analysis, i int) string {
+	name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
+	if len(name) > longestName {
+		return string(a.Agg.Aggs[i].Fn) + "(...)"
+	}
+	return name
+}
+
+// AggregateNames are the texts of several aggregates.
+func AggregateNames(a *sensitivity.Analysis, list []int) (out []string) {
+	for _, i := range list {
+		out = append(out, AggregateName(a, i))
 	}
 	return out
 }
@@ -254,6 +267,8 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		if !a.Groups.Public {
 			out = append(out, "values of the grouping columns in the policy")
 		}
+	case (a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared) && a.Limit.Norm > 0 && a.MaxRows > 0: // rows of a person in a group are bounded, those in all groups are not
+		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
 	case a.HasTimes(a.Measures[c.Measure]):

@@ -248,7 +248,7 @@ func LargestErrors(ctx context.Context, s *session.Session, pr *divide.Program, 
 				return nil
 			}
 		case !math.IsNaN(width) && e.CanBeClipped(n.Formula): // the more a group has, the more may be lost
-			if eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.Formula, g.Values)) }) != nil {
+			if width, err = WidestShown(s, a, r, e, n.Formula); err != nil {
 				return nil
 			}
 		case math.IsNaN(width):
@@ -271,6 +271,13 @@ func errorUnit(a *sensitivity.Analysis, formula int) string {
 		return " seconds"
 	}
 	return ""
+}
+
+// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or where there is none in a group without rows.
+func WidestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (width float64, err error) {
+	width = e.For(r, nil).Expected(formula, math.NaN())
+	err = eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(formula, g.Values)) })
+	return width, err
 }
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.
