@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,6 +77,33 @@ func TestNoticeOfRatio(t *testing.T) {
 		width, ok := a.Rows[0][2*i+1].(float64)
 		if want := name + " " + server.Number(width); !ok || !strings.Contains(a.Notice, want) {
 			t.Errorf("%v has not %s: %v", a.Notice, want, a.Rows)
+		}
+	}
+}
+
+// TestNoticeOfChosenRows: where rows are chosen by noisy numbers the largest group may not be among them, so the NOTICE, and EXPLAIN afterwards, have the widest error of all groups.
+func TestNoticeOfChosenRows(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
+	set(t, s, "dpsql.notices", "brief")
+	set(t, s, "dpsql.price", "5")
+	told := regexp.MustCompile(`95% error \(widest of all groups[^)]*\): x ([0-9.e+]+)`)
+	for _, agg := range []string{"avg(days)", "count(*)", "median(days)", "stddev(days)"} {
+		for limit := 1; limit <= 3; limit++ {
+			sql := fmt.Sprintf("select kind_id, %s as x, dp_error(%[1]s) from encounters group by 1 order by 2 limit %d", agg, limit)
+			_, a := ask(t, s, sql)
+			for _, text := range []string{a.Notice, explained(t, s, sql)} {
+				of := told.FindStringSubmatch(text)
+				if of == nil {
+					t.Errorf("%s: %s", sql, text)
+					continue
+				}
+				most, _ := strconv.ParseFloat(of[1], 64)
+				for _, r := range a.Rows {
+					if x, ok := r[2].(float64); !ok || x > 1.01*most { // of three digits
+						t.Errorf("%s: %v has more than %g", sql, r, most)
+					}
+				}
+			}
 		}
 	}
 }

@@ -102,7 +102,7 @@ func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*p
 		}
 	}
 	if len(known) > 0 {
-		say("95%% interval in the largest group: %s", stage.FirstFew(known))
+		say("95%% interval in the %s: %s", p.GroupOfErrors(), stage.FirstFew(known))
 	}
 	if len(expect)+len(known) == 0 && slices.ContainsFunc(charged, func(q *price.Quote) bool { return len(q.Measures) > 0 }) {
 		say("Expected 95%% interval: cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself")

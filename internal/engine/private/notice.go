@@ -63,7 +63,7 @@ func (r *Run) Notice(ctx context.Context) string {
 		text += "; " + s.LeftLine(b) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (largest group" + r.simultaneousNote() + "): " + errs + OutlierNote(spent...)
+		text += "; 95% error (" + r.GroupOfErrors() + r.simultaneousNote() + "): " + errs + OutlierNote(spent...)
 	}
 	if s.Now.Notices == "full" {
 		if len(paid) > 0 {
@@ -129,7 +129,7 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun) string {
 	}
 	var parts []string
 	for i, a := range list {
-		if errs := stage.Texts(stage.LargestErrors(ctx, r.Session, r.Program, a.An, a.Release, r.simultaneousRows())); errs != nil {
+		if errs := stage.Texts(r.LargestErrors(ctx, a.An, a.Release, r.simultaneousRows())); errs != nil {
 			parts = append(parts, stagePrefix(i, list)+strings.Join(errs, ", "))
 		}
 	}

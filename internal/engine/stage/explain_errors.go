@@ -207,8 +207,17 @@ func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate 
 	return list
 }
 
-// LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
-func LargestErrors(ctx context.Context, s *session.Session, pr *divide.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
+// GroupOfErrors names the group whose errors LargestErrors are.
+func (p *Staged) GroupOfErrors() string {
+	if p.HasNoisyRowChoice() {
+		return "widest of all groups"
+	}
+	return "largest group"
+}
+
+// LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together. Where rows are chosen by noisy numbers that group may not be among them, so they are the widest of any group that is not NULL.
+func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
+	s, pr, chosen := p.Session, p.Program, p.HasNoisyRowChoice()
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
 		return nil
@@ -235,19 +244,27 @@ func LargestErrors(ctx context.Context, s *session.Session, pr *divide.Program, 
 		width := e.For(r, nil).Expected(n.Formula, math.NaN())
 		switch f := a.Formulas[n.Formula]; {
 		case f.IsOrderStatistic():
-			var most *release.Group
 			rows := math.Inf(-1)
+			var of []*release.Group // the largest, or all
 			if eachShown(s, a, r, func(g *release.Group) {
-				if in := g.TreeRows(f.Sum); in > rows {
-					most, rows = g, in
+				if in := g.TreeRows(f.Sum); chosen {
+					of = append(of, g)
+				} else if in > rows {
+					of, rows = []*release.Group{g}, in
 				}
-			}) != nil || most == nil {
+			}) != nil || len(of) == 0 {
 				return nil
 			}
-			if width, err = e.For(r, most).OrderError(n.Formula, most); err != nil {
-				return nil
+			for _, g := range of {
+				x, err := e.For(r, g).OrderError(n.Formula, g)
+				if err != nil {
+					return nil
+				}
+				if !(x <= width) && !math.IsNaN(x) {
+					width = x
+				}
 			}
-		case !math.IsNaN(width) && e.CanBeClipped(n.Formula): // the more a group has, the more may be lost
+		case !math.IsNaN(width) && e.CanBeClipped(n.Formula) || chosen: // the more a group has, the more may be lost
 			if width, err = WidestShown(s, a, r, e, n.Formula); err != nil {
 				return nil
 			}
@@ -276,7 +293,11 @@ func errorUnit(a *sensitivity.Analysis, formula int) string {
 // WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or where there is none in a group without rows.
 func WidestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (width float64, err error) {
 	width = e.For(r, nil).Expected(formula, math.NaN())
-	err = eachShown(s, a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(formula, g.Values)) })
+	err = eachShown(s, a, r, func(g *release.Group) {
+		if of := e.For(r, g).Group(formula, g.Values); !(of <= width) && !math.IsNaN(of) {
+			width = of
+		}
+	})
 	return width, err
 }
 
