@@ -58,6 +58,28 @@ func TestFewUnseenBesideNull(t *testing.T) {
 	}
 }
 
+// TestCountInItsInterval: a count that noise puts far below 0 is shown as 0, which its interval holds.
+func TestCountInItsInterval(t *testing.T) {
+	s := scalesSession(t)
+	set(t, s, "dpsql.fresh", "on")
+	cut := 0
+	for seed := range uint64(100) {
+		fixedNoise(s, seed)
+		for _, r := range mustTry(t, s, "select count(distinct person_id), dp_low(count(distinct person_id)), dp_high(count(distinct person_id)) from accounts where balance = 7") {
+			n, low, high := float64(r[0].(int64)), r[1].(float64), r[2].(float64)
+			if !(low <= n && n <= high) {
+				t.Errorf("%d: %g is not from %g to %g", seed, n, low, high)
+			}
+			if high == 0 {
+				cut++
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no noise was so low")
+	}
+}
+
 // TestNoisyNumbersInside: where rows are chosen by a released number, a warning says that the intervals are of the rows that the noisy number gives. Of what is computed from released numbers alone they hold the exact value.
 func TestNoisyNumbersInside(t *testing.T) {
 	const words = "goes by the noisy number"
