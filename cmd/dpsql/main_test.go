@@ -148,7 +148,7 @@ func TestExitCodes(t *testing.T) {
 		{"version", 0, ""}, {"nonsense", 2, "unknown command"}, {"serve", 2, "config"}, {"serve --confg x", 2, "unknown flag"}, {"demo now", 2, "unknown command"},
 		{"serve --config /nowhere.yaml", 1, "no such file"}, {"check --config " + path, 0, "no mistakes"}, {"check --config " + bad, 3, "did you mean max_rows_per_unit"},
 		{"rehearse " + work + " --config " + path, 0, "0 refused, 0 over budget"}, {"budget show --config " + path, 1, "nothing was spent"},
-		{"query selec --config " + path, 1, "syntax error"}, {"freeze nobody --config " + path, 0, "has no analyst"},
+		{"query selec --config " + path, 1, "syntax error"}, {"freeze nobody --config " + path, 1, "nobody was frozen"}, {"unfreeze nobody --config " + path, 0, "has no analyst"},
 	} {
 		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()
 		code := 0

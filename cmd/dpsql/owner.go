@@ -123,6 +123,14 @@ func (a alone) History(ctx context.Context) ([]ledger.Spent, error) {
 	return a.Ledger.History(ctx, a.policy.Dataset)
 }
 
+// Freeze refuses a name that is none of the policy's, as a running server does.
+func (a alone) Freeze(ctx context.Context, analyst, by string) error {
+	if _, known := a.policy.Analyst(analyst); analyst != "" && !known {
+		return fmt.Errorf("the policy has no analyst %q, so nobody was frozen. Without a name, dpsql freeze stops everybody", analyst)
+	}
+	return a.Ledger.Freeze(ctx, analyst, by)
+}
+
 func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
 	return a.Ledger.Grant(ctx, server.GrantOf(a.policy, analyst, epsilon, by, reason))
 }

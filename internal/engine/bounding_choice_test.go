@@ -297,3 +297,26 @@ func TestBoundingOfStages(t *testing.T) {
 		t.Errorf("its vectors are not scaled: %s", told)
 	}
 }
+
+// TestMaxGroupsWarned: a dpsql.max_groups that does not cap a statement's groups is warned of, in EXPLAIN and with the answer. The cure that the warning names makes it a cap.
+func TestMaxGroupsWarned(t *testing.T) {
+	const twelve = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
+	for _, c := range []struct{ sql, groups, bounding, want string }{
+		{twelve, "5", "auto", "dpsql.max_groups = 5 changes nothing here"},
+		{twelve, "5", "linf", ""},
+		{twelve, "12", "auto", "dpsql.max_groups = 12 drops no group here, and has the noise of a person in 12 groups"},
+		{twelve, "auto", "auto", ""},
+		{"select count(*) from encounters", "5", "auto", ""},
+	} {
+		s := clinicSession(t, tame, funcs.DuckDB)
+		set(t, s, "dpsql.max_groups", c.groups)
+		set(t, s, "dpsql.bounding", c.bounding)
+		told := explained(t, s, c.sql)
+		_, a := ask(t, s, c.sql)
+		for _, text := range []string{told, strings.Join(a.Warnings, "\n")} {
+			if strings.Contains(text, "dpsql.max_groups = ") != (c.want != "") || !strings.Contains(text, c.want) {
+				t.Errorf("%s, %s, %s: %s", c.sql, c.groups, c.bounding, text)
+			}
+		}
+	}
+}

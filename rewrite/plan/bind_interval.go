@@ -58,7 +58,7 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 				WithHint("Known is that of sum(x) OVER a window, where no aggregate chooses rows, partition, order or frame.")
 		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
-			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
+			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power with a constant above 0, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
 	case q.exact(value):
 		return nil, notOverAggregates(x)
 	}

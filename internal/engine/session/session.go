@@ -106,6 +106,14 @@ func (s *Session) Options() sensitivity.Options {
 		Public: s.World.Public, DeltaZero: s.World.Policy.Budget.Delta == 0, MinPeople: s.World.Policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.Now.Bounding == "l2"], Split: s.Now.Split}
 }
 
+// OwnMaxGroups is dpsql.max_groups where the session has set it to a number; else 0.
+func (s *Session) OwnMaxGroups() uint64 {
+	if s.Now.maxGroups == s.Start.maxGroups {
+		return 0
+	}
+	return s.Now.maxGroups
+}
+
 // UsualRequest is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
 // the same one at another price, or in a statement of more stages.
 func (s *Session) UsualRequest() price.Request {

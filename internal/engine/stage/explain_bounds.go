@@ -267,8 +267,10 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		if !a.Groups.Public {
 			out = append(out, "values of the grouping columns in the policy")
 		}
-	case (a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared) && a.Limit.Norm > 0 && a.MaxRows > 0: // rows of a person in a group are bounded, those in all groups are not
-		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+	case a.Limit.Norm > 0 && a.MaxRows > 0 && (a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared): // rows in a group are bounded, and what a person has in all groups is chosen
+		if a.Limit.Norm == sensitivity.L1 {
+			out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+		}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
 	case a.HasTimes(a.Measures[c.Measure]):
