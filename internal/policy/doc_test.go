@@ -140,7 +140,8 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   ''count(*) - 10''. A column of type ''numeric(p, s)'' keeps its s places. Texts stay as they are.
 - A computed number whose interval is NULL is NULL too, with a warning, under all settings: ''sum(a) / count(*)'' where
   the count may be 0. So ''coalesce(sum(x), 0)'' is NULL where nothing can be said of the sum. Where dpsql knows no rule
-  for the interval (windows, scalar subqueries, ''power''), the number stays as it is.
+  for the interval, the number stays as it is, and ''dp_error'' of it is refused or NULL. These are ''mode'', scalar
+  subqueries, most windows (''lag'', ''rank''), and ''power'' with an exponent below 0 or that is no constant.
 - Maxima, medians and the like are not rounded, nor is what is computed from them. Columns under DISTINCT or of a
   UNION stay as they are. ''EXPLAIN'' names the columns that are changed (''Shown''), and aggregates that are not
   (''Shown as released''). ''dpsql.last'' tells what was done.

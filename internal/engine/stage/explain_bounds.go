@@ -276,7 +276,7 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 	case a.HasTimes(a.Measures[c.Measure]):
 		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
 	default:
-		out = []string{"a range in the policy"}
+		out = []string{"a range in the policy", "greatest(lo, least(x, hi)) with constants"}
 	}
 	if byPrice {
 		out = append(out, "a larger dpsql.price")
