@@ -31,10 +31,9 @@ const (
 	lostLong     = 0.05 // and of one whose scale is beyond the bound so much of that
 	lostPeople   = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostOneGroup = 1.4  // by how much more may be lost where there is one group,
-	lostFewMiss  = 3e-3 // how often noise alone may tell of a few people far beyond a bound in a class,
-	lostSureMiss = 1e-4 // and where the value would be NULL,
-	lostSpread   = 2.3  // and where a group's part of it may be larger than its part of the values,
+	lostSpread   = 2.3  // where a group's part of it may be larger than its part of the values,
 	lostCapped   = 3.4  // most of all where people count in one of their groups: those in the group may have most of their rows elsewhere
+	lostFewMiss  = 3e-4 // how often noise alone may tell of a few people far beyond a bound in a class: the interval is useless then
 )
 
 // tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, in is the part that counts in each class of sensitivity.LostSteps, and total all that they have.
@@ -136,15 +135,15 @@ func withNext(told []float64) []float64 {
 	return out
 }
 
-// farthest is the last class in which, alone or with the next one, there is more than heaviest has there, by so many deviations of the noise; 0: there is none.
-func farthest(told []float64, noise lostNoise, deviations float64) (at int) {
+// farthest is the last class in which, alone or with the next one, there is more than heaviest has there, by more of the noise's deviations than it surely has; 0: there is none.
+func farthest(told []float64, noise lostNoise) (at int) {
 	all := 0.0
 	for _, x := range told {
 		all += x
 	}
 	isMore := func(x, heavy, classes float64) bool {
 		off := heavy * math.Sqrt(float64(len(told)))
-		return x-heavy*math.Max(0, all) > deviations*noise.deviation*math.Hypot(math.Sqrt(classes), off)
+		return x-heavy*math.Max(0, all) > noise.sure*noise.deviation*math.Hypot(math.Sqrt(classes), off)
 	}
 	pairs := withNext(told)
 	for k := 1; k < len(told); k++ {
@@ -157,7 +156,7 @@ func farthest(told []float64, noise lostNoise, deviations float64) (at int) {
 
 // lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
 func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
-	at := farthest(told, noise, noise.few)
+	at := farthest(told, noise)
 	if at == 0 {
 		return s
 	}
@@ -200,7 +199,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 		if !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
 			return true, nil
 		}
-		if farthest(told, n, n.sure) == len(told)-1 {
+		if farthest(told, n) == len(told)-1 {
 			return true, nil
 		}
 	}
@@ -221,8 +220,8 @@ func partsOf(m *sensitivity.Measure, unit uint64) float64 {
 	return float64(m.Subdivision) * float64(sensitivity.LostParts(unit))
 }
 
-// lostNoise is the noise of a class: its deviation, and how many of them it is above as rarely as lostFewMiss and lostSureMiss say.
-type lostNoise struct{ deviation, few, sure float64 }
+// lostNoise is the noise of a class: its deviation, and how many of them it is above as rarely as lostFewMiss says.
+type lostNoise struct{ deviation, sure float64 }
 
 // lostNoiseOf is that of an event. Of sums of Laplace noises the tails are lighter than of one.
 func lostNoiseOf(ev dp.Event) (lostNoise, error) {
@@ -234,13 +233,11 @@ func lostNoiseOf(ev dp.Event) (lostNoise, error) {
 	if err != nil {
 		return lostNoise{}, err
 	}
-	above := func(miss float64) float64 {
-		if law.Noise == dp.LaplaceNoise {
-			return math.Log(1/(2*miss)) / math.Sqrt2
-		}
-		return math.Sqrt2 * math.Erfinv(1-2*miss)
+	sure := math.Sqrt2 * math.Erfinv(1-2*lostFewMiss)
+	if law.Noise == dp.LaplaceNoise {
+		sure = math.Log(1/(2*lostFewMiss)) / math.Sqrt2
 	}
-	return lostNoise{math.Max(d.StdDev(), 0.5), above(lostFewMiss), above(lostSureMiss)}, nil
+	return lostNoise{math.Max(d.StdDev(), 0.5), sure}, nil
 }
 
 // lostMasses are those of all measures; lost is what was released of them, nil before.

@@ -125,7 +125,35 @@ func TestLostOn(t *testing.T) {
 
 // gaussianNoise is Gaussian noise of a deviation.
 func gaussianNoise(n float64) lostNoise {
-	return lostNoise{n, math.Sqrt2 * math.Erfinv(1-2*lostFewMiss), math.Sqrt2 * math.Erfinv(1-2*lostSureMiss)}
+	return lostNoise{n, math.Sqrt2 * math.Erfinv(1-2*lostFewMiss)}
+}
+
+// laplaceNoise is Laplace noise of a deviation.
+func laplaceNoise(n float64) lostNoise { return lostNoise{n, math.Log(1/(2*lostFewMiss)) / math.Sqrt2} }
+
+// TestNothingLostIsNarrow: where nobody loses anything, the interval is over ten times its median width in at most 1 of 100 draws, by either noise. The draws are the same in every run.
+func TestNothingLostIsNarrow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8)) //nolint:gosec // the same draws in every run
+	const noise, draws = 5.0, 2000
+	laplace := func() float64 { return rng.ExpFloat64() / math.Sqrt2 * float64(1-2*rng.IntN(2)) }
+	for name, law := range map[string]struct {
+		noise lostNoise
+		draw  func() float64
+	}{"Gaussian": {gaussianNoise(noise), rng.NormFloat64}, "Laplace": {laplaceNoise(noise), laplace}} {
+		var ends []float64
+		for range draws {
+			told := make([]float64, sensitivity.LostClasses)
+			for k := range told {
+				told[k] = noise * law.draw()
+			}
+			s := lostOn(told, law.noise, 110, 0.05, 0.025)
+			ends = append(ends, s.middle+s.span)
+		}
+		slices.Sort(ends)
+		if at := ends[draws*99/100]; at > 10*ends[draws/2] {
+			t.Errorf("%s: 1 of 100 draws are above %g, half above %g; the most is %g", name, at, ends[draws/2], ends[draws-1])
+		}
+	}
 }
 
 // classesOf is what people who lose so much, in units, count in each class, without noise.
@@ -192,7 +220,7 @@ func TestFewFarBeyond(t *testing.T) {
 		name  string
 		noise lostNoise
 		draw  func() float64
-	}{{"Gaussian", gaussianNoise(noise * grid), rng.NormFloat64}, {"Laplace", lostNoise{noise * grid, math.Log(1/(2*lostFewMiss)) / math.Sqrt2, math.Log(1/(2*lostSureMiss)) / math.Sqrt2}, laplace}} {
+	}{{"Gaussian", gaussianNoise(noise * grid), rng.NormFloat64}, {"Laplace", laplaceNoise(noise * grid), laplace}} {
 		for _, each := range []float64{0, 8, 20, 40, 55, 90, 150, 275, 400, 700, 1375, 2000, 1e6} {
 			held, null, wide := 0, 0, 0
 			for range draws {
@@ -208,7 +236,7 @@ func TestFewFarBeyond(t *testing.T) {
 				s := lostOn(told, law.noise, 110*grid, 0.05, 0.025)
 				end := s.middle + s.span
 				switch {
-				case farthest(told, law.noise, law.noise.sure) == len(told)-1:
+				case farthest(told, law.noise) == len(told)-1:
 					null++
 				case all*grid <= end:
 					held++
