@@ -237,6 +237,8 @@ func (z *Intervals) GridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok
 		return decimal.NewFromInt(1), false, true
 	case z.secondsScale(x) > 0:
 		return decimal.New(1, -z.secondsScale(x)), true, true
+	case z.quotientScale(x) > 0:
+		return decimal.New(1, -z.quotientScale(x)), true, true
 	case ok && t.IsFloat() && !relation.Uncast(x).Type().IsFloat():
 		return decimal.New(1, -min(scale, sensitivity.FineScale)), true, true
 	case step != nil && step.IsPositive():
@@ -245,6 +247,24 @@ func (z *Intervals) GridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok
 		return decimal.Decimal{}, false, false
 	}
 	return decimal.New(1, -min(scale, sensitivity.FineScale)), scale > sensitivity.FineScale, true
+}
+
+// quotientScale is the scale at which a quotient by a constant is rounded where it has no declared range: that of its values where they end, else by which a step of the dividend is about 100 steps; 0: it is none, or its dividend has no scale.
+func (z *Intervals) quotientScale(x plan.Scalar) int32 {
+	n, _ := z.Behind(x).(*plan.Call)
+	if n == nil || n.Fn.Name != "/" || n.T.IsInteger() || !n.T.IsNumber() {
+		return 0
+	}
+	by := z.RangeOf(n.Args[1]).Interval
+	scale, ok := z.ScaleOf(relation.Uncast(n.Args[0]))
+	if !ok || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.IsZero() {
+		return 0
+	}
+	more := int32(by.Lo.Abs().Ceil().NumDigits()) + 2 //nolint:gosec // few
+	if digits, ends := new(big.Rat).Inv(by.Lo.Rat()).FloatPrec(); ends && digits <= int(more) {
+		more = int32(digits) //nolint:gosec // few
+	}
+	return max(1, min(min(scale, sensitivity.FineScale)+more, sensitivity.FineQuotients))
 }
 
 // secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-FineSeconds seconds, or 10^-FineQuotients of what they are divided to: of an epoch, of an interval's length, and of their
