@@ -137,6 +137,32 @@ func TestRowsWithoutAPerson(t *testing.T) {
 	}
 }
 
+// TestOwnRowsAreOneEach: where a condition keeps rows without a person alone, each is a unit of one row, so no bound is chosen and nothing can be lost. A row's children, and rows of persons, are not.
+func TestOwnRowsAreOneEach(t *testing.T) {
+	s := guestSession(t, funcs.DuckDB)
+	for sql, one := range map[string]bool{
+		"select count(*) from orders where customer_id is null":                                                          true,
+		"select channel, count(*), avg(total) from orders where customer_id is null group by 1":                          true,
+		"select count(*) from (select * from orders) o where customer_id is null":                                        true,
+		"select count(*) from orders":                                                                                    false,
+		"select count(*) from orders where customer_id is not null":                                                      false,
+		"select count(*) from orders where customer_id is null or total > 5":                                             false,
+		"select count(*) from items i join orders o on o.order_id = i.order_id where o.customer_id is null":              false,
+		"select count(*) from customers c left join orders o on o.customer_id = c.customer_id and o.customer_id is null": false,
+		"select count(*) from visits where customer_id is null":                                                          false,
+	} {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		a := p.analysis()
+		if a.CanAnyBeClipped() == one || a.Measures[0].Single != one {
+			t.Errorf("%s: may be clipped %t, one row a unit %t", sql, a.CanAnyBeClipped(), a.Measures[0].Single)
+		}
+	}
+}
+
 const mailPolicy = `
 dataset: guests
 backend: BACKEND

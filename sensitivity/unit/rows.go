@@ -69,7 +69,7 @@ func (z *Linker) rowsWhy(set []*scope.ScanInfo) string {
 	for _, s := range set {
 		switch t := s.Scan.Table; {
 		case s.Determined(set):
-		case HasUniqueUnit(t):
+		case HasUniqueUnit(t), z.isOwnUnit(s):
 			why = append(why, "one row a unit in "+t.Name)
 		case z.mostOf(s) > 0:
 			why = append(why, fmt.Sprintf("row_number at most %d in %s", z.mostOf(s), t.Name))
@@ -92,7 +92,7 @@ func (z *Linker) Product(set []*scope.ScanInfo, from int) uint64 {
 			m = n
 		}
 		switch {
-		case HasUniqueUnit(s.Scan.Table):
+		case HasUniqueUnit(s.Scan.Table), z.isOwnUnit(s):
 			m = 1
 		case m == 0:
 			z.NoRows = s
@@ -156,16 +156,38 @@ func (z *Linker) anyEqual(eq scope.Classes, id plan.ColID, ok func(plan.ColID) b
 
 // hasOneRowPerUnit reports whether keys alone say that a unit has at most one row in the body.
 //
-// Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (HasUniqueUnit, no path), and all are
+// Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (HasUniqueUnit, no path), or each of its rows is a unit (isOwnUnit), and all are
 // linked to one unit (3), so one unit has at most one row in each of them, and one combination of these rows; every public scan is fixed (fixPublic), so
 // that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
 func (z *Linker) hasOneRowPerUnit() bool {
 	for _, s := range z.Scans {
-		if s.Private() && (!z.unique(s) || s.Path != nil) || !s.Private() && !s.Fixed {
+		if s.Private() && !z.isOwnUnit(s) && (!z.unique(s) || s.Path != nil) || !s.Private() && !s.Fixed {
 			return false
 		}
 	}
 	return true
+}
+
+// isOwnUnit reports whether each row of a scan is a unit of its own: the policy says so of rows without a person (rows_without_unit), and a condition keeps no others.
+//
+// Proof: of (6'). Rows for which a condition of the scan's own block does not hold are in no answer, so the one column that leads to the person is NULL in all rows that are. Where the policy names no other column, the unit of such a row is its key (U1), which is unique and never NULL.
+func (z *Linker) isOwnUnit(s *scope.ScanInfo) bool {
+	t := s.Scan.Table
+	if len(t.OwnKey) == 0 || len(t.UnitElse) > 0 || !z.hasOwnRows(t) || s.Scan.Rows != nil || s.Nullable() {
+		return false
+	}
+	way := t.UnitCol
+	if way < 0 && t.Path != nil && len(t.Path.Columns) == 1 {
+		way = t.Path.Columns[0]
+	}
+	return way >= 0 && slices.ContainsFunc(s.In.Conds, func(c plan.Scalar) bool {
+		is, ok := c.(*plan.Is)
+		if !ok || is.What != "NULL" || is.Not {
+			return false
+		}
+		col, ok := is.X.(*plan.Col)
+		return ok && z.Base(col.ID) == s.Scan.Columns[way]
+	})
 }
 
 // mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.
