@@ -269,7 +269,8 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 		return none, none, none
 	case f.Kind == sensitivity.IsMoment:
 		val, width := e.moment(i, v)
-		return val, val - width, val + width
+		least, most := endsOf(f.Moments.Stat)
+		return val, math.Max(val-width, least), math.Min(val+width, most)
 	}
 	if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio {
 		return e.average(i, v)
@@ -423,10 +424,10 @@ func (e *Errors) isRanged(f sensitivity.Formula) bool {
 	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && e.a.Measures[f.Sum].Declared
 }
 
-// isUnbounded reports an average without a range among rows that are not told from none: it may be anything, and is NULL.
+// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL.
 func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
-	return f.Kind == sensitivity.IsRatio && !e.isRanged(f) && !(float(v[f.Count]) > e.inSteps(f.Count))
+	return (f.Kind == sensitivity.IsRatio && !e.isRanged(f) || f.Kind == sensitivity.IsMoment) && !(float(v[f.Count]) > e.inSteps(f.Count))
 }
 
 // fieller is the largest r with r (c + b) - s <= sqrt(x^2 + r^2 y^2) for b = 0 or rows, where c > y.

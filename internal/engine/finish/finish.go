@@ -233,7 +233,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if math.IsNaN(width) || item.Total && HidesGroups(a) || item.Some && !of.ofSome(i, g) {
+		if math.IsNaN(width) || e.isUnbounded(i, g.Values) || item.Total && HidesGroups(a) || item.Some && !of.ofSome(i, g) {
 			row = append(row, nil)
 			continue
 		}

@@ -87,6 +87,19 @@ func spanOf(stat plan.AggFunc, c figures) float64 {
 	return math.Inf(1)
 }
 
+// endsOf are the least and the largest value that a statistic of any rows has.
+func endsOf(stat plan.AggFunc) (least, most float64) {
+	switch stat {
+	case "var_pop", "var_samp", "stddev_pop", "stddev_samp", "regr_sxx", "regr_syy":
+		return 0, math.Inf(1)
+	case "corr":
+		return -1, 1
+	case "regr_r2":
+		return 0, 1
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
 // deviation is that of a number's noise, to the first order.
 func (e *Errors) deviation(f sensitivity.Formula, x dual) float64 {
 	sum := 0.0
