@@ -10,6 +10,16 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
+// TestRollUpWarnsOnce: what is to be said of each release of a ROLLUP is said once.
+func TestRollUpWarnsOnce(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	_, a := ask(t, s, "select gender, active, max(free) from patients join encounters using (patient_id) group by rollup(gender, active)")
+	text := strings.Join(a.Warnings, "\n")
+	if strings.Count(text, "of max only the rank is known") != 1 || strings.Contains(text, "release ") {
+		t.Errorf("%q", a.Warnings)
+	}
+}
+
 // TestRollUpErrors: of a sum of several released groups EXPLAIN, dpsql.last and dpsql.target_error go by the figure that dp_error tells: it is printed, it answers free as a target, and a little less of it does not.
 func TestRollUpErrors(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")

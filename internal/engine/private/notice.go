@@ -3,6 +3,7 @@ package private
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/price"
@@ -56,7 +57,7 @@ func (r *Run) Notice(ctx context.Context) string {
 	text += firstReleaseNote(list)
 	for i, a := range list {
 		if !a.Free && a.StalePrice > 0 {
-			text += "; " + stagePrefix(i, list) + StaleReleaseNote(a.StalePrice)
+			text += "; " + stagePrefix(list, i) + StaleReleaseNote(a.StalePrice)
 		}
 	}
 	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == s.Filter.Order { // else another window has begun
@@ -71,7 +72,7 @@ func (r *Run) Notice(ctx context.Context) string {
 		}
 		for i, a := range list {
 			for _, l := range describe.Analysis(a.An, stage.ChosenBounds(a.An, a.Release)) {
-				text += "\n" + stagePrefix(i, list) + l.String()
+				text += "\n" + stagePrefix(list, i) + l.String()
 			}
 		}
 	}
@@ -100,12 +101,19 @@ func OutlierNote(plans ...*price.Quote) string {
 	return fmt.Sprintf("; more where fewer than about %d people have far more than all others", n)
 }
 
-// stagePrefix begins what is of one of several releases.
-func stagePrefix(i int, list []*StageRun) string {
-	if len(list) == 1 {
-		return ""
+// stagePrefix begins what is of some of several releases.
+func stagePrefix(list []*StageRun, of ...int) string {
+	names := make([]string, len(of))
+	for k, i := range of {
+		names[k] = strconv.Itoa(i + 1)
 	}
-	return fmt.Sprintf("release %d: ", i+1)
+	switch len(of) {
+	case len(list):
+		return ""
+	case 1:
+		return "release " + names[0] + ": "
+	}
+	return "releases " + strings.Join(names, ", ") + ": "
 }
 
 // simultaneousNote says that intervals hold in all rows at once, and why.
@@ -130,7 +138,7 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun) string {
 	var parts []string
 	for i, a := range list {
 		if errs := stage.Texts(r.LargestErrors(ctx, a.An, a.Release, r.simultaneousRows())); errs != nil {
-			parts = append(parts, stagePrefix(i, list)+strings.Join(errs, ", "))
+			parts = append(parts, stagePrefix(list, i)+strings.Join(errs, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -157,7 +165,7 @@ func (r *Run) Mark() string {
 	var lines []string
 	for i, a := range list {
 		if a.IsWeighted() {
-			lines = append(lines, stagePrefix(i, list)+NoticeWeighted)
+			lines = append(lines, stagePrefix(list, i)+NoticeWeighted)
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -35,11 +35,20 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 		inner = append(inner, session.Warning{Key: server.TableNames(r.Program.Query.Root) + ": " + line, Text: line})
 	}
 	list := r.releases()
+	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		of := slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a))
-		for _, w := range of {
-			later = append(later, session.Warning{Key: w.Key, Text: stagePrefix(i, list) + w.Text})
+		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a)) {
+			at := slices.Index(later, w)
+			if at < 0 {
+				at, later, of = len(later), append(later, w), append(of, nil)
+			}
+			if !slices.Contains(of[at], i) {
+				of[at] = append(of[at], i)
+			}
 		}
+	}
+	for k := range later {
+		later[k].Text = stagePrefix(list, of[k]...) + later[k].Text
 	}
 	for _, w := range slices.Concat(inner, eachTime(stage.Omitted(r.Analyses()...)), eachTime(stage.WarningsOf(r.Gaps())), later, eachTime(r.Nulls)) { // (4) NULLs from released numbers
 		all = append(all, w.Text)
