@@ -114,6 +114,7 @@ var ChosenStatements = []string{
 	"select count(*), sum(c.small) from patients p left join charges c on c.patient_id = p.patient_id and c.small between 100000 and 200000",
 	"select count(*), sum(amount) from charges",
 	"select sum(wide), sum(fee), sum(small) from charges",
+	"select item, sum(fee::float8 / 7), sum(small::float8 / -0.5) from charges group by 1",
 	"select sum(rate), avg(small), count(amount) from charges",
 	"select item, count(*), sum(amount), sum(small) from charges group by 1",
 	"select item, sum(fee), sum(wide), count(distinct patient_id) from charges group by 1",

@@ -203,5 +203,6 @@ var GuestStatements = []GuestStatement{
 	{SQL: "select count(*) from orders o left join (select order_id, count(*) as n from items group by 1) t on t.order_id = o.order_id where coalesce(n, 0) < 3"},
 	{SQL: "select count(*) from orders o join visits v on v.customer_id = o.customer_id"},
 	{SQL: "select count(*) from parcels", Plain: "select count(*) from parcels join orders using (order_id)"},
+	{SQL: "select channel, count(*), sum(total), avg(total) from orders where customer_id is null group by 1"},
 	{SQL: "select count(*) from parcels p join orders o on o.order_id = p.order_id"},
 }
