@@ -154,7 +154,7 @@ func farthest(told []float64, noise lostNoise) (at int) {
 	return at
 }
 
-// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
+// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next, or there alone if that is more. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
 func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
 	at := farthest(told, noise)
 	if at == 0 {
@@ -162,7 +162,7 @@ func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSid
 	}
 	last := len(sensitivity.LostSteps) - 1
 	x := float64(sensitivity.LostSteps[min(at, last)].To)
-	s.middle = x * math.Max(0, withNext(told)[at])
+	s.middle = x * math.Max(told[at], withNext(told)[at])
 	square := 2 * x * x
 	for k, step := range sensitivity.LostSteps[:at] {
 		x := float64(step.From)
