@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/server"
 )
@@ -380,5 +381,22 @@ func TestWatchers(t *testing.T) {
 	Observers(nil).Ended(charge("ann", 1))
 	if x, y := lines(t, a.path), lines(t, b.path); len(x) != 2 || !reflect.DeepEqual(x, y) {
 		t.Errorf("%v\n%v", x, y)
+	}
+}
+
+// TestLongPlan: a line is as long as the ledger's text of a statement at most, so that no statement fills the disk.
+func TestLongPlan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, _ := open(t, path)
+	h := charge("ann", 1)
+	h.Plan = strings.Repeat("count over é ", 1<<20)
+	a.Charged(h)
+	a.Ended(h)
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) > 2*(ledger.MaxText+1000) {
+		t.Errorf("two lines have %d bytes: %v", len(text), err)
+	}
+	if got := lines(t, path); len(got) != 2 || !strings.HasSuffix(got[0]["plan"].(string), "bytes)") {
+		t.Errorf("%d lines", len(got))
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -364,6 +365,10 @@ func (p *printer) list(xs []Scalar) string {
 	return strings.Join(texts, ", ")
 }
 
+// longConst is how long a constant's text may be where it is written out: an expression is written at each of its uses, so a longer one is named by its digest.
+const longConst = 256
+
+// constText is the same for the same constants alone, as SHA-256 has no collisions: what is written out begins with a quote, or is no longer than a digest's text.
 func constText(c *Const) string {
 	var s string
 	switch v := c.Value.(type) {
@@ -377,6 +382,9 @@ func constText(c *Const) string {
 		s = strconv.Quote(sqltype.FormatText(v, c.T))
 	default:
 		s = fmt.Sprint(v)
+	}
+	if len(s) > longConst {
+		s = fmt.Sprintf("sha256 %x of %d bytes", sha256.Sum256([]byte(s)), len(s))
 	}
 	return s + ":" + c.T.String()
 }

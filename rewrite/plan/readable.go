@@ -98,6 +98,9 @@ func constLiteral(c *Const) string {
 		return strconv.FormatBool(b)
 	}
 	text := sqltype.FormatText(c.Value, c.T)
+	if len(text) > longConst { // it is read, not asked
+		text = strings.ToValidUTF8(text[:longConst], "") + "..."
+	}
 	if c.T.IsNumber() {
 		return text
 	}
