@@ -98,3 +98,23 @@ func overFirst(t *testing.T, cmd, sql string) string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// TestLongConstants: an expression with a long text is written at each of its uses, and its text stays short; another text makes another one.
+func TestLongConstants(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	of := func(text string) string {
+		conds := make([]string, 50)
+		for i := range conds {
+			conds[i] = fmt.Sprintf("w and i4 = %d", i)
+		}
+		got, _, _, _ := normalOf(t, "select "+strings.Join(conds, ", ")+" from (select t <> '"+text+"' as w, i4 from wide) as e")
+		return got
+	}
+	one := of(long)
+	if len(one) > 1<<16 {
+		t.Errorf("the text has %d bytes", len(one))
+	}
+	if one != of(long) || one == of(long[1:]+"y") {
+		t.Error("texts are the same for other constants, or not for the same")
+	}
+}
