@@ -2,6 +2,7 @@ package finish
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -476,5 +477,28 @@ func TestMoreLostThanKept(t *testing.T) {
 				t.Errorf("fine %d, %d of 1000 lost: %t, %v", fine, near, got, err)
 			}
 		}
+	}
+}
+
+// TestExpectedLost: noise that an earlier release had more than a new one is taken off what it told, towards 0 and not beyond; noise that it had less is not added.
+func TestExpectedLost(t *testing.T) {
+	law := func(scale uint64) dp.Event {
+		return dp.Gaussian{Scale: dp.Scale{Num: scale, Den: 1}, Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}}
+	}
+	told := &release.Lost{Unit: 1, Sides: [][]*big.Int{{big.NewInt(100), big.NewInt(-100), big.NewInt(5), big.NewInt(0)}}, Base: new(big.Int), Most: new(big.Int)}
+	for _, c := range []struct {
+		was, is uint64
+		want    string
+	}{{40, 10, "[70 -70 0 0]"}, {10, 40, "[100 -100 5 0]"}, {10, 10, "[100 -100 5 0]"}} {
+		got, err := expectedLost(told, law(c.was), law(c.is))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(got.Sides[0]); text != c.want {
+			t.Errorf("%d to %d: %s, not %s", c.was, c.is, text, c.want)
+		}
+	}
+	if fmt.Sprint(told.Sides[0]) != "[100 -100 5 0]" {
+		t.Error("what was told has changed")
 	}
 }
