@@ -64,6 +64,9 @@ var always = []string{"epsilon", "price", "delta", "max_rows_per_unit", "missing
 
 // Read checks a TRAIN statement: its names and its options, every one of them.
 func Read(n *pgsyntax.Train) (*Spec, error) {
+	if err := checkName(n.Name.Text); err != nil {
+		return nil, err.At(int(n.Name.Pos))
+	}
 	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, targetAt: n.Target.Pos, Replace: n.Replace, numbers: map[string]float64{}, words: map[string]string{}, at: map[string]pgsyntax.Pos{}}
 	f := familyOf(n.Model.Text)
 	if f == nil {

@@ -229,6 +229,14 @@ func (n Name) String() string {
 	return n.Owner + "." + n.Text
 }
 
+// checkName refuses a name with a dot, which owner.name is written with.
+func checkName(name string) *sqlerr.Error {
+	if !strings.Contains(name, ".") {
+		return nil
+	}
+	return sqlerr.New(sqlerr.InvalidParam, "the model name %q has a dot", name).WithHint("Take a name without one: %s.", strings.ReplaceAll(name, ".", "_"))
+}
+
 // Get finds a model that an analyst may use: their own, or the one of that name that was granted to them. Others do not exist for them.
 func (s *Store) Get(ctx context.Context, name Name, analyst string) (*Stored, error) {
 	m, err := s.find(ctx, name, analyst)
@@ -251,6 +259,8 @@ func (s *Store) find(ctx context.Context, name Name, analyst string) (*Stored, e
 		switch whole := (Name{m.Owner, m.Name}); {
 		case name == whole:
 			return m, nil
+		case m.Owner != analyst && checkName(m.Name) != nil: // stored before such names were refused: it could look like another owner's
+			continue
 		case name == Name{Text: m.Name} && m.Owner == analyst:
 			own = append(own, m)
 		case name == Name{Text: m.Name}:
@@ -260,7 +270,7 @@ func (s *Store) find(ctx context.Context, name Name, analyst string) (*Stored, e
 		}
 		names = append(names, m.Name, m.Owner+"."+m.Name)
 	}
-	for _, found := range [][]*Stored{own, granted, written} {
+	for _, found := range [][]*Stored{written, own, granted} {
 		switch len(found) {
 		case 0:
 		case 1:
@@ -300,6 +310,9 @@ func (s *Store) Drop(ctx context.Context, name Name, analyst string) error {
 
 // Rename gives a model another name.
 func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error {
+	if err := checkName(to); err != nil {
+		return err
+	}
 	m, err := s.own(ctx, name, analyst)
 	if err != nil {
 		return err

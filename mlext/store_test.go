@@ -90,3 +90,52 @@ func TestGrantBesideRevoke(t *testing.T) {
 		})
 	}
 }
+
+// TestModelNameWithADot: no analyst can make owner.name mean a model of theirs: names with a dot are refused, and a model that was stored with one is its owner's alone, until it is renamed, but for those who name the owner.
+func TestModelNameWithADot(t *testing.T) {
+	ctx := context.Background()
+	s, err := OpenFile(filepath.Join(t.TempDir(), "ledger-models"), "clinic", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := func(owner, name string, readers ...string) {
+		m, _ := released(t, "linear_regression")
+		m.Name = name
+		if err := s.Keep(ctx, owner, m, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range readers {
+			if err := s.Grant(ctx, Name{owner, name}, owner, to, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	means := func(name Name, analyst, want string) {
+		t.Helper()
+		got := ""
+		if m, err := s.Get(ctx, name, analyst); err == nil {
+			got = m.Owner + " " + m.Name
+		}
+		if got != want {
+			t.Errorf("%+v is %q for %s, want %q", name, got, analyst, want)
+		}
+	}
+	keep("eve", "ann.m", "low") // as it was stored before
+	means(Name{Text: "ann.m"}, "low", "")
+	keep("ann", "m", "low", "eve")
+	means(Name{Text: "ann.m"}, "low", "ann m")
+	means(Name{Text: "ann.m"}, "eve", "ann m")
+	means(Name{"eve", "ann.m"}, "low", "eve ann.m")
+	keep("a", "b.m", "low")
+	means(Name{Text: "a.b.m"}, "low", "")
+	keep("a.b", "m", "low")
+	means(Name{Text: "a.b.m"}, "low", "a.b m")
+	keep("eve", "m")
+	if err := s.Rename(ctx, Name{Text: "m"}, "ann.x", "eve"); err == nil || !strings.Contains(err.Error(), "has a dot") {
+		t.Error(err)
+	}
+	if err := s.Rename(ctx, Name{"eve", "ann.m"}, "mine", "eve"); err != nil {
+		t.Error(err)
+	}
+	means(Name{Text: "eve.mine"}, "low", "eve mine")
+}
