@@ -146,3 +146,30 @@ func TestAttack35Models(t *testing.T) {
 		}
 	}
 }
+
+// TestAttack03Trainings: the limits of a statement's price hold of what a training is charged, also where it follows from epsilon or noise_multiplier. The careless policy has wider limits, and is charged beyond these.
+func TestAttack03Trainings(t *testing.T) {
+	careless := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "query:  {price: 0.5", "query:  {price: 0.0005", "max_query_price: 5", "max_query_price: 50")
+	product := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,")
+	for i, c := range [][3]string{
+		{"laplace", "objective_perturbation", "epsilon = 5"}, {"laplace", "dp_gd", "noise_multiplier = 0.7, steps = 1, population = 500"}, // before the plain sum of epsilons ends
+		{"auto", "dp_sgd", "noise_multiplier = 100, sampling_rate = 0.01, steps = 1, population = 500"}, {"auto", "dp_sgd", "epsilon = 0.0005, sampling_rate = 0.01, steps = 1, population = 500"},
+	} {
+		attack := func(s *session.Session) string {
+			set(t, s, "dpsql.mechanism", c[0])
+			before := len(charges(t, s.Engine))
+			_, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (%s, max_rows_per_unit = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, c[1], c[2]))
+			for _, charge := range charges(t, s.Engine)[before:] {
+				if charge.Price < 0.0005 || charge.Price > 5 {
+					return fmt.Sprintf("%s is charged at price %g", c[2], charge.Price)
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), "price") {
+				t.Errorf("%s: %v", c[2], err)
+			}
+			return ""
+		}
+		succeeds(t, attack(careless))
+		fails(t, attack(product))
+	}
+}

@@ -72,8 +72,10 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, ex
 	if spec.Epsilon == 0 && spec.Noise() == 0 && spec.Price == 0 {
 		spec.Price = s.Now.Epsilon
 	}
-	if err := maySpend(s, spec); err != nil {
-		return nil, err
+	if spec.Price > 0 { // else it is known when the training is calibrated
+		if err := mayTrainAt(s, spec.Price); err != nil {
+			return nil, err
+		}
 	}
 	if spec.Delta == 0 && !spec.Pure {
 		if spec.Delta = s.World.Policy.Budget.Delta / 20; spec.Delta == 0 {
@@ -92,9 +94,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, ex
 	if spec.Price > 0 {
 		err = t.planForPrice(ctx, spec, plan)
 	} else if t.Plan, err = plan(ctx, spec); err == nil {
-		if err = mayTrainWith(s, "epsilon", t.Plan.Epsilon); err == nil { // of a noise multiplier it is known now
-			err = t.price()
-		}
+		err = t.price()
 	}
 	if err != nil {
 		return nil, err
@@ -113,27 +113,6 @@ func (t *Training) prepareAgain(ctx context.Context) error {
 	}
 	again.together, again.verbose = t.together, t.verbose
 	*t = *again
-	return nil
-}
-
-// maySpend refuses an epsilon or a price that is out of the analyst's limits.
-func maySpend(s *session.Session, spec *mlext.Spec) error {
-	switch {
-	case spec.Price > 0:
-		return mayTrainWith(s, "price", spec.Price)
-	case spec.Noise() > 0:
-		return nil
-	}
-	return mayTrainWith(s, "epsilon", spec.Epsilon)
-}
-
-func mayTrainWith(s *session.Session, what string, x float64) error {
-	if least := s.LeastEpsilon(); x < least {
-		return sqlerr.New(sqlerr.InvalidParam, "%s %g is too small to train with", what, x).WithHint("The least is %g.", least)
-	}
-	if err := s.MayAsk(what, x); err != nil {
-		return err
-	}
 	return nil
 }
 

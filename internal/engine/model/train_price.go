@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -29,8 +30,27 @@ func (t *Training) price() error {
 	return t.priceBy(balance)
 }
 
-// priceBy is price by a balance.
+// priceBy is price by a balance. It refuses what is charged beyond the analyst's limits, whichever options it follows from.
 func (t *Training) priceBy(balance ledger.Balance) error {
+	if err := t.chooseCharge(balance); err != nil {
+		return err
+	}
+	return mayTrainAt(t.Session, t.paid())
+}
+
+// mayTrainAt refuses a price out of the analyst's limits, which are those of any statement.
+func mayTrainAt(s *session.Session, price float64) error {
+	if least := s.LeastEpsilon(); price < least {
+		return sqlerr.New(sqlerr.InvalidParam, "price %g is too small to train with", price).WithHint("The least is %g.", least)
+	}
+	if err := s.MayAsk("price", price); err != nil {
+		return err
+	}
+	return nil
+}
+
+// chooseCharge is the way of charging that a balance leads to.
+func (t *Training) chooseCharge(balance ledger.Balance) error {
 	whole := dp.Training{Method: t.Plan.Method, Epsilon: t.Plan.Epsilon, Delta: t.Plan.Delta}
 	var err error
 	if t.loss, err = t.filter.Loss(whole); err != nil {
