@@ -135,7 +135,8 @@ func TestExitCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string]string{work: "select count(*) from stays", bad: strings.Replace(string(text), "max_rows_per_unit", "max_rows", 1)} {
+	other := filepath.Join(filepath.Dir(path), "other.sql")
+	for name, body := range map[string]string{work: "select count(*) from stays", other: "copy (select count(*) from stays) to stdout; evaluate dp model m on select 1 as x from stays", bad: strings.Replace(string(text), "max_rows_per_unit", "max_rows", 1)} {
 		if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +148,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"version", 0, ""}, {"nonsense", 2, "unknown command"}, {"serve", 2, "config"}, {"serve --confg x", 2, "unknown flag"}, {"demo now", 2, "unknown command"},
 		{"serve --config /nowhere.yaml", 1, "no such file"}, {"check --config " + path, 0, "no mistakes"}, {"check --config " + bad, 3, "did you mean max_rows_per_unit"},
-		{"rehearse " + work + " --config " + path, 0, "0 refused, 0 over budget"}, {"budget show --config " + path, 1, "nothing was spent"},
+		{"rehearse " + work + " --config " + path, 0, "0 refused, 0 over budget"}, {"rehearse " + other + " --config " + path, 3, "2 statements: prices add up to 0.5, 0 refused, 0 over budget, 1 not rehearsed"}, {"budget show --config " + path, 1, "nothing was spent"},
 		{"query selec --config " + path, 1, "syntax error"}, {"freeze nobody --config " + path, 1, "nobody was frozen"}, {"unfreeze nobody --config " + path, 0, "has no analyst"},
 	} {
 		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()

@@ -32,7 +32,9 @@ statement it tells:
 It also names the first statement that the budget would not hold. It reads the schema and public
 tables, but no private row, and spends nothing.
 
-Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not.`,
+EVALUATE and EXECUTE are not rehearsed, as they need a trained model, or values.
+
+Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not, or were not rehearsed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := readFile(cmd, args[0])
@@ -103,13 +105,16 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
 	say("line\toutcome\tprice\tleft after\texpected 95%% interval\tstatement\n")
-	refused, over, total := 0, 0, 0.0
+	refused, over, unknown, total := 0, 0, 0, 0.0
 	for _, f := range list {
 		outcome, price, left := "public, free", "", ""
 		switch {
 		case f.Err != nil:
 			outcome = "refused: " + sqlerr.ID(f.Err)
 			refused++
+		case f.Class == engine.NotRehearsed:
+			outcome = f.Class
+			unknown++
 		case f.Class == "session":
 			outcome = "setting"
 		case f.Free && f.Computed:
@@ -139,8 +144,12 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 			break
 		}
 	}
-	_, err := fmt.Fprintf(out, "%d statements: prices add up to %.4g, %d refused, %d over budget\n", len(list), total, refused, over)
-	if err == nil && refused+over > 0 {
+	not := ""
+	if unknown > 0 {
+		not = fmt.Sprintf(", %d not rehearsed", unknown)
+	}
+	_, err := fmt.Fprintf(out, "%d statements: prices add up to %.4g, %d refused, %d over budget%s\n", len(list), total, refused, over, not)
+	if err == nil && refused+over+unknown > 0 {
 		err = errFound
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/explain"
+	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/server"
@@ -29,7 +30,7 @@ type Forecast struct {
 	SQL      string
 	Line     int // of the script, from 1
 	Err      error
-	Class    string  // "private", "public" (also where nothing private is read), "session"
+	Class    string  // "private", "public" (also where nothing private is read), "session", or NotRehearsed
 	Free     bool    // private, but what was asked before answers it
 	Computed bool    // free, and some of it is computed from other questions' releases
 	Price    float64 // of all releases, whole
@@ -39,6 +40,9 @@ type Forecast struct {
 	Left     int64    // statements like it that would be left after it
 	Expected []string // 95% intervals of the aggregates that are output columns, and what they assume: "avg +- 2 for 600 rows a group"
 }
+
+// NotRehearsed is the class of statements that a rehearsal does not price: they need a trained model, or values.
+const NotRehearsed = "not rehearsed"
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
 type Rehearsal struct {
@@ -100,20 +104,41 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	if err != nil {
 		return err
 	}
-	switch n := parsed[0].Node.(type) {
-	case *pgsyntax.Select:
+	statement := parsed[0]
+	within := func(q *pgsyntax.Select, at pgsyntax.Span) { // which is charged as it is alone
+		statement = pgsyntax.Statement{Node: q, Text: f.SQL[at.First:at.End], Offset: int(at.First)}
+	}
+	node := statement.Node
+	other, is := node.(*pgsyntax.Other)
+	if is && other.Read != nil {
+		node = other.Read
+	}
+	switch n := node.(type) {
+	case *pgsyntax.Select, *pgsyntax.Train:
+	case *pgsyntax.Copy:
+		if n.Query == nil || n.File+n.Program != "" {
+			return sqlerr.New(sqlerr.Unsupported, "only COPY (SELECT ...) TO STDOUT is supported").At(int(other.Pos))
+		}
+		within(n.Query, n.At)
+	case *pgsyntax.DeclareCursor:
+		within(n.Query, n.At)
 	case *pgsyntax.Set:
 		f.Class = "session"
 		return s.Apply(n)
 	case *pgsyntax.Explain:
 		f.Class = "public"
-		_, err := Prepare(ctx, s, parsed[0], nil)
+		_, err := Prepare(ctx, s, statement, nil)
 		return err
-	default:
+	case *pgsyntax.Evaluate, *pgsyntax.Execute:
+		f.Class = NotRehearsed
+		return nil
+	case *pgsyntax.Other:
+		return sqlerr.New(sqlerr.Unsupported, "%s is not supported", n.Verb).At(int(n.Pos))
+	default: // FETCH reads what DECLARE was charged for, and PREPARE reads nothing
 		f.Class = "session"
 		return nil
 	}
-	p, err := Prepare(ctx, s, parsed[0], nil)
+	p, err := Prepare(ctx, s, statement, nil)
 	if err != nil {
 		return err
 	}
@@ -123,6 +148,15 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	case *private.Statement:
 		f.Class = string(sensitivity.Private)
 		return r.charge(ctx, k.Staged, f)
+	case *model.Training:
+		of := k.Reservation()
+		f.Class, f.Price, f.Paid, f.Loss = string(sensitivity.Private), of.Price, of.Price, of.Loss
+		if err := r.reserve(ctx, []ledger.Reservation{of}, f); err != nil {
+			return err
+		}
+		b, err := r.engine.Ledger.Balance(of.Payer)
+		f.Left = b.StatementsLeft(of.Loss)
+		return err
 	}
 	f.Class = string(sensitivity.Public)
 	return nil
@@ -233,23 +267,30 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 	if f.Free = len(charged) == 0; !f.Free {
 		left = stage.Total(charged)
 		f.Loss = left.Loss
-		_, err := r.engine.Ledger.ReserveAll(ctx, list)
-		var denied *ledger.Denied
-		switch {
-		case errors.As(err, &denied):
-			f.Denied = true
-		case err != nil:
+		if err := r.reserve(ctx, list, f); err != nil {
 			return err
-		default:
-			for _, note := range done {
-				if err := note(); err != nil {
-					return err
-				}
+		}
+		for _, note := range done {
+			if f.Denied {
+				break
+			}
+			if err := note(); err != nil {
+				return err
 			}
 		}
 	}
 	b, err := r.engine.Ledger.Balance(s.Payer())
 	f.Left = b.StatementsLeft(left.Loss)
+	return err
+}
+
+// reserve charges the rehearsal's ledger, or notes that the budget does not hold it.
+func (r *Rehearsal) reserve(ctx context.Context, list []ledger.Reservation, f *Forecast) error {
+	_, err := r.engine.Ledger.ReserveAll(ctx, list)
+	var denied *ledger.Denied
+	if f.Denied = errors.As(err, &denied); f.Denied {
+		return nil
+	}
 	return err
 }
 

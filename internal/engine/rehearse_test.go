@@ -127,3 +127,39 @@ func TestRehearseSaysWhatItAssumes(t *testing.T) {
 		t.Errorf("%+v", got[3])
 	}
 }
+
+// TestRehearseWhatIsCharged: what is charged without being a SELECT is forecast as it is charged; what cannot be forecast is said not to be, and no setting.
+func TestRehearseWhatIsCharged(t *testing.T) {
+	const train = "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.7, delta = 1e-9) AS SELECT days, medications FROM encounters"
+	script := []string{"COPY (SELECT count(*) FROM encounters) TO STDOUT", "BEGIN", "DECLARE c CURSOR FOR SELECT sum(days) FROM encounters", "FETCH ALL FROM c", "COMMIT", train,
+		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1)}
+	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Play(context.Background(), "ann", strings.Join(script, ";\n"))
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := clinicSession(t, tame, funcs.DuckDB)
+	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train} {
+		if asked == "" {
+			continue
+		}
+		mustTry(t, s, asked)
+		all := charges(t, s.Engine)
+		if c := all[len(all)-1]; got[i].Err != nil || got[i].Paid != c.Price || got[i].Loss != c.Loss || got[i].Class != "private" {
+			t.Errorf("%s: forecast %+v, charged %+v", asked, got[i], c)
+		}
+	}
+	for i, class := range map[int]string{1: "session", 3: "session", 4: "session", 6: NotRehearsed, 7: "session", 8: NotRehearsed} {
+		if got[i].Class != class || got[i].Err != nil || got[i].Paid != 0 {
+			t.Errorf("%s: %+v", script[i], got[i])
+		}
+	}
+	for i, id := range map[int]string{9: sqlerr.RawRows.ID, 10: sqlerr.Unsupported.ID, 11: sqlerr.EpsilonTooLarge.ID} {
+		if sqlerr.ID(got[i].Err) != id {
+			t.Errorf("%s: %v", script[i], got[i].Err)
+		}
+	}
+}

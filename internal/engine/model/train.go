@@ -289,7 +289,7 @@ func (t *Training) train(ctx context.Context, heard *server.AuditEvent) error {
 		return s.Uncharged(ctx, err)
 	}
 	defer tx.Close()
-	ids, err := s.Engine.Ledger.ReserveAll(ctx, []ledger.Reservation{t.reservation()}) // (1) the whole is charged before a private row is read
+	ids, err := s.Engine.Ledger.ReserveAll(ctx, []ledger.Reservation{t.Reservation()}) // (1) the whole is charged before a private row is read
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()):
 		return s.Uncharged(ctx, err)

@@ -109,8 +109,8 @@ func (t *Training) paid() float64 {
 	return server.RoundUp3(high)
 }
 
-// reservation is the charge.
-func (t *Training) reservation() ledger.Reservation {
+// Reservation is the charge.
+func (t *Training) Reservation() ledger.Reservation {
 	return ledger.Reservation{Payer: t.Session.Payer(), Statement: t.key, Text: pgsyntax.Print(t.Node), Price: t.paid(), Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
 }
 
