@@ -229,14 +229,6 @@ func (n Name) String() string {
 	return n.Owner + "." + n.Text
 }
 
-// checkName refuses a name with a dot, which owner.name is written with.
-func checkName(name string) *sqlerr.Error {
-	if !strings.Contains(name, ".") {
-		return nil
-	}
-	return sqlerr.New(sqlerr.InvalidParam, "the model name %q has a dot", name).WithHint("Take a name without one: %s.", strings.ReplaceAll(name, ".", "_"))
-}
-
 // Get finds a model that an analyst may use: their own, or the one of that name that was granted to them. Others do not exist for them.
 func (s *Store) Get(ctx context.Context, name Name, analyst string) (*Stored, error) {
 	m, err := s.find(ctx, name, analyst)
