@@ -255,7 +255,7 @@ func TestQuotaAndLimits(t *testing.T) {
 	guest, ann := newSession(e, t, "guest"), newSession(e, t, "ann")
 	_, err := try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
-	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "0.2") || denied.Hint == "" {
+	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "of your quota") || denied.Hint == "" {
 		t.Errorf("%+v", err)
 	}
 	ask(t, ann, "select count(*) from encounters")
