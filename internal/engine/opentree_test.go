@@ -180,7 +180,7 @@ func heavyTotals() (totals []float64, statements []string) {
 func TestHeavyExtremes(t *testing.T) {
 	totals, statements := heavyTotals()
 	least, most := slices.Min(totals), slices.Max(totals)
-	said := regexp.MustCompile(`max at most (\d+) people are above it`)
+	said := regexp.MustCompile(`max has at most (\d+) people above it`)
 	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 10, funcs.Postgres: 4} { // with the same noise
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: heavy.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
 		pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      ranged: {range: [0, 5000]}\n      open: {}"+
@@ -223,7 +223,7 @@ func TestHeavyExtremes(t *testing.T) {
 				if above > rank {
 					beyond++
 				}
-				if warned := strings.Contains(strings.Join(a.Warnings, "\n"), "of max only the rank is known, as orders.open has no declared range: with 95 % at most "+k[1]+" people are above it by more than 0.8 %. Its dp_high is NULL"); warned != open {
+				if warned := strings.Contains(strings.Join(a.Warnings, "\n"), "of max only the rank is known, as orders.open has no declared range: with 95 % it has at most "+k[1]+" people above it by more than 0.8 %. Its dp_high is NULL"); warned != open {
 					t.Fatalf("%s: %q", column, a.Warnings)
 				}
 			}

@@ -126,7 +126,7 @@ func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% %s. ", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% it %s. ", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
 		if funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) != nil {
 			line += fmt.Sprintf("Ends of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
 		} else {

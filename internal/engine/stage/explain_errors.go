@@ -209,7 +209,7 @@ func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate 
 
 // GroupOfErrors names the group whose errors LargestErrors are.
 func (p *Staged) GroupOfErrors() string {
-	if p.HasNoisyRowChoice() {
+	if p.Program.HasNoisyRowChoice() {
 		return "widest of all groups"
 	}
 	return "largest group"
@@ -217,7 +217,7 @@ func (p *Staged) GroupOfErrors() string {
 
 // LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together. Where rows are chosen by noisy numbers that group may not be among them, so they are the widest of any group that is not NULL.
 func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
-	s, pr, chosen := p.Session, p.Program, p.HasNoisyRowChoice()
+	s, pr, chosen := p.Session, p.Program, p.Program.HasNoisyRowChoice()
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
 		return nil
