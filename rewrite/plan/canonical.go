@@ -368,13 +368,16 @@ func (p *printer) list(xs []Scalar) string {
 // longConst is how long a constant's text may be where it is written out: an expression is written at each of its uses, so a longer one is named by its digest.
 const longConst = 256
 
-// constText is the same for the same constants alone, as SHA-256 has no collisions: what is written out begins with a quote, or is no longer than a digest's text.
+// constText is the same for the same constants alone, as SHA-256 has no collisions. A long text is not quoted first, and its digest has other words.
 func constText(c *Const) string {
 	var s string
 	switch v := c.Value.(type) {
 	case nil:
 		s = "NULL"
 	case string:
+		if len(v) > longConst {
+			return fmt.Sprintf("sha256 %x of a text of %d bytes:%s", sha256.Sum256([]byte(v)), len(v), c.T)
+		}
 		s = strconv.Quote(v)
 	case decimal.Decimal:
 		s = sqltype.FormatText(v, sqltype.Numeric)
