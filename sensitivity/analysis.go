@@ -167,12 +167,12 @@ func (a *Analysis) NeedsOwnScan() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.NeedsOwnScan() })
 }
 
-// IsNonAdditive: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
+// IsNonAdditive reports that some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
 func (a *Analysis) IsNonAdditive() bool {
 	return a.Pairs != nil || a.NeedsOwnScan() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
 }
 
-// NeedsFreshRelease: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
+// NeedsFreshRelease reports that it is released anew where more is asked for. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
 func (a *Analysis) NeedsFreshRelease() bool {
 	return a.HasTrees() || a.IsSmoothed()
 }

@@ -25,7 +25,7 @@ const (
 	BySmooth ChooseBy = "smooth" // an edge that is at least the rows that one unit changes, by a noisy smooth bound of them (Analysis.Joined)
 )
 
-// IsCap: what is chosen is how many groups of a unit count.
+// IsCap reports that what is chosen is how many groups of a unit count.
 func (c *Choice) IsCap() bool { return c.By == ByUnits && c.Measure < 0 }
 
 // The ends of automatic bounds.
@@ -50,7 +50,7 @@ func CandidateBounds(first, last uint64) []uint64 {
 	return append(out, last)
 }
 
-// IsCandidateBounds: some edges, from 1 or more, each larger than the one before.
+// IsCandidateBounds reports that there are edges, from 1 or more, each larger than the one before.
 func IsCandidateBounds(edges []uint64) bool {
 	was := uint64(0)
 	for _, e := range edges {

@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
-// IsSmoothed: what one unit changes of joined rows is chosen by a smooth bound that is measured.
+// IsSmoothed reports that what one unit changes of joined rows is chosen by a smooth bound that is measured.
 func (a *Analysis) IsSmoothed() bool {
 	return a.Joined != nil && len(a.Choices) > 0 && a.Choices[0].By == BySmooth
 }

@@ -16,7 +16,7 @@ type Noisy struct {
 // byValue are the errors that the value of a number raises.
 var byValue = []string{sqlerr.DivisionByZero.ID, sqlerr.NumericRange.ID, sqlerr.InvalidLogarithm.ID, sqlerr.InvalidPower.ID, sqlerr.InvalidBucket.ID, sqlerr.DatetimeRange.ID, sqlerr.IntervalRange.ID}
 
-// IsByValue: an error is of a number's value.
+// IsByValue reports that an error is of a number's value.
 func IsByValue(err error) bool { return slices.Contains(byValue, sqlerr.ID(err)) }
 
 // forgives is what remains of an error of a call itself. A division by zero is of the divisor, the last argument: that of a literal stays an error.

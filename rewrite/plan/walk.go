@@ -69,7 +69,7 @@ func VisitCols(x Scalar, f func(*Col)) {
 	}
 }
 
-// ReadsAny: an expression reads one of these columns, itself or as a subquery's result.
+// ReadsAny reports that an expression reads one of these columns, itself or as a subquery's result.
 func ReadsAny(x Scalar, cols map[ColID]bool) bool {
 	found := false
 	VisitCols(x, func(c *Col) { found = found || cols[c.ID] })

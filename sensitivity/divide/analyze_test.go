@@ -90,11 +90,7 @@ func boundIn(catalog, sql string) (*plan.Query, error) {
 	return bind(sql, cat)
 }
 
-// divided is a statement's program, its stages analysed.
-func divided(sql string, opts sensitivity.Options) (*divide.Program, []*sensitivity.Analysis, error) {
-	return dividedIn(neighbour.Clinic+bills+stops+images, sql, opts)
-}
-
+// dividedIn is a statement's program, its stages analysed.
 func dividedIn(catalog, sql string, opts sensitivity.Options) (*divide.Program, []*sensitivity.Analysis, error) {
 	q, err := boundIn(catalog, sql)
 	if err != nil {

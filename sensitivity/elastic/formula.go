@@ -131,7 +131,7 @@ func (f *Formula) String() string {
 	return b.String()
 }
 
-// Longer: String is longer than so many bytes. A formula has an expression in full wherever it stands, so its text may be far longer than its steps are many.
+// Longer reports that String is longer than so many bytes. A formula has an expression in full wherever it stands, so its text may be far longer than its steps are many.
 func (f *Formula) Longer(most int) bool {
 	var b strings.Builder
 	f.print(&b, f.root, most)

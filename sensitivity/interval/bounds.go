@@ -35,6 +35,7 @@ type Intervals struct {
 	Nulls      map[ReadColumn]bool
 }
 
+// NewIntervals is the pass over a scope.
 func NewIntervals(s *scope.Scope) *Intervals {
 	return &Intervals{Scope: s, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{}}
 }

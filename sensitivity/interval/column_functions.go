@@ -21,7 +21,7 @@ func (z *Intervals) OnlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
 	return only, ok && only != 0 && z.IsBackendIndependent(x, map[plan.ColID]bool{})
 }
 
-// IsBackendIndependent: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
+// IsBackendIndependent reports that an expression has no parameters, and calls of one result everywhere. Text is checked by value (alike).
 func (z *Intervals) IsBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	switch n := x.(type) {
 	case *plan.Param:
@@ -44,7 +44,7 @@ func (z *Intervals) IsBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool
 	return true
 }
 
-// HasComputedFloat: a part of an expression is a float that is computed.
+// HasComputedFloat reports that a part of an expression is a float that is computed.
 func (z *Intervals) HasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	c, isCol := x.(*plan.Col)
 	if !isCol {
@@ -58,7 +58,7 @@ func (z *Intervals) HasComputedFloat(x plan.Scalar, seen map[plan.ColID]bool) bo
 	return z.HasComputedFloat(d.Expr, seen)
 }
 
-// IsSameOnBackends: backends change the case of letters beyond ASCII, and order them, each in its own way.
+// IsSameOnBackends reports values that are the same on all backends. They change the case of letters beyond ASCII, and order them, each in its own way.
 func IsSameOnBackends(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
 	if _, plain := x.(*plan.Col); plain || !t.IsString() {
 		return true

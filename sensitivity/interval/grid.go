@@ -214,6 +214,7 @@ func GridSteps(x, grid decimal.Decimal, dir int) *big.Int {
 	return q
 }
 
+// TooWide refuses a sum whose integers do not fit.
 func TooWide() *sqlerr.Error {
 	return sqlerr.New(sqlerr.NoiseTooLarge, "one person may change this sum by more than noise can be drawn for").
 		WithHint("Sum over a narrower range, or of larger steps, as in x / 1000000.")

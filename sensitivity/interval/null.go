@@ -61,6 +61,7 @@ func (z *Intervals) CanBeNull(x plan.Scalar, r reading) bool {
 	return true
 }
 
+// CanAnyBeNull reports that one of the expressions may be NULL, as they are read.
 func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r reading) bool {
 	for _, x := range list {
 		if z.CanBeNull(x, r) {
@@ -84,6 +85,7 @@ func (z *Intervals) CanColumnBeNull(id plan.ColID, r reading) bool {
 	return null
 }
 
+// ReadColumn is a column and how it is read: stored or within its range.
 type ReadColumn struct {
 	ID      plan.ColID
 	Reading reading
@@ -96,7 +98,7 @@ func (z *Intervals) deriveNull(id plan.ColID, r reading) bool {
 	return z.IsNullable(id, r)
 }
 
-// IsNullable: so it is before rows without a unit are dropped.
+// IsNullable reports that a column may be NULL before rows without a unit are dropped.
 func (z *Intervals) IsNullable(id plan.ColID, r reading) bool {
 	if z.NotNull == nil {
 		z.NotNull = plan.NotNull(z.Out.Body.Rel)

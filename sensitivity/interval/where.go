@@ -15,6 +15,7 @@ import (
 // conditions are those that hold in every row in which a scan's row is present: of its block and of those around it.
 func (z *Intervals) conditions(s *scope.ScanInfo) []plan.Scalar { return ConditionsFrom(s.In) }
 
+// ConditionsFrom are the conditions of a block and of those around it.
 func ConditionsFrom(b *scope.Block) []plan.Scalar {
 	var out []plan.Scalar
 	for ; b != nil; b = b.Parent {
@@ -53,6 +54,7 @@ func (a span) interval() *num.Interval {
 	return &num.Interval{Lo: *a.Lo, Hi: *a.Hi}
 }
 
+// SpanOf is the span of an interval.
 func SpanOf(iv *num.Interval) span {
 	if iv == nil {
 		return span{}

@@ -43,29 +43,40 @@ type ScanInfo struct {
 	Fixed    bool        // a public row that the others determine: joined by a unique key
 }
 
-func (s *ScanInfo) Private() bool  { return !s.Scan.Table.Public }
+// Private reports a scan of a private table.
+func (s *ScanInfo) Private() bool { return !s.Scan.Table.Public }
+
+// Nullable reports a scan whose rows may be padding.
 func (s *ScanInfo) Nullable() bool { return s.In.Parent != nil }
+
+// Own is the column of the unit in the scan's table, or 0.
 func (s *ScanInfo) Own() plan.ColID {
 	if u := s.Scan.Table.UnitCol; u >= 0 && u < len(s.Scan.Columns) {
 		return s.Scan.Columns[u]
 	}
 	return 0
 }
+
+// Name is what the statement calls the scan.
 func (s *ScanInfo) Name() string {
 	if s.Scan.Alias != "" {
 		return s.Scan.Alias
 	}
 	return s.Scan.Table.Name
 }
+
+// Column is the name of one of its columns.
 func (s *ScanInfo) Column(i int) string { return s.Name() + "." + s.Scan.Table.Columns[i].Name }
 
 // Quoted is the column as a statement has it.
 func (s *ScanInfo) Quoted(i int) string { return Quoted(s.Name(), s.Scan.Table.Columns[i].Name) }
 
+// Quoted is a column with its alias, in quotes.
 func Quoted(alias, column string) string {
 	return plan.QuoteIdent(alias) + "." + plan.QuoteIdent(column)
 }
 
+// NewBlock adds a block of conditions below a join.
 func (z *Scope) NewBlock(parent *Block, join *plan.Join) *Block {
 	b := &Block{Parent: parent, Join: join}
 	z.Blocks = append(z.Blocks, b)
@@ -135,6 +146,7 @@ func (z *Scope) collectJoin(n *plan.Join, in *Block) error {
 	return sqlerr.New(sqlerr.Internal, "a %s join in a body", n.Kind).At(n.Pos)
 }
 
+// PaddedPublic refuses public rows beside padded private ones.
 func PaddedPublic(pos int) error {
 	return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is supported directly below the statement's aggregates only").At(pos).
 		WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
@@ -152,6 +164,7 @@ func (z *Scope) collectInner(n *plan.Join, in *Block) error {
 // Equalities lists the conjuncts of the form column = column where "=" is an equality.
 func Equalities(cond plan.Scalar) []Equality { return equalitiesOf(cond, PlainColumn) }
 
+// Equalities are the equalities of columns among conjuncts.
 func (z *Scope) Equalities(cond plan.Scalar) []Equality { return equalitiesOf(cond, z.Column) }
 
 func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []Equality {
@@ -171,6 +184,7 @@ func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []Equal
 // Classes are the columns that are equal in every row in which the block is present.
 type Classes map[plan.ColID]plan.ColID
 
+// Find is the column that stands for a class.
 func (c Classes) Find(x plan.ColID) plan.ColID {
 	for c[x] != 0 && c[x] != x {
 		x = c[x]
@@ -178,6 +192,7 @@ func (c Classes) Find(x plan.ColID) plan.ColID {
 	return x
 }
 
+// Same reports columns of one class.
 func (c Classes) Same(a, b plan.ColID) bool { return a != 0 && b != 0 && c.Find(a) == c.Find(b) }
 
 // ClassesOf joins the equalities that hold in a block.
@@ -241,14 +256,17 @@ func (s *ScanInfo) WayEqualities() (out []Equality) {
 	return out
 }
 
+// Determined reports that a row of one of the set's scans determines this one's.
 func (s *ScanInfo) Determined(set []*ScanInfo) bool {
 	return slices.ContainsFunc(s.Children, func(c *ScanInfo) bool { return slices.Contains(set, c) })
 }
 
+// NullableFrom reports that the scan's rows may be padding beside a child's row.
 func (s *ScanInfo) NullableFrom(child *ScanInfo) bool {
 	return s.In != child.In && !IsAround(s.In, child.In)
 }
 
+// IsAround reports that a block is around another one.
 func IsAround(outer, b *Block) bool {
 	for in := b.Parent; in != nil; in = in.Parent {
 		if in == outer {

@@ -8,8 +8,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
+// TypeOf is the type of a column.
 func (z *Scope) TypeOf(id plan.ColID) sqltype.Type { return z.Out.Query.Columns[id].Type }
 
+// NewColumn adds a column to the query.
 func (z *Scope) NewColumn(name string, t sqltype.Type) plan.ColID {
 	z.Out.Query.Columns = append(z.Out.Query.Columns, plan.ColumnInfo{Name: name, Type: t})
 	return plan.ColID(len(z.Out.Query.Columns) - 1)
@@ -126,7 +128,7 @@ func (z *Scope) Through(x plan.Scalar, f, padded func(plan.ColID)) {
 	visit(x)
 }
 
-// Reads: an expression depends on one of the columns.
+// Reads reports that an expression depends on one of the columns.
 func (z *Scope) Reads(x plan.Scalar, cols []plan.ColID) bool {
 	found := false
 	plan.VisitCols(x, func(c *plan.Col) {
@@ -161,11 +163,12 @@ func (z *Scope) Named(id plan.ColID) string {
 	return plan.QuoteIdent(name)
 }
 
+// TableColumn is the name of a column of the table.
 func (z *Scope) TableColumn(s *ScanInfo, attr int) string {
 	return s.Scan.Table.Name + "." + s.Scan.Table.Columns[attr].Name
 }
 
-// IsTagged: the column holds computed values.
+// IsTagged reports that the column holds computed values.
 func (z *Scope) IsTagged(id plan.ColID) bool {
 	c, ok := z.Units[id].(*plan.Col)
 	return ok && c.ID == id

@@ -22,6 +22,7 @@ func (c *Computed) column(x plan.Scalar) plan.Scalar {
 	return &plan.Col{ID: id, T: x.Type()}
 }
 
+// Over puts the computed columns over a relation.
 func (c *Computed) Over(r plan.Rel) plan.Rel {
 	if len(c.Items) == 0 {
 		return r

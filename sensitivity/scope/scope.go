@@ -30,6 +30,7 @@ type Scope struct {
 	Units  map[plan.ColID]plan.Scalar   // computed units by the columns that name them; of a column that holds one, itself
 }
 
+// NewScope is the first pass over an aggregate of a query.
 func NewScope(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts sensitivity.Options) *Scope {
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)

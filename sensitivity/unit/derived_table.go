@@ -185,7 +185,7 @@ func aggIDs(n *plan.Aggregate) []plan.ColID {
 	return out
 }
 
-// NotOfUnit: groups have rows of many units.
+// NotOfUnit is the error of groups that have rows of many units.
 type NotOfUnit struct {
 	unit string
 	pos  int

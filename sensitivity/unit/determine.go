@@ -216,7 +216,7 @@ func (z *Linker) isUnitColumn(id plan.ColID, seen map[*scope.ScanInfo]bool) bool
 	return z.keyEquals(s, func(o plan.ColID) bool { return z.Owner[o] != s && z.isUnitColumn(o, seen) })
 }
 
-// IsUnitCount: what is counted is the unit itself.
+// IsUnitCount reports that what is counted is the unit itself.
 func (z *Linker) IsUnitCount(g plan.AggItem) bool {
 	id := z.Column(g.Arg)
 	if id == 0 {

@@ -200,6 +200,7 @@ func (z *Linker) pairAggregates() error {
 	return nil
 }
 
+// TwoUnits refuses rows of two units.
 func TwoUnits(what string, pos int) *sqlerr.Error {
 	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
 }

@@ -40,7 +40,7 @@ func (z *Linker) hasOwnRows(t *plan.Table) bool { return hasFallbackUnit(t) && !
 
 func hasFallbackUnit(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) > 0 }
 
-// IsComputed: the unit of the body's rows is not a stored column.
+// IsComputed reports that the unit of the body's rows is not a stored column.
 func (z *Linker) IsComputed() bool { return z.IsTagged(z.Out.Body.UnitCol) }
 
 // tag notes that a column holds computed values.

@@ -190,7 +190,7 @@ func (z *Linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*Linker, 
 	return in, link, nil
 }
 
-// OwnerlessRowsError: which public rows there are would follow from private ones.
+// OwnerlessRowsError refuses what would make the presence of public rows follow from private ones.
 func OwnerlessRowsError(pos int) error {
 	return sqlerr.New(sqlerr.PrivateShape, "public rows that private ones keep or leave out belong to nobody: which there are would tell of persons").At(pos).
 		WithHint("Count them, by count(*) of rows with a key, as in (SELECT count(*) FROM t WHERE x = 1) > 0; or join the private rows and group by columns of the public table: groups are answered with noise.")

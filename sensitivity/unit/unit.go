@@ -269,6 +269,7 @@ func (z *Linker) newScan(t *plan.Table) *plan.Scan {
 	return s
 }
 
+// Equal is the condition that two columns are equal.
 func (z *Linker) Equal(a, b plan.ColID) plan.Scalar {
 	return relation.EqualScalars(&plan.Col{ID: a, T: z.TypeOf(a)}, &plan.Col{ID: b, T: z.TypeOf(b)})
 }

@@ -474,7 +474,7 @@ func (p *Quote) Candidates() []uint64 {
 	return out
 }
 
-// Fits: each choice of the analysis has its event, among edges that it has.
+// Fits reports that each choice of the analysis has its event, among edges that it has.
 func (p *Quote) Fits(a *sensitivity.Analysis) bool {
 	events := len(p.Choices)
 	if p.Scale != nil {
