@@ -22,7 +22,7 @@ proxy: internal/engine/session internal/engine/answer internal/pgmeta rewrite/pg
 internal/engine/answer:
 internal/engine/flow:
 internal/engine/price: budget internal/engine/flow noise sensitivity sensitivity/elastic
-internal/engine/release: budget/ledger internal/base/secret internal/engine/flow internal/engine/price internal/engine/quantile internal/spool noise rewrite/plan rewrite/sqlgen sensitivity sensitivity/reuse
+internal/engine/release: budget/ledger internal/base/secret internal/engine/flow internal/engine/price internal/engine/quantile internal/spool noise rewrite/plan rewrite/sqlgen sensitivity sensitivity/groups sensitivity/reuse
 internal/engine/quantile: sensitivity
 internal/engine/finish: internal/engine/price internal/engine/quantile internal/engine/release internal/eval noise rewrite/funcs rewrite/plan sensitivity sensitivity/divide
 internal/engine/server: budget budget/ledger internal/backend internal/base/secret internal/engine/flow internal/policy mlext noise rewrite/dialect rewrite/funcs rewrite/plan rewrite/sqlgen

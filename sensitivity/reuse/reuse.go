@@ -11,7 +11,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/groups"
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
@@ -242,12 +241,4 @@ func (k *ReuseCandidate) From(s *Shape) (*Made, bool) {
 		}
 	}
 	return out, k.measuresFrom(s, out)
-}
-
-// Literal is a value as a key of the type has it.
-func Literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
-	if v == nil {
-		return nil
-	}
-	return groups.Literal(v, t)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/groups"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
@@ -194,7 +195,7 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 			if err != nil {
 				return nil, err
 			}
-			key[k] = reuse.Literal(v, a.Keys[k].Type)
+			key[k] = groups.Literal(v, a.Keys[k].Type)
 		}
 		if to, ok := at[keyText(key)]; ok {
 			cells[to] = append(cells[to], i)
@@ -310,7 +311,7 @@ func (old *Release) hasValues(tuples [][]sqltype.Value, m *reuse.Made, keys []in
 			return all(t, i+1)
 		}
 		return !slices.ContainsFunc(m.Listed[k], func(c *plan.Const) bool {
-			values[i] = reuse.Literal(c.Value, old.Shape.Keys[k].Type)
+			values[i] = groups.Literal(c.Value, old.Shape.Keys[k].Type)
 			return !all(t, i+1)
 		})
 	}
