@@ -8,7 +8,7 @@ import (
 )
 
 // spectrum is a product of the transforms of several laws, at the frequencies where it is not yet nothing: few are left soon, where many laws are multiplied, and then each law's transform
-// is evaluated there alone.
+// is evaluated there alone. Its errors of rounding, and what it takes for nothing, are in the slack of Compose (its Proof).
 type spectrum struct {
 	n       int
 	fft     *fourier.FFT
