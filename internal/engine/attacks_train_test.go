@@ -173,3 +173,30 @@ func TestAttack03Trainings(t *testing.T) {
 		fails(t, attack(product))
 	}
 }
+
+// TestAttack03PricesOfTrainings: a training with a price is charged at most what the price pays for, whichever delta it asks for and though no delta is left; else it is refused.
+func TestAttack03PricesOfTrainings(t *testing.T) {
+	s := clinicSession(t, tame, funcs.DuckDB)
+	set(t, s, "dpsql.mechanism", "auto")
+	f := filterOf(s.Engine)
+	const price = 0.1
+	most, passed := f.Limit(price).Renyi, 0
+	for i := range 15 { // by the default delta, until none is left
+		for j, with := range []string{", max_rows_per_unit = 1", ", delta = 0.98, max_rows_per_unit = 1", ", delta = 0.5", ", delta = 1e-30, max_rows_per_unit = 1"} {
+			before := len(charges(t, s.Engine))
+			_, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d_%d USING logistic_regression TARGET y WITH (price = %g%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, j, price, with))
+			list := charges(t, s.Engine)[before:]
+			if err != nil && (len(list) > 0 || sqlerr.ID(err) != sqlerr.BudgetExhausted.ID) {
+				t.Fatalf("%s: %d charges, %v", with, len(list), err)
+			}
+			for _, charge := range list {
+				if passed++; charge.Loss.Renyi > most*(1+1e-9) {
+					t.Fatalf("training %d of price %g%s is charged Renyi %g, where the price pays for %g", i, price, with, charge.Loss.Renyi, most)
+				}
+			}
+		}
+	}
+	if passed < 5 {
+		t.Errorf("%d trainings passed", passed)
+	}
+}

@@ -213,6 +213,11 @@ func TestModelRights(t *testing.T) {
 	usable("at first", ann, true)
 	usable("at first", bob, true)
 	usable("at first", clerk, false) // never had the right to its target
+	for s, target := range map[*session.Session]any{ann: "medications", bob: "medications", clerk: nil} {
+		if rows, err := try(s, "SHOW DP MODELS"); err != nil || len(rows) != 1 || rows[0][3] != target {
+			t.Errorf("%s is shown %v, %v", s.User, rows, err)
+		}
+	}
 	for lost, may := range map[string]string{
 		"the target":      "patients, encounters.days, encounters.patient_id, cities]",
 		"a feature":       "patients, encounters.medications, encounters.patient_id, cities]",

@@ -94,6 +94,9 @@ func (z *Grouper) askedConsts(x plan.Scalar) (id plan.ColID, consts []*plan.Cons
 	return z.Base(c.ID), consts
 }
 
+// mostNoted is how many of a statement's texts are noted: the others are in no message.
+const mostNoted = 20
+
 // noteUnlisted notes the texts of column = text and column IN (texts), where the column's values are not public; and the constants that are not among the public values of a grouping column.
 func (z *Grouper) noteUnlisted(x plan.Scalar) {
 	id, consts := z.askedConsts(x)
@@ -110,9 +113,9 @@ func (z *Grouper) noteUnlisted(x plan.Scalar) {
 		text, isText := c.Value.(string)
 		switch {
 		case !s.Private():
-		case domain == nil && isText && !slices.Contains(z.Out.Unlisted, text):
+		case domain == nil && isText && len(z.Out.Unlisted) < mostNoted && !slices.Contains(z.Out.Unlisted, text):
 			z.Out.Unlisted = append(z.Out.Unlisted, text)
-		case domain != nil && isKey && listed != nil && isUnlisted(c.Value, listed):
+		case domain != nil && isKey && listed != nil && len(z.Out.NoGroups) < mostNoted && isUnlisted(c.Value, listed):
 			note := fmt.Sprintf("%s = '%s'", z.Out.VisibleName(id), sqltype.FormatText(c.Value, c.T))
 			if !slices.Contains(z.Out.NoGroups, note) {
 				z.Out.NoGroups = append(z.Out.NoGroups, note)

@@ -75,7 +75,11 @@ func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, er
 		var list []mlext.Stored
 		if list, err = store.List(ctx, s.Analyst.Name); err == nil {
 			for _, x := range list {
-				ans.Rows = append(ans.Rows, []sqltype.Value{x.Name, x.Kind, x.Method, x.Target, x.Owner})
+				row := []sqltype.Value{x.Name, x.Kind, x.Method, x.Target, x.Owner}
+				if _, err := catalog.UsableModel(ctx, s, mlext.Name{Owner: x.Owner, Text: x.Name}); err != nil { // its target is a column's name
+					row[3] = nil
+				}
+				ans.Rows = append(ans.Rows, row)
 			}
 		}
 	case "DESCRIBE":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext"
 )
 
@@ -52,7 +53,10 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 	if _, composed := t.event.(dp.Composed); !composed {
 		return nil
 	}
-	best, gap := low, math.Log(most.Renyi/t.loss.Renyi) // of the Renyi loss to what may be, on a scale on which it grows about twice as fast as epsilon
+	best, gap := 0.0, math.Log(most.Renyi/t.loss.Renyi) // of the Renyi loss to what may be, on a scale on which it grows about twice as fast as epsilon
+	if gap >= 0 {
+		best = low
+	}
 	at, slope := math.Log(low), 2.0
 	for n := 0; n < mostPlans && (gap < 0 || gap > 2e-3); n++ {
 		next := at + (gap-1e-3)/slope
@@ -75,11 +79,22 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 		}
 		at, gap = next, now
 	}
-	if err := try(best); err != nil {
+	if best > 0 {
+		if err := try(best); err != nil || !t.costsMore() {
+			return err
+		}
+	}
+	if err := try(low); err != nil {
 		return err
 	}
-	if t.costsMore() {
-		return try(low)
+	return t.withinPrice()
+}
+
+// withinPrice refuses a training that would be charged more than its price: where its delta does not fit into the budget, and its Renyi loss is more than the price pays for.
+func (t *Training) withinPrice() error {
+	if !t.costsMore() {
+		return nil
 	}
-	return nil
+	spec := t.Plan.Spec
+	return sqlerr.New(sqlerr.BudgetExhausted, "price %g does not pay for this training: delta %g does not fit into the budget any more, and without it the training costs more", spec.Price, spec.Delta).WithHint("Take a smaller delta, such as WITH (delta = 1e-12), or a larger price.")
 }

@@ -128,6 +128,9 @@ func (t *Training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if err := t.priceBy(balance); err != nil { // as it will be when those before are charged
 		return nil, err
 	}
+	if err := t.withinPrice(); err != nil {
+		return nil, err
+	}
 	rows := t.card()
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
