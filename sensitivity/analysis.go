@@ -144,6 +144,9 @@ func (a *Analysis) CountsUnitsSeparately() bool {
 	return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.Norm > 0
 }
 
+// FewGroups of one unit need no cap or norm beside declared bounds: either would have to be chosen, and could hardly be less.
+const FewGroups = 4
+
 // GroupLimit bounds how many groups one unit can be in.
 type GroupLimit struct {
 	PerUnit uint64 // L0: the bound that the sensitivities use

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -123,10 +124,13 @@ func TestBoundingAutoL1(t *testing.T) {
 		{"many groups", twelve, "laplace", "auto", true, nil},
 		{"no Renyi side", twelve, "auto", "auto", true, pure},
 		{"the pure side has more room", twelve, "auto", "auto", true, []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 1e-9}"}},
-		{"a declared cap", twelve, "laplace", "4", false, nil},
+		{"a declared cap of few groups", twelve, "laplace", "4", false, nil},
 		{"bounds of three groups are chosen", three, "laplace", "auto", true, auto},
 		{"bounds of three groups are declared", three, "laplace", "auto", false, nil},
-		{"a cap that keeps them all", three, "laplace", "4", false, auto},
+		{"a cap that keeps them all", three, "laplace", "4", true, auto},
+		{"a cap of few groups, whose bounds are chosen", three, "laplace", "2", true, auto},
+		{"a cap of one group", three, "laplace", "1", false, auto},
+		{"a declared cap of many groups", twelve, "laplace", "9", true, nil},
 		{"one group of a unit", "select gender, count(*) from patients group by 1", "laplace", "auto", false, auto},
 		{"one group", "select count(*) from encounters", "laplace", "auto", false, auto},
 		{"unknown groups", "select diag, count(*) from encounters group by 1", "laplace", "auto", false, nil},
@@ -177,8 +181,7 @@ func TestBoundingAutoL1(t *testing.T) {
 			if !strings.Contains(told, "scaled to the norm of choice 1") || !strings.Contains(told, "discrete Laplace, scale") || !strings.Contains(told, "times the norm") {
 				t.Error(told)
 			}
-			price := s.Now.Epsilon
-			set(t, s, "dpsql.price", fmt.Sprint(price*2))
+			set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*2))
 			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 1 {
 				t.Errorf("%d charges of a top-up", n)
 			}
@@ -298,13 +301,53 @@ func TestBoundingOfStages(t *testing.T) {
 	}
 }
 
+// TestMaxGroupsCostNothing: a dpsql.max_groups that drops no public group has the noise of none, whatever is measured: the plans are equal, and the same release answers.
+func TestMaxGroupsCostNothing(t *testing.T) {
+	for _, edits := range [][]string{nil, {"    max_rows_per_unit: 4\n", ""}} {
+		for _, mechanism := range []string{"gaussian", "laplace"} {
+			s := clinicSession(t, tame, funcs.DuckDB, edits...)
+			set(t, s, "dpsql.mechanism", mechanism)
+			set(t, s, "dpsql.bounding", "auto")
+			for _, sql := range []string{
+				"select kind_id, readmitted, count(*), sum(cost) from encounters group by 1, 2",
+				"select kind_id, readmitted, avg(days) from encounters group by 1, 2",
+				"select readmitted, count(*), count(*) filter (where days <= 13) from encounters group by 1",
+				"select days > 3 is true, count(*) from encounters group by 1",
+				"select kind_id, readmitted, max(days), count(distinct days) from encounters group by 1, 2",
+			} {
+				var plans []*price.Quote
+				for _, groups := range []string{"auto", "12", "1000"} {
+					set(t, s, "dpsql.max_groups", groups)
+					p, err := prepare(s, sql)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan, err := p.price()
+					if err != nil {
+						t.Fatal(err)
+					}
+					plans = append(plans, plan)
+					if n := charged(t, s.Engine, func() { ask(t, s, sql) }); (n == 1) != (groups == "auto") {
+						t.Errorf("%s, %s, max_groups %s: %d charges", sql, mechanism, groups, n)
+					}
+				}
+				if !reflect.DeepEqual(plans[0], plans[1]) || !reflect.DeepEqual(plans[0], plans[2]) {
+					t.Errorf("%s, %s: the plans of none, of 12 and of 1000 differ", sql, mechanism)
+				}
+			}
+		}
+	}
+}
+
 // TestMaxGroupsWarned: a dpsql.max_groups that does not cap a statement's groups is warned of, in EXPLAIN and with the answer. The cure that the warning names makes it a cap.
 func TestMaxGroupsWarned(t *testing.T) {
 	const twelve = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	for _, c := range []struct{ sql, groups, bounding, want string }{
 		{twelve, "5", "auto", "dpsql.max_groups = 5 changes nothing here"},
 		{twelve, "5", "linf", ""},
-		{twelve, "12", "auto", "dpsql.max_groups = 12 drops no group here, and has the noise of a person in 12 groups"},
+		{twelve, "12", "auto", "dpsql.max_groups = 12 changes nothing here: a person's part in all groups is scaled together"},
+		{twelve, "12", "linf", "dpsql.max_groups = 12 drops no group here, and has the noise of a person in 12 groups"},
+		{"select kind_id, readmitted, max(days) from encounters group by 1, 2", "12", "auto", "dpsql.max_groups = 12 changes nothing here: there are no more groups"},
 		{twelve, "auto", "auto", ""},
 		{"select count(*) from encounters", "5", "auto", ""},
 	} {

@@ -143,7 +143,7 @@ func (z *Grouper) limit() {
 		a.Limit = sensitivity.GroupLimit{PerUnit: 1, Why: "one group"}
 	case bounded && len(names) == 0:
 		a.Limit = sensitivity.GroupLimit{PerUnit: 1, Why: "the unit determines the group"}
-	case bounded && (per <= z.Opts.MaxGroups || z.Opts.ChooseGroups && per <= 4):
+	case bounded && (per <= z.Opts.MaxGroups || z.Opts.ChooseGroups && per <= sensitivity.FewGroups):
 		a.Limit = sensitivity.GroupLimit{PerUnit: per, Why: "no cap: groups of a unit are at most " + strings.Join(names, " x ")}
 	case still:
 		a.Limit = sensitivity.GroupLimit{PerUnit: a.Groups.Count, Why: "no cap: nothing is measured in them"}

@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// boundStage analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
+// boundStage analyses a stage under the session's bounding. A number of groups that drops none of the public ones says nothing, so auto then does what it does without one. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
 func boundStage(ctx context.Context, s *session.Session, epsilon float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*Stage, error) {
 	opts, usual := s.Options(), s.UsualRequest()
 	a, ways, err := boundJoins(ctx, s, usual, opts, analyze)
@@ -18,7 +18,14 @@ func boundStage(ctx context.Context, s *session.Session, epsilon float64, analyz
 	if err != nil || s.Now.Bounding != "auto" {
 		return st, err
 	}
-	if opts.Norm = normFor(a, usual, opts.ChooseGroups); opts.Norm == sensitivity.NoNorm {
+	if !opts.ChooseGroups && a.Joined == nil && a.Pairs == nil && a.Groups.Public && a.Limit.PerUnit > 1 && !a.Limit.Capped {
+		opts.ChooseGroups, opts.MaxGroups = true, 0
+		if st.An, err = analyzeSharing(usual, opts, analyze); err != nil {
+			return nil, err
+		}
+		a = st.An
+	}
+	if opts.Norm = normFor(a, usual); opts.Norm == sensitivity.NoNorm {
 		return st, nil
 	}
 	scaled, err := analyzeSharing(usual, opts, analyze)
@@ -37,15 +44,15 @@ func boundStage(ctx context.Context, s *session.Session, epsilon float64, analyz
 }
 
 // normFor is the norm that auto scales vectors to, under Gaussian noise where a cap would drop some of a person's groups. Under Laplace noise it is where the cap would be chosen, or each measure's bound would be, for several groups: the
-// L1 norm is then chosen in their place, and is at most the bound times the groups. A declared cap is kept.
-func normFor(a *sensitivity.Analysis, usual price.Request, chooseGroups bool) sensitivity.Norm {
+// L1 norm is then chosen in their place. Of somebody who is in no more groups than a declared cap it is at most the bound times the cap, so a declared cap is kept only beside declared bounds, and where it is of few groups.
+func normFor(a *sensitivity.Analysis, usual price.Request) sensitivity.Norm {
 	switch {
 	case !a.Groups.Public || len(a.Measures) == 0:
 	case usual.CanBeGaussian():
 		if a.Limit.Capped {
 			return sensitivity.L2
 		}
-	case a.Limit.Cap != nil || chooseGroups && a.Limit.PerUnit > 1 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil }):
+	case a.Limit.Cap != nil || a.Limit.PerUnit > sensitivity.FewGroups || a.Limit.PerUnit > 1 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil }):
 		return sensitivity.L1
 	}
 	return sensitivity.NoNorm

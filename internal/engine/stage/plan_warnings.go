@@ -49,7 +49,9 @@ func (p *Staged) InnerWarnings() (lines []string) {
 		switch limit, n := st.An.Limit, p.Session.OwnMaxGroups(); {
 		case n > 0 && limit.Norm != sensitivity.NoNorm:
 			add(fmt.Sprintf("dpsql.max_groups = %d changes nothing here: a person's part in all groups is scaled together, and no group is dropped. SET dpsql.bounding = linf keeps %[1]d groups of a person", n))
-		case n > 0 && st.An.Groups.Public && !limit.Capped && limit.PerUnit > 4: // auto would scale it
+		case n > 0 && limit.Cap != nil:
+			add(fmt.Sprintf("dpsql.max_groups = %d changes nothing here: there are no more groups. dpsql chooses in how many a person counts", n))
+		case n > 0 && st.An.Groups.Public && !limit.Capped && limit.PerUnit > sensitivity.FewGroups: // auto would scale it
 			add(fmt.Sprintf("dpsql.max_groups = %d drops no group here, and has the noise of a person in %d groups. SET dpsql.max_groups = auto may have less", n, limit.PerUnit))
 		}
 	}
