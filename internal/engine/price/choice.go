@@ -208,8 +208,8 @@ func groups(a *sensitivity.Analysis) float64 {
 }
 
 // stopping is -ln of about the probability that a choice by threshold goes on beyond a bound that nobody is beyond, where no group but one has noise; to go four times as far it has to do so at four edges, each of
-// which ends it with a probability of its own: 0.7% of all draws do.
-const stopping = 3.4
+// which ends it with a probability of its own: 0.25% of all draws do.
+const stopping = 4.4
 
 // choice calibrates a choice by threshold: a bound is raised while the number of people beyond it exceeds the threshold.
 //
@@ -248,13 +248,15 @@ func (p *Quote) HiddenBy(i int) uint64 {
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
-// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.IsFarBeyondBound sees most of them by what was released: of a sum of one sign, where a unit is in one group or under an L1 norm, nearly all, so two will do. Else a unit's vector keeps up to the root of their number times its norm, so there Beyond has no such rule.
+// choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.IsFarBeyondBound sees most of them by what was released: of a sum of one sign, where a unit is in one group or under an L1 norm, nearly all, so two will do. Of a sum of both signs the classes of its lost mass tell it, where people have hundreds of times the bound: with three no interval of docs/accuracy.md's few people missed. Else a unit's vector keeps up to the root of their number times its norm, so there Beyond has no such rule.
 func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
 	case c.Measure < 0 || !a.Measures[c.Measure].IsSumBounded():
 		return 0
-	case groups(a) > fewGroups || a.Limit.PerUnit > 1 && a.Limit.Norm != sensitivity.L1 || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].HasOwnChoice:
+	case groups(a) > fewGroups || a.Limit.PerUnit > 1 && a.Limit.Norm != sensitivity.L1 || a.Measures[c.Measure].HasOwnChoice:
 		return 5
+	case a.Measures[c.Measure].LostSides() > 1:
+		return 3
 	default:
 		return 2
 	}
