@@ -268,8 +268,8 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 			out = append(out, "values of the grouping columns in the policy")
 		}
 	case a.Limit.Norm > 0 && a.MaxRows > 0 && (a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared): // rows in a group are bounded, and what a person has in all groups is chosen
-		if a.Limit.Norm == sensitivity.L1 {
-			out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+		if a.Limit.Norm == sensitivity.L1 { // more groups would be scaled too
+			out = []string{fmt.Sprintf("SET dpsql.max_groups = N up to %d", sensitivity.FewGroups), fmt.Sprintf("query.max_groups up to %d in the policy", sensitivity.FewGroups)}
 		}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
