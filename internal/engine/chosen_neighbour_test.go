@@ -43,20 +43,22 @@ func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, e
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and
 // any cap, and not at all without ownerless rows or in another order; and it is what PostgreSQL returns. rewrite/sqlgen has the same test for PostgreSQL.
 func TestChosenNeighbours(t *testing.T) {
-	if full, chosen := chosenNeighbours(t, undeclaredEdits); chosen < 40 || full < 20 {
+	if full, chosen := chosenNeighbours(t, "linf", undeclaredEdits); chosen < 40 || full < 20 {
 		t.Errorf("%d statements choose, %d use their whole claim", chosen, full)
 	}
 }
 
 // TestManyRowsNeighbours: so it is where many rows are declared, and the bound of a sum over a range is chosen within their product.
 func TestManyRowsNeighbours(t *testing.T) {
-	if full, chosen := chosenNeighbours(t, manyRowsEdits); chosen < 10 || full < 5 {
+	if full, chosen := chosenNeighbours(t, "auto", manyRowsEdits); chosen < 10 || full < 5 {
 		t.Errorf("%d statements choose, %d use their whole claim", chosen, full)
 	}
 }
 
-func chosenNeighbours(t *testing.T, edits []string) (full, chosen int) {
+func chosenNeighbours(t *testing.T, bounding string, edits []string) (full, chosen int) {
 	s, other := clinicSession(t, wild, funcs.DuckDB, edits...), clinicSession(t, wild, funcs.Postgres, edits...)
+	set(t, s, "dpsql.bounding", bounding)
+	set(t, other, "dpsql.bounding", bounding)
 	for i, sql := range neighbourStatements(funcs.DuckDB) {
 		groups := []string{"2", "auto"}[i%2] // PostgreSQL's test has both for each
 		set(t, s, "dpsql.max_groups", groups)
@@ -68,7 +70,7 @@ func chosenNeighbours(t *testing.T, edits []string) (full, chosen int) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(p.analysis().Choices) == 0 {
+		if len(p.analysis().Choices) == 0 || p.analysis().Limit.Norm > 0 { // TestNormNeighbours is of norms
 			continue
 		}
 		chosen++
@@ -115,6 +117,7 @@ func TestChosenPlantedBugs(t *testing.T) {
 		s := undeclared
 		if strings.Contains(bug.name, "many rows") {
 			s = many
+			set(t, s, "dpsql.bounding", "auto")
 		}
 		set(t, s, "dpsql.max_groups", bug.groups)
 		p, err := prepare(s, bug.sql)

@@ -44,9 +44,9 @@ func (z *Measurer) Settle() {
 // fewRows of the largest value a row are about what somebody may have. For them a choice, and telling what it cuts, would cost more noise than a bound gains.
 const fewRows = 8
 
-// hasManyRows: so many rows of a unit are declared that their range times that number says little.
+// hasManyRows: so many rows of a unit are declared that their range times that number says little, and a bound may be chosen within it.
 func (z *Measurer) hasManyRows() bool {
-	return z.Out.MaxRows > fewRows && z.Out.Limit.Norm == sensitivity.NoNorm && z.Out.Joined == nil && z.Out.Pairs == nil
+	return z.Opts.WithinRows && z.Out.MaxRows > fewRows && z.Out.Limit.Norm == sensitivity.NoNorm && z.Out.Joined == nil && z.Out.Pairs == nil
 }
 
 // choosesWithin reports a sum over a declared range whose bound is chosen although a number of rows is declared: the range times that number ends the candidates.
