@@ -102,7 +102,7 @@ func TestExpectedWidths(t *testing.T) {
 		most      int
 		price     string
 		heavy     bool // answers differ by their bounds, so EXPLAIN is compared with the release that it goes by
-	}{{1000, "1 + i % 3", 2, 3, "1", false}, {10_000, "1", 1, 1, "0.1", false}, {10_000, "1 + 40 / (1 + i * 7919 % 40)", 5, 41, "0.5", false}, {2000, "1 + 300 / (1 + i * 7919 % 2000)", 2, 301, "0.3", true}, {1000, "CASE WHEN i = 1 THEN 2000 ELSE 1 + i % 3 END", 4, 2000, "0.5", true}} {
+	}{{1000, "1 + i % 3", 2, 3, "1", false}, {10_000, "1", 1, 1, "0.1", false}, {10_000, "1 + 40 / (1 + i * 7919 % 40)", 5, 41, "0.5", false}, {2000, "1 + 300 / (1 + i * 7919 % 2000)", 2, 301, "0.39", true}, {1000, "CASE WHEN i = 1 THEN 2000 ELSE 1 + i % 3 END", 4, 2000, "0.5", true}} {
 		p, b := personless(t, funcs.DuckDB, storePolicy, storeStatements(data.customers, data.orders, data.most))
 		s := newSession(openOn(t, p, b), t, "ann")
 		set(t, s, "dpsql.price", data.price)
@@ -194,7 +194,11 @@ func TestExpectedWidths(t *testing.T) {
 					if of[i][1] != "" {
 						low = 0
 					}
-					if x := list[1]; !(low <= 3*x && x <= 3*high) {
+					times := 3.0
+					if data.heavy { // a spread's width follows noisy sums of squares, of which few people have most
+						times = 3.5
+					}
+					if x := list[1]; !(low <= times*x && x <= times*high) {
 						t.Errorf("%d customers, %s, %s: %s, and %g is shown (bound %g)", data.customers, sql, when, said, x, bound)
 					}
 					told++

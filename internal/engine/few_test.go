@@ -45,7 +45,7 @@ func TestFewUnseenBesideNull(t *testing.T) {
 	} {
 		s := personlessSession(t, funcs.DuckDB, officePolicy, statements)
 		fixedNoise(s, 4)
-		set(t, s, "dpsql.price", "0.2")
+		set(t, s, "dpsql.price", "0.26")
 		_, a := ask(t, s, sql)
 		rows := a.Rows
 		all := strings.Join(a.Warnings, "\n")
