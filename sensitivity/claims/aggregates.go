@@ -173,7 +173,7 @@ func (z *Measurer) pair(g plan.AggItem) (count, sum int, err error) {
 		return
 	}
 	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, Bound: z.Out.Measures[count].Bound}
-	if m.HasOwnChoice = (z.Out.MaxRows == 0 || z.Out.Limit.Norm > 0 || z.hasManyRows()) && z.Out.Joined == nil && !z.moments[z.averageText(g)]; m.HasOwnChoice {
+	if m.HasOwnChoice = (z.Out.MaxRows == 0 || z.Out.Limit.Norm > 0) && z.Out.Joined == nil && !z.moments[z.averageText(g)]; m.HasOwnChoice {
 		m.Bound = nil
 	}
 	if sum, err = z.measure(m, g); err == nil && m.HasOwnChoice {

@@ -41,41 +41,17 @@ func (z *Measurer) Settle() {
 	}
 }
 
-// fewRows of the largest value a row are about what somebody may have. For them a choice, and telling what it cuts, would cost more noise than a bound gains.
-const fewRows = 8
-
-// hasManyRows: so many rows of a unit are declared that their range times that number says little, and a bound may be chosen within it.
-func (z *Measurer) hasManyRows() bool {
-	return z.Opts.WithinRows && z.Out.MaxRows > fewRows && z.Out.Limit.Norm == sensitivity.NoNorm && z.Out.Joined == nil && z.Out.Pairs == nil
-}
-
-// choosesWithin reports a sum over a declared range whose bound is chosen although a number of rows is declared: the range times that number ends the candidates.
-func (z *Measurer) choosesWithin(m *sensitivity.Measure) bool {
-	return z.hasManyRows() && !m.Distinct && m.Product == nil && m.IsSumBounded()
-}
-
-// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range. rows are the declared ones of a unit, 0: none are.
-func (z *Measurer) automatic(m *sensitivity.Measure, row, rows uint64) error {
+// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range.
+func (z *Measurer) automatic(m *sensitivity.Measure, row uint64) error {
 	if m.Kind == sensitivity.CentredSum && !m.HasOwnChoice {
 		m.Factor = row
 		return z.choose(m, 1, sensitivity.MostRows)
 	}
 	last := uint64(sensitivity.MostSteps)
-	most := uint64(sensitivity.MostRows)
-	if rows > 0 {
-		most = rows
+	if hi, lo := bits.Mul64(row, sensitivity.MostRows); hi == 0 {
+		last = min(last, lo)
 	}
-	hi, all := bits.Mul64(row, most)
-	if hi == 0 {
-		last = min(last, all)
-	}
-	if err := z.choose(m, startFor(row), last); err != nil {
-		return err
-	}
-	if rows > 0 && hi == 0 && last == all {
-		m.Bound.Most = last
-	}
-	return nil
+	return z.choose(m, startFor(row), last)
 }
 
 func startFor(row uint64) uint64 {

@@ -104,8 +104,8 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 	if m.Distinct {
 		rows = m.Values
 	}
-	if row := max(1, relation.Magnitude(lo), relation.Magnitude(hi)); rows == 0 || z.choosesWithin(m) {
-		return z.automatic(m, row, rows)
+	if rows == 0 {
+		return z.automatic(m, max(1, relation.Magnitude(lo), relation.Magnitude(hi)))
 	}
 	var ok1, ok2 bool
 	m.Lo, ok1 = times(lo, rows)

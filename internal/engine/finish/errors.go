@@ -158,7 +158,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 		if e.few[i], err = IsFarBeyondBound(a, r, i); err != nil {
 			return nil, err
 		}
-		e.few[i] = e.few[i] || r.Chosen.HasTooFewPeople(m.Bound) || r.Chosen.HasTooFewPeople(a.Limit.Cap) || m.IsSumBounded() && r.Plan.IsAtLastEdge(m.Bound, r.Chosen) && !r.Plan.HoldsAll(m.Bound, r.Chosen)
+		e.few[i] = e.few[i] || r.Chosen.HasTooFewPeople(m.Bound) || r.Chosen.HasTooFewPeople(a.Limit.Cap) || m.IsSumBounded() && r.Plan.IsAtLastEdge(m.Bound, r.Chosen)
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
