@@ -20,15 +20,16 @@ import (
 // connection is that of one client, served by one goroutine. Only raw, origin, cancel, stopping, what register sets and what runMu
 // guards are touched by others.
 type connection struct {
-	srv    *Server
-	raw    net.Conn // as accepted
-	began  time.Time
-	asked  asked
-	client net.Addr        // raw's, or what a balancer says; changed under Server.mu
-	origin origin          // of client, likewise
-	remote bool            // behind a balancer, and not known to be of this machine or to have come by TLS
-	ctx    context.Context // ends with the connection
-	cancel context.CancelFunc
+	srv     *Server
+	raw     net.Conn // as accepted
+	began   time.Time
+	asked   asked
+	client  net.Addr        // raw's, or what a balancer says; changed under Server.mu
+	origin  origin          // of client, likewise
+	remote  bool            // behind a balancer, and not known to be of this machine or to have come by TLS
+	proving bool            // its first message of SCRAM came; guarded by Server.mu
+	ctx     context.Context // ends with the connection
+	cancel  context.CancelFunc
 
 	conn    net.Conn // raw, or TLS over it
 	tls     *tls.Conn

@@ -34,7 +34,7 @@ type Options struct {
 	MaxMessage         int           // bytes of one message's body; 8 MiB. A longer one ends the session: 54000
 	MaxSessions        int           // sessions at once; 100, PostgreSQL's max_connections. 53300
 	MaxSessionsPerUser int           // sessions of one analyst at once, so that nobody locks the others out; 20. 53300
-	MaxPreAuth         int           // connections of one address (IPv6: of one /64) that have not logged in; 50. Then the oldest is closed
+	MaxPreAuth         int           // connections of one address (IPv6: of one /64) that have not logged in; 50. Then one of them is closed (givesWay)
 	MaxStatements      int           // prepared statements of one session; 1000. 53400
 	MaxPortals         int           // portals of one session; 1000. 53400
 	MaxStatementBytes  int           // memory of one session's prepared statements and portals, as estimated from texts, trees and parameters; 32 MiB. 53400

@@ -74,6 +74,7 @@ func (s *connection) authenticate() (string, error) {
 	if err != nil {
 		return "", protocolError("malformed SCRAM message")
 	}
+	s.srv.proves(s)
 	s.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
 	if msg, err = s.ask(pgproto3.AuthTypeSASLContinue); err != nil {
 		return "", err

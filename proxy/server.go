@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,8 +128,8 @@ func (srv *Server) start(conn net.Conn) {
 	}()
 }
 
-// admit makes room for a connection. Where there are too many that have not logged in, of its address or in all, the oldest
-// gives way: a stranger who only holds connections open locks nobody out.
+// admit makes room for a connection. Where there are too many that have not logged in, of its address or in all, one of the
+// address that has most of them gives way: a stranger who only holds connections open locks nobody out.
 func (srv *Server) admit(s *connection) bool {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
@@ -137,16 +138,21 @@ func (srv *Server) admit(s *connection) bool {
 	}
 	srv.crowded(s.origin)
 	if len(srv.open)-len(srv.sessions) >= srv.opts.MaxSessions+16 {
-		var most origin
-		for o, list := range srv.waiting {
-			if len(list) > len(srv.waiting[most]) {
-				most = o
+		most := 0
+		var list []*connection
+		for _, of := range srv.waiting {
+			switch {
+			case len(of) > most:
+				most, list = len(of), slices.Clone(of)
+			case len(of) == most:
+				list = append(list, of...)
 			}
 		}
-		if len(srv.waiting[most]) == 0 { // all of them are ending already
+		if most == 0 { // all of them are ending already
 			return false
 		}
-		srv.evict(srv.waiting[most][0])
+		slices.SortFunc(list, func(a, b *connection) int { return a.began.Compare(b.began) })
+		srv.evict(givesWay(list))
 	}
 	srv.open[s] = struct{}{}
 	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
@@ -154,10 +160,30 @@ func (srv *Server) admit(s *connection) bool {
 	return true
 }
 
+// givesWay is the oldest connection of a list that has not begun to prove its password. Where more than half of them have begun, it is the oldest of those:
+// neither silent connections nor such that begin and wait can keep all places from the others.
+func givesWay(list []*connection) *connection {
+	proving := 0
+	for _, s := range list {
+		if s.proving {
+			proving++
+		}
+	}
+	i := slices.IndexFunc(list, func(s *connection) bool { return s.proving == (2*proving > len(list)) })
+	return list[i]
+}
+
+// proves notes that a connection has begun to prove its password.
+func (srv *Server) proves(s *connection) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	s.proving = true
+}
+
 // crowded makes room for one more connection of an origin.
 func (srv *Server) crowded(o origin) {
 	if list := srv.waiting[o]; !o.shared && len(list) >= srv.opts.MaxPreAuth {
-		srv.evict(list[0])
+		srv.evict(givesWay(list))
 	}
 }
 

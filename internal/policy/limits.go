@@ -110,7 +110,7 @@ var LimitTable = []Limit{
 	size("answer_memory", "64MiB", "1MiB", "16GiB", "Memory of answers that one session's portals hold unread, about.", "53400", func(l *Limits) *int64 { return &l.AnswerMemory }),
 	size("all_answer_memory", "256MiB", "1MiB", "1023GiB", "Memory of answers that all sessions hold unread, about, or send to clients that do not read. [More](#memory-limits).", "the session that holds most, of the analyst who holds most, ends; 53400 where it is the one that asks",
 		func(l *Limits) *int64 { return &l.AllAnswerMemory }),
-	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest of them is closed", func(l *Limits) *int64 { return &l.WaitingLogins }),
+	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest is closed, of those that have begun to prove their password only where they are more than half", func(l *Limits) *int64 { return &l.WaitingLogins }),
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement. 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
