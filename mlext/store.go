@@ -16,6 +16,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // Store keeps the models of a data set: in a file beside a SQLite ledger, or in the database of a shared one, where all proxies see them. What is in it was
@@ -317,6 +318,9 @@ func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error
 	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, to)
 }
 
+// mostReaders is how many analysts a model can be granted to: their list is read with each statement about models.
+const mostReaders = 250
+
 // Grant lets another analyst use a model; off takes that back.
 //
 // Proof: claim: after it returns, and until the next Grant about the same analyst, the analyst is among the readers, or with off is not. (1) The new list is written only where the old one is still what it was made from, in one statement; (2) else it is made again from
@@ -327,8 +331,12 @@ func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bo
 		if err != nil {
 			return err
 		}
-		if slices.Contains(m.Readers, to) != off {
+		switch {
+		case slices.Contains(m.Readers, to) != off:
 			return nil
+		case !off && len(m.Readers) >= mostReaders:
+			return sqlerr.New(sqlerr.TooLong, "model %q is granted to %d analysts already", name, len(m.Readers)).
+				WithHint("Take it from one who does not need it: REVOKE DP MODEL %s FROM %s.", pgsyntax.QuoteIdent(m.Name), pgsyntax.QuoteIdent(m.Readers[0]))
 		}
 		readers := slices.DeleteFunc(slices.Clone(m.Readers), func(r string) bool { return r == to })
 		if !off {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
@@ -88,6 +89,37 @@ func TestGrantBesideRevoke(t *testing.T) {
 				are("carol")
 			}
 		})
+	}
+}
+
+// TestMostReaders: a model is granted to so many analysts at most; after a REVOKE there is room again.
+func TestMostReaders(t *testing.T) {
+	ctx := context.Background()
+	s, err := OpenFile(filepath.Join(t.TempDir(), "ledger-models"), "clinic", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := released(t, "linear_regression")
+	m.Name = "risk"
+	if err := s.Keep(ctx, "ann", m, false); err != nil {
+		t.Fatal(err)
+	}
+	grant := func(to string, off bool) error { return s.Grant(ctx, Name{Text: "risk"}, "ann", to, off) }
+	for i := range mostReaders {
+		if err := grant(fmt.Sprint("d", i), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := grant("bob", false); sqlerr.ID(err) != sqlerr.TooLong.ID {
+		t.Errorf("one more: %v", err)
+	}
+	for _, step := range []struct {
+		to  string
+		off bool
+	}{{"d1", false}, {"bob", true}, {"d0", true}, {"bob", false}} {
+		if err := grant(step.to, step.off); err != nil {
+			t.Errorf("%+v: %v", step, err)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 type token struct {
 	kind  tokKind
 	bound bool // a keyword that PostgreSQL's lexer ties to the next one (NOT IN, NULLS FIRST): never a name
+	cut   bool // a name that is longer than nameLimit
 	pos   int
 	raw   string
 	text  string
@@ -183,13 +184,13 @@ func (l *lexer) next() error {
 		if err != nil {
 			return err
 		}
-		l.add(tQuoted, start, cutName(text))
+		l.addName(tQuoted, start, text)
 		return nil
 	case isNameStart(c):
 		for l.pos < len(l.src) && isName(l.src[l.pos]) {
 			l.pos++
 		}
-		l.add(tWord, start, cutName(foldName(l.src[start:l.pos])))
+		l.addName(tWord, start, foldName(l.src[start:l.pos]))
 		return nil
 	case c == '$':
 		return l.dollar(start)
@@ -224,6 +225,12 @@ func foldName(s string) string {
 		}
 	}
 	return s
+}
+
+// addName adds a name, cut as PostgreSQL cuts it.
+func (l *lexer) addName(kind tokKind, start int, text string) {
+	l.add(kind, start, cutName(text))
+	l.toks[len(l.toks)-1].cut = len(text) > nameLimit
 }
 
 func cutName(s string) string {

@@ -257,6 +257,7 @@ func (l *lexer) unicodeEscaped(start int) error {
 		return err
 	}
 	if kind == tQuoted {
+		l.toks[n].cut = len(text) > nameLimit
 		text = cutName(text)
 	}
 	l.toks[n].text, l.toks[n].raw = text, l.src[start:l.pos]

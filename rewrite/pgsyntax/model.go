@@ -240,7 +240,10 @@ func (r *reader) models(t *token, verb string) (Node, error) {
 		}
 		return nil, syntaxAt(t)
 	}
-	n.To, err = r.word()
+	t = r.tok(0)
+	if n.To, err = r.word(); err == nil && t.cut { // cut, it would be another analyst's
+		return nil, sqlerr.New(sqlerr.InvalidParam, "the name at or near \"%s\" is longer than %d bytes", clip(t.raw), nameLimit).At(t.pos).WithHint("Write a name of at most 63 bytes.")
+	}
 	return n, err
 }
 
