@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -152,6 +153,42 @@ func TestFreeNeedsRights(t *testing.T) {
 	}
 	if ask(t, ann, "select gender, count(*) from patients where gender = 'Male' group by gender"); paidFor(t, ann) != before+1 {
 		t.Error("ann was charged for a part of clerk's")
+	}
+}
+
+// TestFreeNeedsRightsToNames: a column of a table whose name has a dot is not taken for another table's column whose name has one.
+func TestFreeNeedsRightsToNames(t *testing.T) {
+	pol, err := policy.Parse("dots.yaml", []byte(`
+dataset: dots
+backend: {duckdb: dots.duckdb}
+unit: people.id
+tables:
+  people: {columns: {id: {}}}
+  '"v.x"': {unit: id -> people.id, columns: {id: {}, g: {}, c: {}}}
+  v: {unit: id -> people.id, columns: {id: {}, x.c: {}}}
+budget: {epsilon: 1000, delta: 1e-6}
+query: {price: 1}
+analysts:
+  ann: {password: `+verifier+`, may: ['"v.x"']}
+  bob: {password: `+verifier+`, may: ['"v.x".id', '"v.x".g', 'v."x.c"']}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := sessionOver(t, funcs.DuckDB, "dots", []string{"CREATE TABLE people (id int PRIMARY KEY)", `CREATE TABLE "v.x" (id int PRIMARY KEY REFERENCES people, g bool NOT NULL, c bool NOT NULL)`,
+		`CREATE TABLE v (id int PRIMARY KEY REFERENCES people, "x.c" bool NOT NULL)`}, pol)
+	bob := newSession(ann.Engine, t, "bob")
+	ask(t, ann, `select g, c, count(*) from "v.x" group by 1, 2`)
+	const sql = `select g, count(*) from "v.x" group by g`
+	before := paidFor(t, ann)
+	if told := explained(t, bob, sql); strings.Contains(told, "another question") {
+		t.Errorf("bob is told of a release over a hidden column:\n%s", told)
+	}
+	if told := explained(t, ann, sql); !strings.Contains(told, "another question") {
+		t.Errorf("ann is not told of her own release:\n%s", told)
+	}
+	if ask(t, bob, sql); paidFor(t, ann) != before+1 {
+		t.Error("bob was answered from a release over a hidden column")
 	}
 }
 

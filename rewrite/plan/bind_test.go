@@ -201,3 +201,13 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// TestCanonicalNamesWithDots: tables whose schema and name are written alike when they are joined by a dot have different texts.
+func TestCanonicalNamesWithDots(t *testing.T) {
+	table := func(schema, name string) string {
+		return plan.Canonical(&plan.Scan{Table: &plan.Table{Schema: schema, Name: name}})
+	}
+	if a, b := table("a", "b.c"), table("a.b", "c"); a == b {
+		t.Error(a)
+	}
+}

@@ -82,7 +82,7 @@ func (p *printer) line(r Rel) string {
 		if n.Rows != nil {
 			return fmt.Sprintf("rows [%s]", strings.Join(cols, " "))
 		}
-		return fmt.Sprintf("scan %s.%s [%s]", n.Table.Schema, n.Table.Name, strings.Join(cols, " "))
+		return fmt.Sprintf("scan %s.%s [%s]", QuoteIdent(n.Table.Schema), QuoteIdent(n.Table.Name), strings.Join(cols, " "))
 	case *OneRow:
 		return "one row"
 	case *Released:

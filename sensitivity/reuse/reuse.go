@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -25,7 +26,14 @@ type Shape struct {
 	Cap      int            `json:"cap"`             // the choice that it is; -1: none
 	Conds    []string       `json:"conds,omitempty"` // that rows fulfil
 	Measures []ShapeMeasure `json:"measures"`
-	Reads    []string       `json:"reads"` // tables' columns that keys and measures are made of
+	Reads    []TableColumn  `json:"columns"` // that keys and measures are made of
+}
+
+// TableColumn names a column of a table.
+type TableColumn struct {
+	Schema string `json:"schema"`
+	Table  string `json:"table"`
+	Column string `json:"column"`
 }
 
 // ShapeKey is a key.
@@ -123,10 +131,10 @@ func (k *ReuseCandidate) Shape() *Shape {
 	if a.Limit.Cap != nil {
 		s.Cap = a.Limit.Cap.Index
 	}
-	reads := map[string]bool{}
+	reads := map[TableColumn]bool{}
 	read := func(x plan.Scalar) {
 		for _, id := range k.n.Columns(x) {
-			if name := columnName(a.Body.Rel, id); name != "" {
+			if name := columnName(a.Body.Rel, id); name != (TableColumn{}) {
 				reads[name] = true
 			}
 		}
@@ -153,16 +161,18 @@ func (k *ReuseCandidate) Shape() *Shape {
 			read(m.Product.Y.Arg)
 		}
 	}
-	s.Reads = slices.Sorted(maps.Keys(reads))
+	s.Reads = slices.SortedFunc(maps.Keys(reads), func(a, b TableColumn) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Table, b.Table), cmp.Compare(a.Column, b.Column))
+	})
 	return s
 }
 
-// columnName is a table's column as schema.table.column; "" for others, which are of the relation's own text.
-func columnName(r plan.Rel, id plan.ColID) (name string) {
+// columnName is a table's column; the zero one for others, which are of the relation's own text.
+func columnName(r plan.Rel, id plan.ColID) (name TableColumn) {
 	plan.VisitRels(r, func(r plan.Rel) bool {
 		if s, ok := r.(*plan.Scan); ok && s.Rows == nil {
 			if i := slices.Index(s.Columns, id); i >= 0 {
-				name = s.Table.Schema + "." + s.Table.Name + "." + s.Table.Columns[i].Name
+				name = TableColumn{s.Table.Schema, s.Table.Name, s.Table.Columns[i].Name}
 			}
 		}
 		return true

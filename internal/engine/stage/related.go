@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
@@ -46,7 +45,7 @@ func (p *Staged) Family(text string) ledger.Hash {
 	if p.Query.Zoned {
 		zone = p.Values.Zone.String()
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 4\n%q %q\n%s", p.World.Catalogs.Epoch(), zone, text))
+	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 5\n%q %q\n%s", p.World.Catalogs.Epoch(), zone, text))
 }
 
 // relative is a stage's release, computed from a stored one of another question.
@@ -117,21 +116,10 @@ func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value,
 }
 
 // CanRead: the analyst sees these columns.
-func (p *Staged) CanRead(columns []string) bool {
-	for _, name := range columns {
-		parts := strings.SplitN(name, ".", 3)
-		if len(parts) != 3 {
-			return false
-		}
-		t, ok := p.Session.Catalog.Table(parts[0], parts[1])
-		if !ok {
-			return false
-		}
-		seen := false
-		for _, c := range t.Columns {
-			seen = seen || c.Visible && c.Name == parts[2]
-		}
-		if !seen {
+func (p *Staged) CanRead(columns []reuse.TableColumn) bool {
+	for _, col := range columns {
+		t, ok := p.Session.Catalog.Table(col.Schema, col.Table)
+		if !ok || !slices.ContainsFunc(t.Columns, func(c plan.TableColumn) bool { return c.Visible && c.Name == col.Column }) {
 			return false
 		}
 	}
