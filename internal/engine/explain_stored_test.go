@@ -52,6 +52,60 @@ func TestExplainStored(t *testing.T) {
 	}
 }
 
+// TestExplainStoredBounds: of a statement that is stored EXPLAIN tells the bounds and the threshold of the release that answers, whatever price is asked for, and not those of a release that there is not.
+func TestExplainStoredBounds(t *testing.T) {
+	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
+	set(t, s, "dpsql.notices", "brief")
+	set(t, s, "dpsql.max_groups", "auto")
+	brief := func(sql string) string {
+		_, a := ask(t, s, "explain "+sql)
+		lines := ""
+		for _, r := range a.Rows {
+			lines += r[0].(string) + "\n"
+		}
+		return lines
+	}
+	for _, sql := range []string{"select diag, count(*), sum(cost) from encounters group by 1", "select readmitted, sum(level) from encounters group by 1"} {
+		set(t, s, "dpsql.price", "2")
+		ask(t, s, sql)
+		r := s.Last.(*private.LastAnswer).Releases[0]
+		edges := r.Release.Edges(r.An)
+		var want []string
+		for _, c := range r.An.Choices {
+			switch {
+			case c.IsCap():
+				want = append(want, fmt.Sprintf("A person counts in at most %d\n", edges[c.Index]))
+			case r.Release.Chosen.HasTooFewPeople(c):
+				want = append(want, "too few people to choose a bound for ")
+			default:
+				want = append(want, fmt.Sprintf("at most %s for ", r.An.Edge(c, edges[c.Index])))
+			}
+		}
+		if !r.An.Groups.Public {
+			want = append(want, fmt.Sprintf("Groups: those with more than about %d people", r.Release.Run.Selection.Threshold))
+		}
+		outliers := private.OutlierNote(r.Release.Plan)
+		for _, p := range []string{"2", "0.5", "1.9", "4"} {
+			set(t, s, "dpsql.price", p)
+			told := brief(sql)
+			for _, words := range want {
+				if !strings.Contains(told, words) {
+					t.Errorf("at price %s: %q is not in\n%s", p, words, told)
+				}
+			}
+			if strings.Contains(told, "chooses privately") || strings.Contains(told, "that fails") {
+				t.Errorf("at price %s: bounds that are not chosen again:\n%s", p, told)
+			}
+			if told := explained(t, s, sql); !strings.Contains(told, outliers) {
+				t.Errorf("at price %s: %q is not in\n%s", p, outliers, told)
+			}
+		}
+		if _, a := ask(t, s, sql); !strings.Contains(a.Notice, outliers) { // measured again
+			t.Errorf("%q is not in %s", outliers, a.Notice)
+		}
+	}
+}
+
 // TestExplainTopUpOverBudget: what the budget does not hold is said before it is asked.
 func TestExplainTopUpOverBudget(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")

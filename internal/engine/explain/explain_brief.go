@@ -134,10 +134,14 @@ func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*p
 				say("Protects: %s", what)
 			}
 		}
-		if rows := rowsInWords(st.An, st.Plan); rows != "" {
+		var made *release.Release
+		if st.IsCharged() {
+			made = st.Release
+		}
+		if rows := rowsInWords(st.An, st.Plan, made); rows != "" {
 			say("Rows of a person: %s", rows)
 		}
-		if groups := groupsInWords(st.An, st.Plan); groups != "" {
+		if groups := groupsInWords(st.An, st.Plan, made); groups != "" {
 			say("Groups: %s", groups)
 		}
 	}
@@ -452,13 +456,15 @@ func oneRow(a *sensitivity.Analysis, c *sensitivity.Choice) (uint64, bool) {
 	return max(1, most) * max(1, m.Subdivision), true
 }
 
-// rowsInWords says how many rows of a person count; "" where that is no question.
-func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+// rowsInWords says how many rows of a person count; "" where that is no question. made is the release that answers, or is measured again; nil: there is none.
+func rowsInWords(a *sensitivity.Analysis, mp *price.Quote, made *release.Release) string {
 	switch {
 	case a.Joined != nil && a.Joined.Weighted != nil:
 		return "all count, by weights in place of one each"
 	case a.Joined != nil && len(a.Choices) == 0:
 		return "rows above the declared bounds are dropped"
+	case made != nil && len(a.Choices) > 0 && (a.Pairs != nil || a.MaxRows == 0):
+		return chosenInWords(a, made)
 	case a.Pairs != nil:
 		return "dpsql chooses privately how many count"
 	case a.MaxRows > 0:
@@ -495,8 +501,31 @@ func rowsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 	return text
 }
 
+// chosenInWords are the bounds of a release.
+func chosenInWords(a *sensitivity.Analysis, made *release.Release) string {
+	var parts []string
+	edges := made.Edges(a)
+	for i, c := range a.Choices {
+		of := ""
+		if names := stage.AggregateNames(a, stage.AggregatesOf(a, c)); len(names) > 0 {
+			of = " for " + stage.FirstFew(names)
+		}
+		switch {
+		case c.IsCap():
+		case made.Chosen.HasTooFewPeople(c):
+			parts = append(parts, "too few people to choose a bound"+of)
+		default:
+			parts = append(parts, fmt.Sprintf("at most %s%s", a.Edge(c, edges[i]), of))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "dpsql chose privately what counts: " + strings.Join(parts, ", ")
+}
+
 // groupsInWords says which groups are shown; "" where there is one.
-func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
+func groupsInWords(a *sensitivity.Analysis, mp *price.Quote, made *release.Release) string {
 	text := ""
 	switch {
 	case len(a.Keys) == 0 || a.HasNoGroups():
@@ -505,7 +534,11 @@ func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 		text = fmt.Sprintf("%d public ones, all shown", a.Groups.Count)
 	default:
 		text = "those with enough people"
-		if n := 0; mp != nil && len(mp.Selections) > 0 {
+		if n := 0; made != nil {
+			if made.Run != nil && made.Run.Selection != nil {
+				text = fmt.Sprintf("those with more than about %d people", made.Run.Selection.Threshold)
+			}
+		} else if mp != nil && len(mp.Selections) > 0 {
 			n = len(mp.Selections) - 1
 			text = fmt.Sprintf("those with more than about %d people", mp.Selections[0].Threshold)
 			if most := mp.Selections[n].Threshold; most > mp.Selections[0].Threshold {
@@ -514,6 +547,8 @@ func groupsInWords(a *sensitivity.Analysis, mp *price.Quote) string {
 		}
 	}
 	switch c := a.Limit.Cap; {
+	case c != nil && made != nil:
+		text += fmt.Sprintf(". A person counts in at most %d", made.Edges(a)[c.Index])
 	case c != nil:
 		text += ". dpsql chooses privately in how many a person counts"
 	case a.Limit.Capped:

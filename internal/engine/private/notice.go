@@ -24,10 +24,10 @@ func (r *Run) Notice(ctx context.Context) string {
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured, or no group left)"
 	}
-	var paid, spent []*price.Quote
+	var paid, spent, first []*price.Quote
 	was, tops := 0.0, 0 // what those that were topped up were made at
 	for _, a := range list {
-		spent = append(spent, a.Release.LastQuote())
+		spent, first = append(spent, a.Release.LastQuote()), append(first, a.Release.Plan)
 		if a.Free {
 			continue
 		}
@@ -64,7 +64,7 @@ func (r *Run) Notice(ctx context.Context) string {
 		text += "; " + s.LeftLine(b) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (" + r.GroupOfErrors() + r.simultaneousNote() + "): " + errs + OutlierNote(spent...)
+		text += "; 95% error (" + r.GroupOfErrors() + r.simultaneousNote() + "): " + errs + OutlierNote(first...)
 	}
 	if s.Now.Notices == "full" {
 		if len(paid) > 0 {
