@@ -376,7 +376,7 @@ func constText(c *Const) string {
 		s = "NULL"
 	case string:
 		if len(v) > longConst {
-			return fmt.Sprintf("sha256 %x of a text of %d bytes:%s", sha256.Sum256([]byte(v)), len(v), c.T)
+			return fmt.Sprintf("sha256 %x of a text of %d bytes:%s", digest(v), len(v), c.T)
 		}
 		s = strconv.Quote(v)
 	case decimal.Decimal:
@@ -390,6 +390,17 @@ func constText(c *Const) string {
 		s = fmt.Sprintf("sha256 %x of %d bytes", sha256.Sum256([]byte(s)), len(s))
 	}
 	return s + ":" + c.T.String()
+}
+
+// digest is the SHA-256 of a text, which is not copied as a whole.
+func digest(text string) []byte {
+	h := sha256.New()
+	for part := make([]byte, min(len(text), 4096)); text != ""; {
+		n := copy(part, text)
+		_, _ = h.Write(part[:n]) // it never fails
+		text = text[n:]
+	}
+	return h.Sum(nil)
 }
 
 // scalarText is equal for equal expressions of one statement.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -74,6 +75,12 @@ func subqueryName(s *pgsyntax.Select) string {
 
 // nameErrors tells unnamed calls of one error function apart, where a select list has several: dp_error_avg is dp_error of the column avg, dp_error_3 that of something without a name in the third place.
 func nameErrors(targets []target) {
+	if !slices.ContainsFunc(targets, func(t target) bool { // else nothing is printed, which a long literal makes dear
+		x, is := unbracketed(t.ast).(*pgsyntax.FuncCall)
+		return is && !t.isAlias && isErrorFunction(x)
+	}) {
+		return
+	}
 	calls, taken, named := map[string][]int{}, map[string]bool{}, map[string]string{}
 	for i, t := range targets {
 		x, is := unbracketed(t.ast).(*pgsyntax.FuncCall)

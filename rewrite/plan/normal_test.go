@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +117,26 @@ func TestLongConstants(t *testing.T) {
 	}
 	if one != of(long) || one == of(long[1:]+"y") {
 		t.Error("texts are the same for other constants, or not for the same")
+	}
+}
+
+// TestLongConstantsAreNotCopied: however often an expression with a long text is used, binding it and writing its canonical text take no more memory for that.
+func TestLongConstantsAreNotCopied(t *testing.T) {
+	const size = 1 << 20
+	with := "with e as (select '" + strings.Repeat("x", size) + "'::text as zz) select "
+	taken := func(uses int) uint64 {
+		columns := make([]string, uses)
+		for i := range columns {
+			columns[i] = fmt.Sprintf("(select count(*) from wide, e where t = zz || '%d') as c%[1]d", i)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		plan.Canonical(mustBind(t, with+strings.Join(columns, ", ")).Root)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	taken(1) // what is made once
+	if one, many := taken(1), taken(100); many > one+10*size {
+		t.Errorf("%d bytes for one use, %d for 100", one, many)
 	}
 }

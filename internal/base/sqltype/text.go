@@ -22,11 +22,19 @@ func FormatText(v Value, t Type) string { return defaults.FormatText(v, t) }
 
 // FormatText is FormatText with the session's settings.
 func (s *Settings) FormatText(v Value, t Type) string {
+	if x, ok := v.(string); ok && t.isText() { // a long one is not copied
+		return x
+	}
 	b, err := s.appendText(nil, v, t)
 	if err != nil {
 		return ""
 	}
 	return string(b)
+}
+
+// isText: a value is its own text form.
+func (t Type) isText() bool {
+	return t.IsString() || t.OID == OIDChar || t.IsEnum() || metaTypes[t.OID].name != ""
 }
 
 func (s *Settings) appendText(dst []byte, v Value, t Type) ([]byte, error) {
@@ -54,7 +62,7 @@ func (s *Settings) appendText(dst []byte, v Value, t Type) ([]byte, error) {
 			return append(dst, x.StringFixed(max(0, -x.Exponent()))...), nil
 		}
 	case string:
-		if t.IsString() || t.OID == OIDChar || t.IsEnum() || metaTypes[t.OID].name != "" {
+		if t.isText() {
 			return append(dst, x...), nil
 		}
 	case Named:
