@@ -148,11 +148,25 @@ func TestTopUpOfOtherData(t *testing.T) {
 	if _, _, paid = ask("1", "select count(*) from buyers where id > 0"); paid < 0.3 || paid > 0.6 {
 		t.Errorf("a top-up from 0.5 to 1 costs %g", paid)
 	}
+	set(t, session, "dpsql.price", "2")
+	prepared, err := prepare(session, "select count(*) from buyers where id > 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(`insert into buyers select i, 'b' from generate_series(3001, 6000) i`)
 	if err := e.Reload(t.Context(), buyersPolicyFor(t, uri, policyOf("\ndata_version: two")...)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, paid = ask("0.5", "select count(*) from buyers where id > 0"); paid < 0.4 {
-		t.Errorf("another version: charged %g", paid)
+	before := len(charges(t, e)) // what was prepared under the old version tops up nothing of it
+	ans, err := prepared.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, err = ans.All(t.Context()); err != nil || rows[0][0].(int64) < 4460 || rows[0][0].(int64) > 4540 {
+		t.Errorf("another version: %v of 4500, %v", rows, err)
+	}
+	if list := charges(t, e)[before:]; len(list) != 1 || list[0].Loss.Pure < 1.6 {
+		t.Errorf("another version: charged %v", list)
 	}
 }
 
