@@ -32,9 +32,6 @@ type Errors struct {
 	cut      map[int]release.Cut // a measure of trees
 }
 
-// usualMiss is how often a 95% interval may miss.
-const usualMiss = 0.05
-
 // fresh is a copy that has worked out no widths yet.
 func (e *Errors) fresh() *Errors {
 	of := *e
@@ -284,6 +281,53 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	return val, val - width - below, val + width + above
 }
 
+// lowest is the lower end of the interval of measure i, whose released value is y, given that its group is shown.
+//
+// Proof: claim: of groups of n people that are shown, at most miss/2 have a lower end above n, for every n. The end is at most the least n of which P(y' >= y | shown) may be above miss/2, y' being the value of such a group: where n is below
+// the end, y is among its rarest miss/2. (0) Nobody's group is never shown by a selection, and none of n < y - limit has the value y. (1) y is the number that decides: whatever reaches y is shown, so it is what may says. (2) y is not only that number: it is at most P(noise of the value >= y - n)/P(shown), bounded by reach, or where
+// at least a half of groups or, of two numbers, a quarter is shown (lnShown (3)), by the quantile at that part of miss. (3) Halving finds the least n: (1) rises with n, as the tails' ratio does; in (2) reach may grow by more than a person a person where n is near 1 alone, which is looked at first. Upper ends need nothing: P(y' <= y | shown) <= P(y' <= y).
+func (e *Errors) lowest(i int, y float64) float64 {
+	s, width := e.selected[i], e.Measure(i)
+	if s == nil || e.sums > 1 && math.IsInf(s.least, -1) || s.isAlmostSurelyHidden(math.Floor(y-width), e.values[i]) {
+		return y - width
+	}
+	from, to := -1.0, y
+	if s.selection { // (0)
+		from = 0
+	}
+	may := func(n float64) bool { return s.canExceed(y, n, e.miss/2) } // (1)
+	if s.whole && e.sums <= 1 {
+		from = math.Max(from, y-s.limit-1)
+	} else { // (2)
+		all := []addend{{1, e.values[i]}}
+		may = func(n float64) bool {
+			return y-n <= reach(all, -math.Log(e.miss/2)-s.lnShown(n, e.values[i]))+e.values[i].rounding
+		}
+		parts := 2
+		if to = s.threshold; !math.IsInf(s.least, -1) {
+			to = math.Max(to, math.Ceil(s.least+e.values[i].rounding))
+			parts = 4
+		}
+		if to = math.Min(y, to); !may(to) {
+			return y - math.Max(width, e.Simultaneous(parts).Measure(i))
+		}
+	}
+	if may(from + 1) { // (3)
+		to = math.Min(to, from+1)
+	}
+	for to-from > 1 {
+		if mid := math.Floor((from + to) / 2); may(mid) {
+			to = mid
+		} else {
+			from = mid
+		}
+	}
+	if e.values[i].parts { // totals between whole numbers
+		to = from
+	}
+	return math.Min(to, y-width)
+}
+
 // part is a part of aggregate i's interval in a group, for sums in which those of other aggregates add by squares; NaN where nothing can be said.
 //
 // Proof: where no two of the k aggregates use one measure their noises are independent, as measures' are. Half widths of noise have a step more then (TestSquaresOfWidths). Otherwise each has the half width w of an interval that misses miss/k of the time, times the root of k: the root of the sum of their squares is then at least the sum of
@@ -444,11 +488,6 @@ func (e *Errors) inSteps(i int) float64 {
 		return 0
 	}
 	return e.Measure(i) + 1
-}
-
-func float(n *big.Int) float64 {
-	x, _ := new(big.Float).SetInt(n).Float64()
-	return x
 }
 
 // plain is the half width of what is linear in the measures.

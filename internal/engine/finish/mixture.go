@@ -90,6 +90,9 @@ func (m mixture) laplace() bool {
 	return slices.ContainsFunc(m.terms, func(t term) bool { return t.law.laplace })
 }
 
+// usualMiss is how often a 95% interval may miss.
+const usualMiss = 0.05
+
 // quantile is a k such that the value is further than k from the total with probability at most miss; the least one for a single event at usualMiss.
 func (m mixture) quantile(ctx context.Context, miss float64) float64 {
 	if len(m.terms) == 0 {
