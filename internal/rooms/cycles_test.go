@@ -27,8 +27,6 @@ var tangled = map[string]int{
 	"budget/ledger":                   41,
 	"internal/backend/postgres":       10,
 	"internal/base/sqltype":           25,
-	"internal/engine/finish":          11,
-	"internal/engine/release":         10,
 	"internal/eval":                   22,
 	"internal/pgmeta":                 20,
 	"internal/policy":                 27,

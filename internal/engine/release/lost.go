@@ -2,36 +2,11 @@ package release
 
 import (
 	"math/big"
-	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// Lost is what was released of the mass that bounds take from a measure: for each sign what units count in each class of sensitivity.LostSteps, with noise. Sides are in sensitivity.LostParts of a part of a step (sensitivity.Measure.Subdivision), Base and Most in whole steps.
-type Lost struct {
-	Unit  uint64       `json:"unit"` // sensitivity.LostUnit
-	Sides [][]*big.Int `json:"sides"`
-	Base  *big.Int     `json:"base"`   // the sum of the groups' released values, of those above 0 where there is one sign: it is spread among them
-	Most  *big.Int     `json:"most"`   // the largest of them
-	Count int          `json:"groups"` // how many these are
-}
-
-// fits: it is of such a measure.
-func (l *Lost) fits(m *sensitivity.Measure) bool { return l.valid() && len(l.Sides) == m.LostSides() }
-
-func (l *Lost) valid() bool {
-	if l.Unit == 0 || len(l.Sides) == 0 || len(l.Sides) > 2 || l.Base == nil || l.Base.Sign() < 0 || l.Most == nil || l.Most.Sign() < 0 || l.Count < 0 {
-		return false
-	}
-	for _, s := range l.Sides {
-		if len(s) != sensitivity.LostClasses || slices.Contains(s, nil) {
-			return false
-		}
-	}
-	return true
-}
 
 // LostBounds are the bounds at which sqlgen.Lost is printed; false: nothing is lost, or it was told when the release was made.
 func (m *Releaser) LostBounds() (b sqlgen.LostBounds, ok bool) {

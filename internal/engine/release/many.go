@@ -13,44 +13,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// many are the groups of a release that memory does not hold: on disk, in their order.
-type many interface {
-	each(yield func(*Group) error) error
-	close() error
-}
-
-// Each gives the groups in order. A group holds after the next.
-func (r *Release) Each(yield func(*Group) error) error {
-	if r.many != nil {
-		return r.many.each(yield)
-	}
-	for i := range r.Groups {
-		if err := yield(&r.Groups[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Len is how many groups there are.
-func (r *Release) Len() int {
-	if r.many != nil {
-		return r.count
-	}
-	return len(r.Groups)
-}
-
-// IsOnDisk says whether they are on disk.
-func (r *Release) IsOnDisk() bool { return r != nil && r.many != nil }
-
-// Close gives the disk free.
-func (r *Release) Close() error {
-	if r == nil || r.many == nil {
-		return nil
-	}
-	return r.many.close()
-}
-
 // SpoolTo lets a release of many groups go to disk: those over the limits. Measures that are read apart need all groups at once, and so does a top-up.
 func (m *Releaser) SpoolTo(l spool.Limits) {
 	for _, me := range m.a.Measures {

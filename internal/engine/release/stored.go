@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // stored is a release as the ledger keeps it, under a key that fixes keys' types and the order of measures. Events has one
@@ -191,4 +192,128 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		}
 	}
 	return r, nil
+}
+
+// storedReuse is what a stored release says for those that are computed from it: what it is of, and what noise each measure has.
+type storedReuse struct {
+	Shape *reuse.Shape    `json:"shape"`
+	Run   ledger.Events   `json:"run"`
+	Lost  []ledger.Events `json:"lost,omitempty"` // a measure: what told its lost mass, or none
+	// Beyond is price.Lost's, of each of these.
+	Beyond []float64 `json:"beyond,omitempty"`
+}
+
+func encodeReuse(r *Release) (*storedReuse, error) {
+	if r.Shape == nil {
+		return nil, nil
+	}
+	k := &storedReuse{Shape: r.Shape}
+	for i := range r.Run.Measures {
+		ev, err := r.Run.Event(i)
+		if err != nil {
+			return nil, err
+		}
+		k.Run = append(k.Run, ev)
+		if len(r.Lost) == 0 {
+			continue
+		}
+		var lost ledger.Events
+		beyond := 0.0
+		if l := r.Run.Lost[i]; l != nil {
+			lost, beyond = ledger.Events{l.Event}, l.Beyond
+		}
+		k.Lost, k.Beyond = append(k.Lost, lost), append(k.Beyond, beyond)
+	}
+	return k, nil
+}
+
+// DecodeRelated reads a release for the sake of others that are computed from it; nil where none is.
+func DecodeRelated(text []byte) (*Release, error) {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("release: stored form: %w", err)
+	}
+	if s.Version != storedVersion || s.Reuse == nil || s.Reuse.Shape == nil || s.Spooled > 0 {
+		return nil, nil
+	}
+	shape := s.Reuse.Shape
+	if len(s.Reuse.Run) != len(shape.Measures) || len(s.Events) < len(s.Chosen) {
+		return nil, errShape
+	}
+	p := &price.Quote{Price: s.Price, Mechanism: price.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: -1}
+	for _, ev := range s.Events[:len(s.Chosen)] {
+		switch ev.(type) {
+		case dp.AboveThreshold, dp.Choice:
+			p.Choices = append(p.Choices, ev)
+		default:
+			return nil, errShape
+		}
+	}
+	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &price.Run{Mechanism: p.Mechanism, Measures: s.Reuse.Run}, Groups: make([]Group, len(s.Groups))}
+	if len(s.Lost) != len(s.Reuse.Lost) || len(s.Reuse.Beyond) != len(s.Reuse.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
+		return nil, errShape
+	}
+	for i, l := range s.Lost {
+		events := s.Reuse.Lost[i]
+		if (l == nil) != (len(events) == 0) || l != nil && (len(events) != 1 || !l.valid()) {
+			return nil, errShape
+		}
+		r.Lost, r.Run.Lost = append(r.Lost, l), append(r.Run.Lost, nil)
+		if l != nil {
+			r.Run.Lost[i] = &price.Lost{Event: events[0], Unit: l.Unit, Beyond: s.Reuse.Beyond[i]}
+		}
+	}
+	var err error
+	if r.Tops, err = topsOf(&s, len(shape.Measures)); err != nil {
+		return nil, err
+	}
+	types := make([]sqltype.Type, len(shape.Keys))
+	for i, k := range shape.Keys {
+		types[i] = k.Type
+	}
+	for i, sg := range s.Groups {
+		if len(sg.Values) != len(shape.Measures) {
+			return nil, errShape
+		}
+		if r.Groups[i], err = sg.group(types); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// topsOf are the top-ups of so many measures.
+func topsOf(s *stored, measures int) (out []Top, err error) {
+	for _, t := range s.Tops {
+		if len(t.Events) != measures || len(t.Weights) != measures {
+			return nil, errShape
+		}
+		for _, w := range t.Weights {
+			if min(w[0], w[1]) < 0 || max(w[0], w[1]) > maxWeight || w[0]+w[1] == 0 {
+				return nil, errShape
+			}
+		}
+		out = append(out, Top{Plan: &price.Quote{Price: t.Price, Mechanism: price.Mechanism(t.Mechanism), Loss: t.Loss, UnitsFromSelection: -1,
+			Measures: t.Events}, Weights: t.Weights})
+	}
+	return out, nil
+}
+
+// group reads keys of these types.
+func (sg *storedGroup) group(types []sqltype.Type) (Group, error) {
+	if len(sg.Keys) != len(types) {
+		return Group{}, errShape
+	}
+	g := Group{Keys: make([]sqltype.Value, len(sg.Keys)), Values: sg.Values, Trees: sg.Trees, Picks: sg.Picks}
+	for k, text := range sg.Keys {
+		if text == nil {
+			continue
+		}
+		v, err := sqltype.ParseText(*text, types[k])
+		if err != nil {
+			return g, err
+		}
+		g.Keys[k] = v
+	}
+	return g, nil
 }

@@ -13,13 +13,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Block is a released part of a group's tree: the noisy counts of a node's children.
-type Block struct {
-	Level  int        `json:"l"`
-	Node   int64      `json:"n"`
-	Counts []*big.Int `json:"c"`
-}
-
 // Kept is what the print of measure i's leaves keeps of each unit, once bounds are chosen.
 func (m *Releaser) Kept(i int) sqlgen.Kept {
 	k := sqlgen.Kept{Rows: m.a.Measures[i].PerGroup, Groups: m.a.Limit.PerUnit}
