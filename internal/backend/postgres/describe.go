@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -71,40 +69,6 @@ const ancestorsQuery = `
 		UNION SELECT up.oid, i.inhparent FROM up JOIN pg_inherits i ON i.inhrelid = up.parent)
 	SELECT up.oid, n.nspname::text, c.relname::text
 	FROM up JOIN pg_class c ON c.oid = up.parent JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`
-
-// Describe reads pg_catalog in one snapshot. Only what PostgreSQL enforces on every row that a SELECT gives is told as a key,
-// a foreign key or NOT NULL.
-func (d *DB) Describe(ctx context.Context, names []backend.RelationName) ([]sqltype.Relation, error) {
-	var out []sqltype.Relation
-	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
-		oids, err := named(ctx, t, names)
-		if err != nil {
-			return err
-		}
-		out, err = (&catalog{ctx: ctx, tx: t}).describe(oids)
-		return err
-	})
-	return out, err
-}
-
-// inSnapshot runs reads of the schema in one snapshot; as in Begin, a pooled connection that died since it was last used is none.
-func (d *DB) inSnapshot(ctx context.Context, read func(pgx.Tx) error) error {
-	o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	t, err := d.pool.BeginTx(ctx, o)
-	var none *pgconn.ConnectError
-	if err != nil && !errors.As(err, &none) && ctx.Err() == nil {
-		d.pool.Reset()
-		t, err = d.pool.BeginTx(ctx, o)
-	}
-	if err != nil {
-		return unavailable(ctx, err)
-	}
-	defer func() { _ = t.Rollback(ctx) }() // it has only read
-	if err := read(t); err != nil {
-		return unavailable(ctx, err)
-	}
-	return nil
-}
 
 // named gives the OIDs of the relations that exist.
 func named(ctx context.Context, t pgx.Tx, names []backend.RelationName) ([]int64, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/dialect/postgres"
 )
@@ -240,4 +241,38 @@ func (d *DB) begin(ctx context.Context, at *mark) (*tx, error) {
 		return nil, err
 	}
 	return &tx{conn: conn}, nil
+}
+
+// Describe reads pg_catalog in one snapshot. Only what PostgreSQL enforces on every row that a SELECT gives is told as a key,
+// a foreign key or NOT NULL.
+func (d *DB) Describe(ctx context.Context, names []backend.RelationName) ([]sqltype.Relation, error) {
+	var out []sqltype.Relation
+	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
+		oids, err := named(ctx, t, names)
+		if err != nil {
+			return err
+		}
+		out, err = (&catalog{ctx: ctx, tx: t}).describe(oids)
+		return err
+	})
+	return out, err
+}
+
+// inSnapshot runs reads of the schema in one snapshot; as in Begin, a pooled connection that died since it was last used is none.
+func (d *DB) inSnapshot(ctx context.Context, read func(pgx.Tx) error) error {
+	o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	t, err := d.pool.BeginTx(ctx, o)
+	var none *pgconn.ConnectError
+	if err != nil && !errors.As(err, &none) && ctx.Err() == nil {
+		d.pool.Reset()
+		t, err = d.pool.BeginTx(ctx, o)
+	}
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	defer func() { _ = t.Rollback(ctx) }() // it has only read
+	if err := read(t); err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
 }

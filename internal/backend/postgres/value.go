@@ -14,6 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
+const firstUserOID = 16384 // PostgreSQL's FirstNormalObjectId
+
 const binaryFormat = 1
 
 // decoder reads one non-NULL value in PostgreSQL's binary form. Its errors hold no value.

@@ -21,8 +21,6 @@ type function struct {
 // functions are those that a tree uses.
 type functions struct{ byOID, byOperator map[uint32]*function }
 
-const firstUserOID = 16384 // PostgreSQL's FirstNormalObjectId
-
 const functionsQuery = `
 	SELECT 0::oid, p.oid, p.oid::regprocedure::text, p.proname || '(' || oidvectortypes(p.proargtypes) || ')',
 		p.pronamespace = 'pg_catalog'::regnamespace, p.provolatile = 'i', p.proretset
@@ -236,4 +234,12 @@ func textual(n *treeNode) bool {
 		}
 	}
 	return arg.label == "BOOLEXPR" || arg.label == "NULLTEST" || arg.label == "BOOLEANTEST"
+}
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
 }

@@ -33,14 +33,6 @@ var (
 	rteFields   = words("alias eref rtekind relid inh relkind rellockmode perminfoindex inFromCl requiredPerms checkAsUser selectedCols")
 )
 
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
-}
-
 // simple decides whether each row of the view comes from exactly one row of one relation; known tells of functions and operators.
 //
 // Proof: claim: the view is a map from the rows of one relation to at most one row each, whose value depends on that row alone

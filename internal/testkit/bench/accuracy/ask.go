@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/backend"
@@ -30,31 +29,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// raw asks PostgreSQL past the proxy; values come as text.
-func (b *bench) raw(db, sql string) (out [][]string, err error) {
-	ctx := context.Background()
-	c, err := pgx.Connect(ctx, b.pg.URL(db))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close(ctx) }()
-	if _, err := c.Exec(ctx, "SET work_mem = '"+workMem+"'"); err != nil {
-		return nil, err
-	}
-	results, err := c.PgConn().Exec(ctx, sql).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, sql)
-	}
-	for _, row := range results[len(results)-1].Rows {
-		text := make([]string, len(row))
-		for i, v := range row {
-			text[i] = string(v)
-		}
-		out = append(out, text)
-	}
-	return out, nil
-}
 
 // partials reads what each person adds, once.
 func (b *bench) partials(q *question) (*baseline.Partials, error) {

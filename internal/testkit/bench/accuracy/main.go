@@ -22,19 +22,6 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
-// bench is one run.
-type bench struct {
-	data, cache, docs string
-	draws             int
-	fixed             bool
-	only              *regexp.Regexp
-	pg                *pgtest.Server
-	loaded            map[string]bool
-	verifier          string
-	random            *baseline.Random
-	begin             time.Time
-}
-
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
@@ -155,8 +142,4 @@ func (b *bench) serve() error {
 	fmt.Printf("go run ./internal/testkit/bench/accuracy -port %d\n", b.pg.Port)
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
-}
-
-func (b *bench) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%6.0fs  %s\n", time.Since(b.begin).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -29,9 +29,6 @@ func settingsOf(kind string) string {
 	return ""
 }
 
-// workMem is for PostgreSQL's hash tables over people: with the 4 MB that it has of itself they go to disk at 150,000 customers.
-const workMem = "64MB"
-
 const diabetesPolicy = `population: 70000
 unit: patients.patient_id
 tables:

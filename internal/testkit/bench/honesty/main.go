@@ -25,15 +25,6 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
-// bench is one run.
-type bench struct {
-	data  string
-	draws int
-	cells bool
-	pg    *pgtest.Server
-	begin time.Time
-}
-
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "honesty:", err)
@@ -214,8 +205,4 @@ func (b *bench) ready(ctx context.Context, s *schema) error {
 		return fmt.Errorf("loading %s: %w", s.name, err)
 	}
 	return nil
-}
-
-func (b *bench) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%6.0fs  %s\n", time.Since(b.begin).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -22,30 +20,6 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
-
-// raw asks PostgreSQL past the proxy; values come as text, NULL as nil.
-func (b *bench) raw(ctx context.Context, db, sql string) (out [][]*string, err error) {
-	c, err := pgx.Connect(ctx, b.pg.URL(db))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	results, err := c.PgConn().Exec(ctx, "SET work_mem = '256MB'; SET jit = off; "+sql).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, sql)
-	}
-	for _, row := range results[len(results)-1].Rows {
-		texts := make([]*string, len(row))
-		for i, v := range row {
-			if v != nil {
-				text := string(v)
-				texts[i] = &text
-			}
-		}
-		out = append(out, texts)
-	}
-	return out, nil
-}
 
 // defaultPrice is what a statement costs where the session says nothing: the demo's price, written into every policy.
 const defaultPrice = 0.5
