@@ -8,6 +8,18 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
+// outcome is what a kind of model predicts.
+type outcome string
+
+const (
+	oneOfTwo     outcome = "two"     // on which side of 0 one score is
+	oneOfSeveral outcome = "classes" // the largest of a score each
+	aNumber      outcome = "number"  // of the target's range, which a score from -1 to 1 is brought to
+	aCount       outcome = "count"   // the exponential of a score
+)
+
+func (o outcome) classes() bool { return o == oneOfTwo || o == oneOfSeveral }
+
 // Feature is a column of a training as the policy declares it. A number is read as a whole number n of steps, From <= n <= To, and is Lo at From and Hi at
 // To; a category as the index of one of Levels.
 type Feature struct {

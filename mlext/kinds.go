@@ -1,76 +1,54 @@
 package mlext
 
 import (
-	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/mlext/loss"
 )
 
-// outcome is what a kind of model predicts.
-type outcome string
+const classWeights = "class_weights"
 
-const (
-	oneOfTwo     outcome = "two"     // on which side of 0 one score is
-	oneOfSeveral outcome = "classes" // the largest of a score each
-	aNumber      outcome = "number"  // of the target's range, which a score from -1 to 1 is brought to
-	aCount       outcome = "count"   // the exponential of a score
-)
-
-func (o outcome) classes() bool { return o == oneOfTwo || o == oneOfSeveral }
-
-// family is the model's kind; a stored one may be of a kind that is not known here.
-func (m *Model) family() (*family, error) {
-	if f := familyOf(m.Kind); f != nil && f.name == m.Kind {
-		return f, nil
-	}
-	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
+// family is a kind of model: what follows from a kind is in its line, or in a switch over its target that has no default.
+type family struct {
+	name    string
+	aliases []string
+	target  outcome
+	shares  bool // its scores are those of a probability
+	options []string
+	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
 }
 
-// form is how models are stored now: 0 had no Fill, 1 no Sources.
-const form = 2
-
-// MissingMiddle is what a card says of a model that reads NULL numbers as the middle of their range.
-const MissingMiddle = "missing numbers are read as the middle of their range, rows with another missing value are left out"
-
-// renew brings a stored model of an older form to the present one, or refuses it.
-func (m *Model) renew() error {
-	if m.Form > form {
-		return sqlerr.New(sqlerr.Unsupported, "model %s is stored in a form that this dpsql does not know", m.Name).WithHint("A newer dpsql trained it: use that, or train it anew.")
-	}
-	if m.Form == 0 {
-		m.Fill = m.Fill || slices.Contains(m.Card, Fact{"missing", MissingMiddle})
-	}
-	m.Form = form
-	return nil
+var families = []family{
+	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: oneOfTwo, shares: true, options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
+	{name: "svm", aliases: []string{"linear_svm"}, target: oneOfTwo, options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
+	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: oneOfSeveral, shares: true, options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
+	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: aNumber, options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
+		return loss.Squared(s.number("residual_clip", 1)), nil
+	}},
+	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
+		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
+	}},
 }
 
-// whole refuses a stored model that is not what training makes: everything that is computed of one relies on it.
-func (m *Model) whole() error {
-	of, err := m.family()
-	if err != nil {
-		return err
-	}
-	if err := m.Target.suits(of.target); err != nil {
-		return fmt.Errorf("mlext: a stored model's target is none: %s", err.Error())
-	}
-	scores := 1
-	if of.target == oneOfSeveral {
-		scores = len(m.Target.Levels)
-	}
-	if len(m.Scores) != scores || len(m.Features) == 0 {
-		return fmt.Errorf("mlext: a stored model has %d scores of %d, %d features", len(m.Scores), scores, len(m.Features))
-	}
-	for i := range m.Scores {
-		list := m.Scores[i].Coefficients
-		if len(list) != len(m.Features) {
-			return fmt.Errorf("mlext: a stored model is not whole")
-		}
-		for j := range m.Features {
-			if n := max(len(m.Features[j].Levels), m.Features[j].cells()); len(list[j]) != n {
-				return fmt.Errorf("mlext: a stored model has %d coefficients of %d for a feature", len(list[j]), n)
-			}
+func familyOf(name string) *family {
+	for i, f := range families {
+		if f.name == name || slices.Contains(f.aliases, name) {
+			return &families[i]
 		}
 	}
 	return nil
+}
+
+// unread is of a kind that what is computed has no case for.
+func (f *family) unread() error {
+	return sqlerr.New(sqlerr.Internal, "nothing is known of a %s", f.name)
+}
+
+func (f *family) noProbability() error {
+	if f.target.classes() {
+		return sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
+	}
+	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", f.name).WithHint("Use dp_predict.")
 }

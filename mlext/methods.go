@@ -22,8 +22,6 @@ type method struct {
 	pure    func(t *Training) (run, error) // for a delta of 0; nil: it has none
 }
 
-type run = func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
-
 var methods []method
 
 var oneScore = []string{"logistic_regression", "svm", "linear_regression", "poisson_regression"}

@@ -1,61 +1,18 @@
 package mlext
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/descent"
-	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// Spec is what a TRAIN statement asks for.
-type Spec struct {
-	Name, Model, Method, Target string
-	Replace                     bool
-	Epsilon, Delta              float64      // Delta 0: the policy's default, but where Pure
-	Price                       float64      // what the training may cost, in place of Epsilon; 0: it follows from them
-	Pure                        bool         // delta = 0
-	MostRows                    uint64       // of one unit; 0: as the policy says
-	Split                       float64      // the part of the units that is trained on; 0: all
-	Fill                        bool         // NULL features are read as the middle of their range
-	Until                       func() error // asked now and again by Plan, which its error ends; nil: nothing does
-	numbers                     map[string]float64
-	words                       map[string]string
-	weights                     []float64 // of the target's values, in their order; the largest is 1
-	at                          map[string]pgsyntax.Pos
-	targetAt                    pgsyntax.Pos
-}
-
-// family is a kind of model: what follows from a kind is in its line, or in a switch over its target that has no default.
-type family struct {
-	name    string
-	aliases []string
-	target  outcome
-	shares  bool // its scores are those of a probability
-	options []string
-	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
-}
-
-var families = []family{
-	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: oneOfTwo, shares: true, options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
-	{name: "svm", aliases: []string{"linear_svm"}, target: oneOfTwo, options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
-	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: oneOfSeveral, shares: true, options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
-	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: aNumber, options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
-		return loss.Squared(s.number("residual_clip", 1)), nil
-	}},
-	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
-		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
-	}},
-}
 
 // wordsAllowed are the options that are words. The first is what there is without the option.
 var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}}
@@ -164,19 +121,6 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 	return s.together()
 }
 
-// Has reports an option that the statement gives.
-func (s *Spec) Has(option string) bool {
-	_, has := s.at[option]
-	return has
-}
-
-func (s *Spec) number(name string, otherwise float64) float64 {
-	if x, ok := s.numbers[name]; ok {
-		return x
-	}
-	return otherwise
-}
-
 // unknownOption refuses an option that this method or this model has not; others may.
 func (s *Spec) unknownOption(w pgsyntax.Word, known []string) error {
 	name, have := strings.ToLower(w.Text), []string(nil)
@@ -206,40 +150,6 @@ func unknown(what string, w pgsyntax.Word, names []string) error {
 		return e.WithHint("Perhaps you mean %s.", near)
 	}
 	return e.WithHint("There are %s.", strings.Join(names, ", "))
-}
-
-func familyOf(name string) *family {
-	for i, f := range families {
-		if f.name == name || slices.Contains(f.aliases, name) {
-			return &families[i]
-		}
-	}
-	return nil
-}
-
-// Fact is a line of a model card.
-type Fact struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// Training is what will be run, from public numbers alone.
-type Training struct {
-	Spec       *Spec
-	Features   []Feature
-	Of         Feature // the target
-	Loss       *loss.Loss
-	Rows       int // of one unit, at most
-	Population float64
-	Epsilon    float64
-	Delta      float64
-	Method     string
-	Composed   *dp.Composed // what is run, where its Renyi loss is known; nil: it is not
-	Facts      []Fact
-	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
-	width      int
-	scale      float64 // of encoded features
-	most       int     // rows that it takes; 0: as many as there are
 }
 
 // Plan calibrates a training. population 0: unknown.
@@ -288,10 +198,6 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 }
 
 const mostParameters = 1 << 18
-
-func (t *Training) fact(name, format string, args ...any) {
-	t.Facts = append(t.Facts, Fact{name, fmt.Sprintf(format, args...)})
-}
 
 // Collector takes the rows of a training in. They are in memory, or sealed on disk, until Wipe.
 type Collector struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,44 +48,10 @@ type Score struct {
 	Coefficients [][]float64 `json:"coefficients"`
 }
 
-// model turns parameters over encoded features into coefficients of the features: post-processing.
-func (t *Training) model(theta []float64, step float64) *Model {
-	k := t.Loss.Outputs
-	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Form: form, Fill: t.Spec.Fill}
-	for c := range k {
-		at := 0
-		next := func() float64 { v := theta[at*k+c] * t.scale; at++; return v }
-		s := Score{Intercept: next()}
-		for i := range t.Features {
-			f := &t.Features[i]
-			switch {
-			case f.Boolean:
-				v := next()
-				s.Coefficients = append(s.Coefficients, []float64{-v, v})
-			case f.Levels != nil:
-				list := make([]float64, len(f.Levels))
-				for l := range list {
-					list[l] = next()
-				}
-				s.Coefficients = append(s.Coefficients, list)
-			default:
-				slopes := make([]float64, f.cells())
-				for j := range slopes {
-					v := next()
-					if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
-						slopes[j] = 2 * v / (f.Hi - f.Lo)
-						if !t.isFromZero(f) {
-							s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
-						}
-					}
-				}
-				s.Coefficients = append(s.Coefficients, slopes)
-			}
-		}
-		m.Scores = append(m.Scores, s)
-	}
-	m.Card = append(m.Card, t.Facts...)
-	return m
+// Fact is a line of a model card.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Encode is the model as it is stored.
@@ -199,18 +166,6 @@ func (m *Model) says(of *family, z string, probability bool) (string, error) {
 	return "", of.unread()
 }
 
-// unread is of a kind that what is computed has no case for.
-func (f *family) unread() error {
-	return sqlerr.New(sqlerr.Internal, "nothing is known of a %s", f.name)
-}
-
-func (f *family) noProbability() error {
-	if f.target.classes() {
-		return sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
-	}
-	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", f.name).WithHint("Use dp_predict.")
-}
-
 // score writes a linear score, without arrays. Arguments stand twice in it: they may be long.
 func (m *Model) score(s *Score, args []string) string {
 	var b strings.Builder
@@ -304,3 +259,59 @@ func (m *Model) Describe() []Fact {
 }
 
 func coefficient(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// family is the model's kind; a stored one may be of a kind that is not known here.
+func (m *Model) family() (*family, error) {
+	if f := familyOf(m.Kind); f != nil && f.name == m.Kind {
+		return f, nil
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
+}
+
+// form is how models are stored now: 0 had no Fill, 1 no Sources.
+const form = 2
+
+// MissingMiddle is what a card says of a model that reads NULL numbers as the middle of their range.
+const MissingMiddle = "missing numbers are read as the middle of their range, rows with another missing value are left out"
+
+// renew brings a stored model of an older form to the present one, or refuses it.
+func (m *Model) renew() error {
+	if m.Form > form {
+		return sqlerr.New(sqlerr.Unsupported, "model %s is stored in a form that this dpsql does not know", m.Name).WithHint("A newer dpsql trained it: use that, or train it anew.")
+	}
+	if m.Form == 0 {
+		m.Fill = m.Fill || slices.Contains(m.Card, Fact{"missing", MissingMiddle})
+	}
+	m.Form = form
+	return nil
+}
+
+// whole refuses a stored model that is not what training makes: everything that is computed of one relies on it.
+func (m *Model) whole() error {
+	of, err := m.family()
+	if err != nil {
+		return err
+	}
+	if err := m.Target.suits(of.target); err != nil {
+		return fmt.Errorf("mlext: a stored model's target is none: %s", err.Error())
+	}
+	scores := 1
+	if of.target == oneOfSeveral {
+		scores = len(m.Target.Levels)
+	}
+	if len(m.Scores) != scores || len(m.Features) == 0 {
+		return fmt.Errorf("mlext: a stored model has %d scores of %d, %d features", len(m.Scores), scores, len(m.Features))
+	}
+	for i := range m.Scores {
+		list := m.Scores[i].Coefficients
+		if len(list) != len(m.Features) {
+			return fmt.Errorf("mlext: a stored model is not whole")
+		}
+		for j := range m.Features {
+			if n := max(len(m.Features[j].Levels), m.Features[j].cells()); len(list[j]) != n {
+				return fmt.Errorf("mlext: a stored model has %d coefficients of %d for a feature", len(list[j]), n)
+			}
+		}
+	}
+	return nil
+}

@@ -9,8 +9,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-const classWeights = "class_weights"
-
 // leastWeight is of the largest: what weighs less is nothing to learn from, and numbers near 0 are no weights once they are divided.
 const leastWeight = 1e-6
 

@@ -29,7 +29,6 @@ var tangled = map[string]int{
 	"internal/eval":                   22,
 	"internal/pgmeta":                 20,
 	"internal/policy":                 27,
-	"mlext":                           18,
 	"proxy":                           33,
 	"rewrite/funcs":                   41,
 	"rewrite/pgsyntax":                26,
