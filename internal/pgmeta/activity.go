@@ -10,25 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
-// Connection is what pg_stat_activity and pg_stat_ssl tell of the one who asks: the only connection that is shown.
-type Connection struct {
-	Address string // "" of a socket that has none
-	Port    int
-	Began   time.Time
-	Asked   time.Time // when the statement came
-	Query   string
-
-	Transaction time.Time            // when it began
-	TLS         *tls.ConnectionState // nil without
-}
-
-func (s *Session) connection() Connection {
-	if s.Parameters == nil {
-		return Connection{}
-	}
-	return s.Parameters.Connection()
-}
-
 // addActivity has the functions behind the views of a server's activity: one session, which has done nothing.
 func addActivity(add func(name string, f function, args ...int)) {
 	for _, name := range pgcat.ProcNames() {

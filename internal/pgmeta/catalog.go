@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -28,6 +26,11 @@ type Database struct {
 	indexes      map[columnKey]map[sqltype.Value][][]sqltype.Value
 	attributes   map[int64][][]sqltype.Value // by relation
 	descriptions map[[3]int64]sqltype.Value
+}
+
+type columnKey struct {
+	relation string
+	place    int
 }
 
 // New is the catalog of some tables for one role of a database. inner resolves names of tables.
@@ -132,6 +135,16 @@ func (d *Database) granted(acl *sqltype.Array) *sqltype.Array {
 	return &out
 }
 
+// aclName is a role's name as privileges write it.
+func aclName(role string) string {
+	if strings.ContainsFunc(role, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
+	}
+	return role
+}
+
 // object finds the row of a table of pg_catalog by its oid.
 func (d *Database) object(table string, oid int64) []sqltype.Value {
 	d.mu.Lock()
@@ -217,6 +230,9 @@ func (d *Database) schemaOf(t *plan.Table) string {
 // own is the schema of dpsql's own tables.
 const own = "dpsql"
 
+// oidOfRole is the analyst's: the only role there is, and so the owner of everything.
+const oidOfRole = 10
+
 // The numbers of what the catalog makes follow from names, like the tables'.
 func number32(kind, name string) int64 {
 	h := fnv.New32a()
@@ -225,76 +241,12 @@ func number32(kind, name string) int64 {
 	return low + int64(h.Sum32())%(high-low)
 }
 
-// view has the parsed definitions of views.
-var views sync.Map
-
-// empty are views of what only a server has, and has nothing of here; their definitions read what is not published.
-func empty(r *relation) bool {
-	if r.schema != pgCatalog {
-		return r.name == "triggers" || r.name == "triggered_update_columns"
+func listOf(elem sqltype.OID, list []sqltype.Value) *sqltype.Array {
+	a := &sqltype.Array{Elem: elem, Values: list}
+	if len(list) > 0 {
+		a.Dims, a.Lower = []int32{int32(len(list))}, []int32{1} //nolint:gosec // G115: of one statement
 	}
-	for _, prefix := range []string{"pg_stat_progress", "pg_stat_replication", "pg_stat_subscription", "pg_stat_wal", "pg_stat_archiver", "pg_stat_bgwriter", "pg_stat_slru", "pg_stat_recovery",
-		"pg_stat_xact", "pg_stats", "pg_replication", "pg_available_extension", "pg_locks", "pg_prepared_xacts", "pg_file_settings", "pg_hba", "pg_ident", "pg_backend_memory",
-		"pg_shmem", "pg_config", "pg_publication_tables", "pg_timezone", "pg_stat_database_conflicts", "pg_stat_user_functions"} {
-		if strings.HasPrefix(r.name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// View implements plan.Meta.
-func (s *Session) View(t *plan.Table) (*pgsyntax.Select, error) {
-	key := t.Schema + "." + t.Name
-	r := builtin()[key]
-	if r == nil || r.view == "" || empty(r) {
-		return nil, nil
-	}
-	if q, ok := views.Load(key); ok {
-		return q.(*pgsyntax.Select), nil
-	}
-	st, err := pgsyntax.Parse(readable.Replace(r.view))
-	if err != nil {
-		return nil, err
-	}
-	q := st[0].Node.(*pgsyntax.Select)
-	views.Store(key, q)
-	return q, nil
-}
-
-// readable has what views call with whole rows as these functions compute it.
-var readable = strings.NewReplacer(
-	"information_schema._pg_truetypid(a.*, t.*)", "(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END)",
-	"information_schema._pg_truetypmod(a.*, t.*)", "(CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
-	"information_schema._pg_truetypid(a.*, at.*)", "(CASE WHEN at.typtype = 'd' THEN at.typbasetype ELSE a.atttypid END)",
-	"information_schema._pg_truetypmod(a.*, at.*)", "(CASE WHEN at.typtype = 'd' THEN at.typtypmod ELSE a.atttypmod END)",
-)
-
-// Procs implements plan.Meta: the functions of information_schema.
-func (s *Session) Procs(schema, name string) []*pgcat.Proc {
-	if schema != infSchema {
-		return nil
-	}
-	return infProcs[name]
-}
-
-// Type implements plan.Meta: domains of information_schema are what they are made of; row types and enums are the tables'.
-func (s *Session) Type(schema, name string) (sqltype.Type, bool) {
-	if schema == infSchema {
-		switch name {
-		case "sql_identifier":
-			return sqltype.Name, true
-		case "character_data":
-			return sqltype.Varchar, true
-		case "yes_or_no":
-			return sqltype.Type{OID: sqltype.OIDVarchar, Typmod: 3 + 4}, true
-		case "cardinal_number":
-			return sqltype.Int4, true
-		case "time_stamp":
-			return sqltype.Type{OID: sqltype.OIDTimestamptz, Typmod: 2}, true
-		}
-	}
-	return sqltype.Type{}, false
+	return a
 }
 
 // TableNames implements plan.Catalog; they are for hints.

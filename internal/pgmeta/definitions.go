@@ -74,8 +74,6 @@ func viewDef(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, er
 	return row[1], nil
 }
 
-const langC, langInternal, langSQL = 13, 12, 14
-
 // functionDef is pg_get_functiondef.
 func functionDef(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 	oid := a[0].(int64)
@@ -182,4 +180,144 @@ func argDefault(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value,
 		return p.Defaults[k], nil
 	}
 	return nil, nil
+}
+
+// constraintDef is pg_get_constraintdef. Checks are those of PostgreSQL's own domains: no table here has one, nor an exclusion.
+func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	row := s.object("pg_constraint", a[0].(int64))
+	if row == nil {
+		return nil, nil
+	}
+	at := func(column string) sqltype.Value { return row[builtin()[pgCatalog+".pg_constraint"].place(column)] }
+	rel, _ := at("conrelid").(int64)
+	cols := "(" + s.columnList(rel, at("conkey")) + ")"
+	switch at("contype") {
+	case "c":
+		check := checks()[a[0]]
+		if check == nil {
+			return nil, nil
+		}
+		if len(a) > 1 && a[1] == true {
+			return check[2], nil
+		}
+		return check[1], nil
+	case "p":
+		return "PRIMARY KEY " + cols, nil
+	case "u":
+		return "UNIQUE " + cols, nil
+	case "f":
+		to, _ := at("confrelid").(int64)
+		return "FOREIGN KEY " + cols + " REFERENCES " + s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, to) + "(" + s.columnList(to, at("confkey")) + ")", nil
+	}
+	return nil, nil
+}
+
+func indexDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	oid := a[0].(int64)
+	row, r := s.indexRow(oid), builtin()[pgCatalog+".pg_index"]
+	index := s.object("pg_class", oid)
+	if row == nil || index == nil {
+		return nil, nil
+	}
+	rel, _ := row[r.place("indrelid")].(int64)
+	keys, _ := row[r.place("indkey")].(*sqltype.Array)
+	if len(a) == 3 && a[1] != int64(0) {
+		if n := a[1].(int64); n >= 1 && n <= int64(len(keys.Values)) {
+			return quoteIdent(s.attribute(rel, keys.Values[n-1].(int64))), nil
+		}
+		return "", nil
+	}
+	table := s.object("pg_class", rel)
+	on := quoteIdent(s.schemaNamed(num("pg_class", table, "relnamespace"))) + "." + quoteIdent(text("pg_class", table, "relname"))
+	if len(a) == 3 && a[2] == true {
+		on = s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, rel)
+	}
+	unique := ""
+	if row[r.place("indisunique")] == true {
+		unique = "UNIQUE "
+	}
+	return "CREATE " + unique + "INDEX " + quoteIdent(text("pg_class", index, "relname")) + " ON " + on + " USING btree (" + s.columnList(rel, keys) + ")", nil
+}
+
+func (s *Session) columnList(rel int64, v sqltype.Value) string {
+	list, ok := v.(*sqltype.Array)
+	if !ok {
+		return ""
+	}
+	var names []string
+	for _, n := range list.Values {
+		names = append(names, quoteIdent(s.attribute(rel, n.(int64))))
+	}
+	return strings.Join(names, ", ")
+}
+
+// arguments is pg_get_function_arguments, with defaults, or pg_get_function_identity_arguments, without.
+func (s *Session) arguments(oid int64, defaults bool) (sqltype.Value, error) {
+	row := s.object("pg_proc", oid)
+	if row == nil {
+		return nil, nil
+	}
+	r := builtin()[pgCatalog+".pg_proc"]
+	list := func(column string) []sqltype.Value {
+		if v, ok := row[r.place(column)].(*sqltype.Array); ok {
+			return v.Values
+		}
+		return nil
+	}
+	types, modes, names := list("proallargtypes"), list("proargmodes"), list("proargnames")
+	if types == nil {
+		types = list("proargtypes")
+	}
+	var spelled []string
+	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && defaults { //nolint:gosec // G115: an OID
+		spelled = p.Defaults
+	}
+	inputs := len(list("proargtypes"))
+	var out []string
+	in := 0
+	ordered := -1
+	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && (p.AggKind == 'o' || p.AggKind == 'h') { //nolint:gosec // G115: an OID
+		ordered = p.DirectArgs
+	}
+	for i, t := range types {
+		mode := "i"
+		if modes != nil {
+			mode, _ = modes[i].(string)
+		}
+		word := map[string]string{"o": "OUT ", "b": "INOUT ", "v": "VARIADIC "}[mode]
+		if mode == "t" || mode == "o" && !defaults {
+			continue
+		}
+		if names != nil && names[i] != "" && names[i] != nil {
+			word += quoteIdent(names[i].(string)) + " "
+		}
+		word += s.formatType(t.(int64), -1, false)
+		if mode == "i" || mode == "b" || mode == "v" {
+			if k := in - (inputs - len(spelled)); k >= 0 && spelled != nil {
+				word += " DEFAULT " + spelled[k]
+			}
+			in++
+		}
+		if i == ordered && len(out) > 0 {
+			out[len(out)-1] += " ORDER BY " + word
+			continue
+		} else if i == ordered {
+			word = "ORDER BY " + word
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, ", "), nil
+}
+
+func functionResult(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	row := s.object("pg_proc", a[0].(int64))
+	if row == nil || text("pg_proc", row, "prokind") == "p" {
+		return nil, nil
+	}
+	set := row[builtin()[pgCatalog+".pg_proc"].place("proretset")] == true
+	out := s.formatType(num("pg_proc", row, "prorettype"), -1, false)
+	if set {
+		out = "SETOF " + out
+	}
+	return out, nil
 }

@@ -102,3 +102,32 @@ func (s *Session) descriptionOf(catalog string, row []sqltype.Value, object, sub
 	}
 	return kind.word + " " + s.qualified(catalog, kind.name, kind.schema, row)
 }
+
+// describe is obj_description; of one argument any catalog's.
+func describe(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	if len(a) == 1 {
+		for _, row := range s.rowsOf("pg_description") {
+			if row[0] == a[0] && row[2] == int64(0) {
+				return row[3], nil
+			}
+		}
+		return nil, nil
+	}
+	class, ok := s.named("pg_class", "relname", "relnamespace", pgCatalog+"."+a[1].(string))
+	if !ok {
+		return nil, nil
+	}
+	return s.described(a[0].(int64), class, 0), nil
+}
+
+func (s *Session) described(object, class, sub int64) sqltype.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.descriptions == nil {
+		s.descriptions = map[[3]int64]sqltype.Value{}
+		for _, row := range s.locked(pgCatalog + ".pg_description") {
+			s.descriptions[[3]int64{row[0].(int64), row[1].(int64), row[2].(int64)}] = row[3]
+		}
+	}
+	return s.descriptions[[3]int64{object, class, sub}]
+}

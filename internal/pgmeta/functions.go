@@ -2,25 +2,14 @@ package pgmeta
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // The functions of the catalogs, by name and number of arguments. All are strict but where it is said.
-
-type evaluator = func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error)
-
-// constant is a function whose value follows from nothing.
-func constant(v sqltype.Value) function {
-	return function{eval: func(*Session, []sqltype.Value, []sqltype.Type) (sqltype.Value, error) { return v, nil }, onNull: true}
-}
-
-func strict(f evaluator) function { return function{eval: f} }
 
 // visibility is pg_..._is_visible: NULL where there is no such object.
 func visibility(table, name, schema string) function {
@@ -32,14 +21,6 @@ func visibility(table, name, schema string) function {
 		return s.visible(table, name, schema, row), nil
 	})
 }
-
-var noRows = function{rows: func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) { return nil, nil }, onNull: true}
-
-// anyNumber in place of a number of arguments.
-const anyNumber = -1
-
-// functions is filled when the package starts, because its functions refer to one another.
-var functions map[signature]function
 
 func init() {
 	functions = map[signature]function{}
@@ -201,14 +182,6 @@ func init() {
 var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874
 	KOI8R WIN1251 WIN1252 ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8 WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB SHIFT_JIS_2004`)
 
-func quoteLiteral(s string) string {
-	e := ""
-	if strings.Contains(s, `\`) {
-		e, s = " E", strings.ReplaceAll(s, `\`, `\\`)
-	}
-	return e + "'" + strings.ReplaceAll(s, "'", "''") + "'"
-}
-
 // sizePretty is pg_size_pretty: half-rounded steps of 1024.
 func sizePretty(v sqltype.Value) (sqltype.Value, error) {
 	n, ok := v.(int64)
@@ -241,17 +214,6 @@ func currentSetting(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Va
 	return v, err
 }
 
-func (s *Session) parameter(name string) (sqltype.Value, error) {
-	if s.Parameters == nil {
-		return nil, sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
-	}
-	v, err := s.Parameters.Parameter(name)
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 func setConfig(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
 	name, ok := a[0].(string)
 	if !ok {
@@ -276,209 +238,4 @@ func (s *Session) updatable(rel int64) int64 {
 		return everyEvent
 	}
 	return 0
-}
-
-// attribute is the name of a relation's column.
-func (s *Session) attribute(rel, n int64) string {
-	for _, row := range s.attributesOf(rel) {
-		if row[attNum()] == n {
-			return text("pg_attribute", row, "attname")
-		}
-	}
-	return "?column?"
-}
-
-// hasAttribute: a relation has a column of this number.
-func (s *Session) hasAttribute(rel, n int64) bool {
-	return slices.ContainsFunc(s.attributesOf(rel), func(row []sqltype.Value) bool { return row[attNum()] == n })
-}
-
-func attNum() int { return builtin()[pgCatalog+".pg_attribute"].place("attnum") }
-
-// attributesOf are a relation's rows of pg_attribute.
-func (s *Session) attributesOf(rel int64) [][]sqltype.Value {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.attributes == nil {
-		s.attributes = map[int64][][]sqltype.Value{}
-		for _, row := range s.locked(pgCatalog + ".pg_attribute") {
-			s.attributes[row[0].(int64)] = append(s.attributes[row[0].(int64)], row)
-		}
-	}
-	return s.attributes[rel]
-}
-
-func (s *Session) columnList(rel int64, v sqltype.Value) string {
-	list, ok := v.(*sqltype.Array)
-	if !ok {
-		return ""
-	}
-	var names []string
-	for _, n := range list.Values {
-		names = append(names, quoteIdent(s.attribute(rel, n.(int64))))
-	}
-	return strings.Join(names, ", ")
-}
-
-// constraintDef is pg_get_constraintdef. Checks are those of PostgreSQL's own domains: no table here has one, nor an exclusion.
-func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	row := s.object("pg_constraint", a[0].(int64))
-	if row == nil {
-		return nil, nil
-	}
-	at := func(column string) sqltype.Value { return row[builtin()[pgCatalog+".pg_constraint"].place(column)] }
-	rel, _ := at("conrelid").(int64)
-	cols := "(" + s.columnList(rel, at("conkey")) + ")"
-	switch at("contype") {
-	case "c":
-		check := checks()[a[0]]
-		if check == nil {
-			return nil, nil
-		}
-		if len(a) > 1 && a[1] == true {
-			return check[2], nil
-		}
-		return check[1], nil
-	case "p":
-		return "PRIMARY KEY " + cols, nil
-	case "u":
-		return "UNIQUE " + cols, nil
-	case "f":
-		to, _ := at("confrelid").(int64)
-		return "FOREIGN KEY " + cols + " REFERENCES " + s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, to) + "(" + s.columnList(to, at("confkey")) + ")", nil
-	}
-	return nil, nil
-}
-
-func indexDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	oid := a[0].(int64)
-	row, r := s.indexRow(oid), builtin()[pgCatalog+".pg_index"]
-	index := s.object("pg_class", oid)
-	if row == nil || index == nil {
-		return nil, nil
-	}
-	rel, _ := row[r.place("indrelid")].(int64)
-	keys, _ := row[r.place("indkey")].(*sqltype.Array)
-	if len(a) == 3 && a[1] != int64(0) {
-		if n := a[1].(int64); n >= 1 && n <= int64(len(keys.Values)) {
-			return quoteIdent(s.attribute(rel, keys.Values[n-1].(int64))), nil
-		}
-		return "", nil
-	}
-	table := s.object("pg_class", rel)
-	on := quoteIdent(s.schemaNamed(num("pg_class", table, "relnamespace"))) + "." + quoteIdent(text("pg_class", table, "relname"))
-	if len(a) == 3 && a[2] == true {
-		on = s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, rel)
-	}
-	unique := ""
-	if row[r.place("indisunique")] == true {
-		unique = "UNIQUE "
-	}
-	return "CREATE " + unique + "INDEX " + quoteIdent(text("pg_class", index, "relname")) + " ON " + on + " USING btree (" + s.columnList(rel, keys) + ")", nil
-}
-
-func (s *Session) rowsOf(table string) [][]sqltype.Value {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.locked(pgCatalog + "." + table)
-}
-
-// arguments is pg_get_function_arguments, with defaults, or pg_get_function_identity_arguments, without.
-func (s *Session) arguments(oid int64, defaults bool) (sqltype.Value, error) {
-	row := s.object("pg_proc", oid)
-	if row == nil {
-		return nil, nil
-	}
-	r := builtin()[pgCatalog+".pg_proc"]
-	list := func(column string) []sqltype.Value {
-		if v, ok := row[r.place(column)].(*sqltype.Array); ok {
-			return v.Values
-		}
-		return nil
-	}
-	types, modes, names := list("proallargtypes"), list("proargmodes"), list("proargnames")
-	if types == nil {
-		types = list("proargtypes")
-	}
-	var spelled []string
-	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && defaults { //nolint:gosec // G115: an OID
-		spelled = p.Defaults
-	}
-	inputs := len(list("proargtypes"))
-	var out []string
-	in := 0
-	ordered := -1
-	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && (p.AggKind == 'o' || p.AggKind == 'h') { //nolint:gosec // G115: an OID
-		ordered = p.DirectArgs
-	}
-	for i, t := range types {
-		mode := "i"
-		if modes != nil {
-			mode, _ = modes[i].(string)
-		}
-		word := map[string]string{"o": "OUT ", "b": "INOUT ", "v": "VARIADIC "}[mode]
-		if mode == "t" || mode == "o" && !defaults {
-			continue
-		}
-		if names != nil && names[i] != "" && names[i] != nil {
-			word += quoteIdent(names[i].(string)) + " "
-		}
-		word += s.formatType(t.(int64), -1, false)
-		if mode == "i" || mode == "b" || mode == "v" {
-			if k := in - (inputs - len(spelled)); k >= 0 && spelled != nil {
-				word += " DEFAULT " + spelled[k]
-			}
-			in++
-		}
-		if i == ordered && len(out) > 0 {
-			out[len(out)-1] += " ORDER BY " + word
-			continue
-		} else if i == ordered {
-			word = "ORDER BY " + word
-		}
-		out = append(out, word)
-	}
-	return strings.Join(out, ", "), nil
-}
-
-func functionResult(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	row := s.object("pg_proc", a[0].(int64))
-	if row == nil || text("pg_proc", row, "prokind") == "p" {
-		return nil, nil
-	}
-	set := row[builtin()[pgCatalog+".pg_proc"].place("proretset")] == true
-	out := s.formatType(num("pg_proc", row, "prorettype"), -1, false)
-	if set {
-		out = "SETOF " + out
-	}
-	return out, nil
-}
-
-// describe is obj_description; of one argument any catalog's.
-func describe(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	if len(a) == 1 {
-		for _, row := range s.rowsOf("pg_description") {
-			if row[0] == a[0] && row[2] == int64(0) {
-				return row[3], nil
-			}
-		}
-		return nil, nil
-	}
-	class, ok := s.named("pg_class", "relname", "relnamespace", pgCatalog+"."+a[1].(string))
-	if !ok {
-		return nil, nil
-	}
-	return s.described(a[0].(int64), class, 0), nil
-}
-
-func (s *Session) described(object, class, sub int64) sqltype.Value {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.descriptions == nil {
-		s.descriptions = map[[3]int64]sqltype.Value{}
-		for _, row := range s.locked(pgCatalog + ".pg_description") {
-			s.descriptions[[3]int64{row[0].(int64), row[1].(int64), row[2].(int64)}] = row[3]
-		}
-	}
-	return s.descriptions[[3]int64{object, class, sub}]
 }

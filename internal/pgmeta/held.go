@@ -1,25 +1,8 @@
 package pgmeta
 
 import (
-	"time"
-
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
-
-// Prepared is a prepared statement of the session.
-type Prepared struct {
-	Name, Text string
-	Made       time.Time
-	Params     []sqltype.OID
-	SQL        bool // by PREPARE
-}
-
-// Cursor is a portal of the session.
-type Cursor struct {
-	Name, Text           string
-	Hold, Binary, Scroll bool
-	Made                 time.Time
-}
 
 // addHeld adds what tells of the session's own statements and cursors.
 func addHeld(add func(name string, f function, args ...int)) {

@@ -127,8 +127,3 @@ func (d *Database) indexOver(t *plan.Table, place int) map[sqltype.Value][][]sql
 	}
 	return index
 }
-
-type columnKey struct {
-	relation string
-	place    int
-}

@@ -60,6 +60,14 @@ func quoteIdent(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
+func quoteLiteral(s string) string {
+	e := ""
+	if strings.Contains(s, `\`) {
+		e, s = " E", strings.ReplaceAll(s, `\`, `\\`)
+	}
+	return e + "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
 // reserved are the keywords that have to be quoted.

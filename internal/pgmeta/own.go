@@ -14,6 +14,10 @@ const oidOfProc int64 = 1255
 // oidAny as the last argument is any number of them: VARIADIC "any".
 const oidAny sqltype.OID = 2276
 
+const oidAnyElement sqltype.OID = 2283
+
+const langC, langInternal, langSQL = 13, 12, 14
+
 type ownFunction struct {
 	name, kind, args string // args as oidvector writes them
 	names            []sqltype.Value

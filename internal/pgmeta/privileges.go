@@ -70,16 +70,6 @@ func addPrivileges(add func(name string, f function, args ...int)) {
 
 const oidOfACLItem sqltype.OID = 1033
 
-// aclName is a role's name as privileges write it.
-func aclName(role string) string {
-	if strings.ContainsFunc(role, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) {
-		return `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
-	}
-	return role
-}
-
 // aclRole reads such a name from the beginning of a text.
 func aclRole(s string) (name, rest string) {
 	if !strings.HasPrefix(s, `"`) {

@@ -44,9 +44,6 @@ func (a *adder) row(pairs ...any) {
 	a.rows = append(a.rows, row)
 }
 
-// oidOfRole is the analyst's: the only role there is, and so the owner of everything.
-const oidOfRole = 10
-
 // published adds what the policy shows to what PostgreSQL itself has.
 var published = map[string]func(*adder){
 	"pg_namespace":  addNamespaces,

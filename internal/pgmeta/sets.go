@@ -11,8 +11,6 @@ import (
 
 // Functions that give rows.
 
-const oidAnyElement sqltype.OID = 2283
-
 // infProcs are the functions of information_schema.
 var infProcs = map[string][]*pgcat.Proc{
 	"_pg_expandarray":             {{Name: "_pg_expandarray", Kind: 'f', Volatility: 'i', Strict: true, RetSet: true, Result: 2249, Args: []sqltype.OID{sqltype.OIDAnyArray}}},
