@@ -6,10 +6,17 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
+
+// accumulator takes in arguments and gives the aggregate of those so far, as often as it is asked.
+type accumulator interface {
+	add(m *machine, args []sqltype.Value) error
+	result(m *machine) (sqltype.Value, error)
+}
 
 // accumulatorOf finds an aggregate by name and types; nil if it has no evaluation. All but those of rows, array_agg and string_agg
 // pass rows over where an argument is NULL.
@@ -58,6 +65,9 @@ func strict(of func() accumulator) func() accumulator {
 }
 
 type strictly struct{ accumulator }
+
+// outOfRange is PostgreSQL's error of an integer's or float's overflow.
+func outOfRange(what string) error { return sqlerr.New(sqlerr.NumericRange, "%s", what) }
 
 func (s strictly) add(m *machine, args []sqltype.Value) error {
 	for _, v := range args {

@@ -3,7 +3,6 @@ package eval
 import (
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -17,12 +16,6 @@ type aggCall struct {
 	distinct []bool    // of each argument, whether it is padded; nil for all rows
 	new      func() accumulator
 	within   orderedSet // nil for a plain aggregate
-}
-
-// accumulator takes in arguments and gives the aggregate of those so far, as often as it is asked.
-type accumulator interface {
-	add(m *machine, args []sqltype.Value) error
-	result(m *machine) (sqltype.Value, error)
 }
 
 // group is what a group of rows has come to.
@@ -283,17 +276,6 @@ func (m *machine) sortLater(row []sqltype.Value) error {
 	return m.gather(len(row))
 }
 
-func all(m *machine, list []scalar, row []sqltype.Value) ([]sqltype.Value, error) {
-	out := make([]sqltype.Value, len(list), len(list)+1)
-	for i, f := range list {
-		var err error
-		if out[i], err = f(m, row); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // finish gives a call's value in a group.
 func (a *aggCall) finish(m *machine, of *group, i int) (sqltype.Value, error) {
 	rows, err := sortRows(m, of.rows[i], a.keys)
@@ -325,6 +307,3 @@ func (a *aggCall) finish(m *machine, of *group, i int) (sqltype.Value, error) {
 	}
 	return of.accs[i].result(m)
 }
-
-// outOfRange is PostgreSQL's error of an integer's or float's overflow.
-func outOfRange(what string) error { return sqlerr.New(sqlerr.NumericRange, "%s", what) }

@@ -77,3 +77,51 @@ func (c *compiler) anyAll(x *plan.AnyAll, s scope) (scalar, error) {
 		return x.All, nil
 	}, nil
 }
+
+// slice is a part of an array of one dimension, counted from 1.
+func (c *compiler) slice(x *plan.Slice, s scope) (scalar, error) {
+	parts := make([]scalar, 3)
+	for i, y := range []plan.Scalar{x.X, x.Low, x.High} {
+		if y == nil {
+			continue
+		}
+		var err error
+		if parts[i], err = c.scalar(y, s); err != nil {
+			return nil, err
+		}
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		v, err := parts[0](m, row)
+		array, ok := v.(*sqltype.Array)
+		if err != nil || !ok {
+			return nil, err
+		}
+		out := &sqltype.Array{Elem: array.Elem}
+		if len(array.Dims) != 1 {
+			return out, nil
+		}
+		ends := [2]int64{int64(array.Lower[0]), int64(array.Lower[0]) + int64(array.Dims[0]) - 1}
+		for i, f := range parts[1:] {
+			if f == nil {
+				continue
+			}
+			v, err := f(m, row)
+			n, ok := v.(int64)
+			if err != nil || !ok {
+				return nil, err
+			}
+			if i == 0 {
+				ends[0] = max(ends[0], n)
+			} else {
+				ends[1] = min(ends[1], n)
+			}
+		}
+		if ends[0] > ends[1] {
+			return out, nil
+		}
+		from := ends[0] - int64(array.Lower[0])
+		n := ends[1] - ends[0] + 1
+		out.Values, out.Dims, out.Lower = array.Values[from:from+n:from+n], []int32{int32(n)}, []int32{1} //nolint:gosec // G115: within the array
+		return out, nil
+	}, nil
+}

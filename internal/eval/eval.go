@@ -3,17 +3,9 @@ package eval
 import (
 	"context"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// Relation is rows, one value a column, in the order of Cols: in memory, or where Each is set as it gives them, again each time that it is called.
-type Relation struct {
-	Cols []plan.ColID
-	Rows [][]sqltype.Value
-	Each func(yield func(row []sqltype.Value) error) error
-}
 
 // Run evaluates root. leaf gives the rows of the nodes that are not computed here (the Aggregate that was released, tables in
 // memory); it is asked for every node, parents first. args are $1 ...; errors are PostgreSQL's own, as *sqlerr.Error, or the
@@ -73,47 +65,9 @@ func ScalarValue(x plan.Scalar, args []sqltype.Value) (sqltype.Value, error) {
 	return f(c.machine(context.Background(), args), nil)
 }
 
-func typesOf(q *plan.Query) func(plan.ColID) sqltype.Type {
-	return func(id plan.ColID) sqltype.Type {
-		if q == nil || id < 0 || int(id) >= len(q.Columns) {
-			return sqltype.Unknown
-		}
-		return q.Columns[id].Type
-	}
-}
-
 // bare compiles expressions alone.
 func bare() *compiler {
 	return &compiler{types: typesOf(nil), leaf: func(plan.Rel) (step, bool) { return step{}, false }}
-}
-
-// machine is one run.
-type machine struct {
-	ctx   context.Context
-	args  []sqltype.Value
-	outer []sqltype.Value // values of the rows around a subquery or a LATERAL side, by slot
-	once  []*stored       // what subqueries gave that read no row around
-	count int
-	made  int64
-
-	gathered int64 // by aggregates
-
-	long int // bytes of long values
-	went int // bytes that functions went through since the last look at the context
-
-	indexes []*indexed
-	working [][][]sqltype.Value // of recursive queries
-
-	limits Limits
-	held   int // bytes of rows that came one by one
-}
-
-func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {
-	return &machine{ctx: ctx, args: args, outer: make([]sqltype.Value, c.slots), once: make([]*stored, c.kept), indexes: make([]*indexed, c.indexes)}
-}
-
-func unsupported(format string, args ...any) *sqlerr.Error {
-	return sqlerr.New(sqlerr.Unsupported, format, args...)
 }
 
 // Compile prepares an expression over columns for many rows; it has no parameters.

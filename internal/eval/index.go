@@ -52,13 +52,6 @@ func (c *compiler) indexOf(cond plan.Scalar, cols []plan.ColID, asking scope) *i
 // sameKey: values of the types are equal exactly where their keys are.
 func sameKey(a, b sqltype.Type) bool { return a.OID == b.OID || a.IsInteger() && b.IsInteger() }
 
-// indexed are places of rows by the key of their column, in order.
-type indexed struct {
-	rows [][]sqltype.Value
-	at   map[string][]int
-	err  error
-}
-
 func (x *index) of(rows [][]sqltype.Value) *indexed {
 	out := &indexed{rows: rows, at: make(map[string][]int, len(rows))}
 	var key []byte

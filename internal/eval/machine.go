@@ -1,13 +1,50 @@
 package eval
 
 import (
+	"context"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
+
+// machine is one run.
+type machine struct {
+	ctx   context.Context
+	args  []sqltype.Value
+	outer []sqltype.Value // values of the rows around a subquery or a LATERAL side, by slot
+	once  []*stored       // what subqueries gave that read no row around
+	count int
+	made  int64
+
+	gathered int64 // by aggregates
+
+	long int // bytes of long values
+	went int // bytes that functions went through since the last look at the context
+
+	indexes []*indexed
+	working [][][]sqltype.Value // of recursive queries
+
+	limits Limits
+	held   int // bytes of rows that came one by one
+}
+
+// stored is what a subquery gave that does not depend on the row.
+type stored struct {
+	rows [][]sqltype.Value
+	err  error
+}
+
+// indexed are places of rows by the key of their column, in order.
+type indexed struct {
+	rows [][]sqltype.Value
+	at   map[string][]int
+	err  error
+}
 
 // checkEvery is how many rows pass between two looks at the context.
 const checkEvery = 1024
@@ -93,6 +130,12 @@ func sizeOf(v sqltype.Value) int {
 		return n
 	}
 	return 0
+}
+
+// Limits are for relations that are read row by row (Relation.Each): what needs no whole relation passes them on, an order is made on disk, and the rest holds them in memory.
+type Limits struct {
+	Held int          // bytes of rows that are held, about
+	Sort spool.Limits // of each order
 }
 
 // lookAfter is how many bytes of arguments pass between two looks at the context: a function takes milliseconds over some kilobytes, and

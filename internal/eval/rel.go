@@ -8,82 +8,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// step is a compiled relational node.
-type step struct {
-	cols []plan.ColID
-	rows func(*machine) ([][]sqltype.Value, error)
-	each each // nil: they are all there at once
-}
-
-// scope finds a column's place in a row.
-type scope map[plan.ColID]int
-
-func scopeOf(cols []plan.ColID) scope {
-	s := make(scope, len(cols))
-	for i, c := range cols {
-		s[c] = i
-	}
-	return s
-}
-
-// compiler turns plans into steps and expressions into functions; everything that is not supported fails here.
-type compiler struct {
-	types func(plan.ColID) sqltype.Type
-	leaf  func(plan.Rel) (step, bool)
-	noisy Noisy
-
-	around []*frame // the rows around what is compiled, innermost last
-	slots  int      // in machine.outer
-	kept   int      // in machine.once
-
-	indexes int // in machine.indexes
-
-	working map[*plan.Working]int // in machine.working
-}
-
-func (c *compiler) rel(n plan.Rel) (step, error) {
-	if s, ok := c.leaf(n); ok {
-		return s, nil
-	}
-	switch n := n.(type) {
-	case *plan.OneRow:
-		return step{rows: func(*machine) ([][]sqltype.Value, error) { return [][]sqltype.Value{{}}, nil }}, nil
-	case *plan.Filter:
-		return c.filter(n)
-	case *plan.Project:
-		return c.project(n)
-	case *plan.Join:
-		return c.join(n)
-	case *plan.Distinct:
-		return c.distinct(n)
-	case *plan.Sort:
-		return c.sort(n)
-	case *plan.Limit:
-		return c.limit(n)
-	case *plan.Values:
-		return c.values(n)
-	case *plan.SetOp:
-		return c.setOp(n)
-	case *plan.DistinctOn:
-		return c.distinctOn(n)
-	case *plan.Aggregate:
-		return c.aggregate(n)
-	case *plan.Window:
-		return c.window(n)
-	case *plan.FuncScan:
-		return c.funcScan(n)
-	case *plan.ProjectSet:
-		return c.projectSet(n)
-	case *plan.Recursive:
-		return c.recursive(n)
-	case *plan.Working:
-		return c.workingRows(n)
-	case *plan.Scan:
-		return step{}, unsupported("a table cannot be read while an answer is finished").At(n.Pos)
-	}
-	return step{}, unsupported("the plan has a node that cannot be finished: %T", n)
-}
-
 func (c *compiler) filter(n *plan.Filter) (step, error) {
 	if c.crosses(n.Input) && slices.ContainsFunc(plan.Conjuncts(n.Cond), func(x plan.Scalar) bool { return plan.FirstQuery(x) == nil }) {
 		return c.rel(c.pushed(n.Input, plan.Conjuncts(n.Cond)))
@@ -191,40 +115,6 @@ func (c *compiler) firsts(in step, on []plan.ColID) (step, error) {
 	}}, nil
 }
 
-// keyOf gives a row's key over some of its columns: equal exactly where they are not distinct.
-func (c *compiler) keyOf(cols, on []plan.ColID) (func(row []sqltype.Value) string, error) {
-	s := scopeOf(cols)
-	places := make([]int, len(on))
-	for i, id := range on {
-		var ok bool
-		if places[i], ok = s[id]; !ok {
-			return nil, noColumn()
-		}
-	}
-	padded := c.padded(on)
-	var key []byte
-	return func(row []sqltype.Value) string {
-		key = key[:0]
-		for i, p := range places {
-			key = appendKey(key, row[p], padded[i])
-		}
-		return string(key)
-	}, nil
-}
-
-func noColumn() error {
-	return sqlerr.New(sqlerr.Internal, "an expression uses a column that its input does not have")
-}
-
-// padded tells the columns of type char(n), whose trailing blanks mean nothing.
-func (c *compiler) padded(cols []plan.ColID) []bool {
-	out := make([]bool, len(cols))
-	for i, id := range cols {
-		out[i] = c.types(id).OID == sqltype.OIDBPChar
-	}
-	return out
-}
-
 func (c *compiler) sort(n *plan.Sort) (step, error) {
 	in, err := c.rel(n.Input)
 	if err != nil {
@@ -244,19 +134,6 @@ func (c *compiler) sort(n *plan.Sort) (step, error) {
 		}
 		return sortRows(m, rows, keys)
 	}}, nil
-}
-
-func (c *compiler) sortKeys(list []plan.SortKey, cols []plan.ColID) ([]sortKey, error) {
-	s := scopeOf(cols)
-	keys := make([]sortKey, len(list))
-	for i, k := range list {
-		place, ok := s[k.Col]
-		if !ok {
-			return nil, sqlerr.New(sqlerr.Internal, "a sort key is no column of its input")
-		}
-		keys[i] = sortKey{place: place, desc: k.Desc, nullsFirst: k.NullsFirst, typ: c.types(k.Col)}
-	}
-	return keys, nil
 }
 
 // ties are the keys of the order that WITH TIES goes by.

@@ -8,9 +8,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// scalar is a compiled expression: a function of a row.
-type scalar func(m *machine, row []sqltype.Value) (sqltype.Value, error)
-
 func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 	switch x := x.(type) {
 	case *plan.Col:
@@ -65,6 +62,17 @@ func (c *compiler) scalars(list []plan.Scalar, s scope) ([]scalar, error) {
 	return out, nil
 }
 
+func all(m *machine, list []scalar, row []sqltype.Value) ([]sqltype.Value, error) {
+	out := make([]sqltype.Value, len(list), len(list)+1)
+	for i, f := range list {
+		var err error
+		if out[i], err = f(m, row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 func param(x *plan.Param) scalar {
 	return func(m *machine, _ []sqltype.Value) (sqltype.Value, error) {
 		if x.N < 1 || x.N > len(m.args) {
@@ -108,14 +116,6 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 		}
 		return v, m.hold(v)
 	}, nil
-}
-
-func typesOfAll(list []plan.Scalar) []sqltype.Type {
-	out := make([]sqltype.Type, len(list))
-	for i, x := range list {
-		out[i] = x.Type()
-	}
-	return out
 }
 
 // logic goes from left to right and stops where the result is certain.

@@ -10,14 +10,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Limits are for relations that are read row by row (Relation.Each): what needs no whole relation passes them on, an order is made on disk, and the rest holds them in memory.
-type Limits struct {
-	Held int          // bytes of rows that are held, about
-	Sort spool.Limits // of each order
+// Relation is rows, one value a column, in the order of Cols: in memory, or where Each is set as it gives them, again each time that it is called.
+type Relation struct {
+	Cols []plan.ColID
+	Rows [][]sqltype.Value
+	Each func(yield func(row []sqltype.Value) error) error
 }
-
-// each gives rows one by one; nil in a step whose rows are all there at once. A row holds for good.
-type each func(m *machine, yield func(row []sqltype.Value) error) error
 
 // Read gives a relation's rows one by one.
 func (r *Relation) Read(yield func(row []sqltype.Value) error) error {

@@ -8,21 +8,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// frame is a row around a subquery or a LATERAL side. What is read of it stands in the machine's slots.
-type frame struct {
-	cols  scope
-	slots map[plan.ColID]int
-}
-
-// enter opens a frame for what is compiled until leave.
-func (c *compiler) enter(cols scope) *frame {
-	f := &frame{cols: cols, slots: map[plan.ColID]int{}}
-	c.around = append(c.around, f)
-	return f
-}
-
-func (c *compiler) leave() { c.around = c.around[:len(c.around)-1] }
-
 // ofAround is a column of the innermost row around that has it.
 func (c *compiler) ofAround(id plan.ColID) (scalar, error) {
 	for _, f := range slices.Backward(c.around) {
@@ -38,19 +23,6 @@ func (c *compiler) ofAround(id plan.ColID) (scalar, error) {
 		return func(m *machine, _ []sqltype.Value) (sqltype.Value, error) { return m.outer[slot], nil }, nil
 	}
 	return nil, noColumn()
-}
-
-// enter puts a row's values where what was compiled in the frame reads them.
-func (f *frame) enter(m *machine, row []sqltype.Value) {
-	for id, slot := range f.slots {
-		m.outer[slot] = row[f.cols[id]]
-	}
-}
-
-// stored is what a subquery gave that does not depend on the row.
-type stored struct {
-	rows [][]sqltype.Value
-	err  error
 }
 
 // subquery runs a query for each row, or once where it reads no row around; never where nobody asks for its value.
