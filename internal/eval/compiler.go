@@ -33,6 +33,7 @@ func scopeOf(cols []plan.ColID) scope {
 type compiler struct {
 	types func(plan.ColID) sqltype.Type
 	leaf  func(plan.Rel) (step, bool)
+	node  func(*compiler, plan.Rel) (step, error) // compileNode: nodes are compiled in files above this one
 	noisy Noisy
 
 	around []*frame // the rows around what is compiled, innermost last
@@ -69,47 +70,12 @@ func (f *frame) enter(m *machine, row []sqltype.Value) {
 // scalar is a compiled expression: a function of a row.
 type scalar func(m *machine, row []sqltype.Value) (sqltype.Value, error)
 
+// rel compiles a node, unless its rows are given.
 func (c *compiler) rel(n plan.Rel) (step, error) {
 	if s, ok := c.leaf(n); ok {
 		return s, nil
 	}
-	switch n := n.(type) {
-	case *plan.OneRow:
-		return step{rows: func(*machine) ([][]sqltype.Value, error) { return [][]sqltype.Value{{}}, nil }}, nil
-	case *plan.Filter:
-		return c.filter(n)
-	case *plan.Project:
-		return c.project(n)
-	case *plan.Join:
-		return c.join(n)
-	case *plan.Distinct:
-		return c.distinct(n)
-	case *plan.Sort:
-		return c.sort(n)
-	case *plan.Limit:
-		return c.limit(n)
-	case *plan.Values:
-		return c.values(n)
-	case *plan.SetOp:
-		return c.setOp(n)
-	case *plan.DistinctOn:
-		return c.distinctOn(n)
-	case *plan.Aggregate:
-		return c.aggregate(n)
-	case *plan.Window:
-		return c.window(n)
-	case *plan.FuncScan:
-		return c.funcScan(n)
-	case *plan.ProjectSet:
-		return c.projectSet(n)
-	case *plan.Recursive:
-		return c.recursive(n)
-	case *plan.Working:
-		return c.workingRows(n)
-	case *plan.Scan:
-		return step{}, unsupported("a table cannot be read while an answer is finished").At(n.Pos)
-	}
-	return step{}, unsupported("the plan has a node that cannot be finished: %T", n)
+	return c.node(c, n)
 }
 
 func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {

@@ -16,13 +16,14 @@ func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, boo
 
 // RunWithin is Run over leaves that may be read row by row, and that may be noisy. Where the rows of root come one by one too, they are computed as they are read.
 func RunWithin(ctx context.Context, l Limits, noisy Noisy, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
-	c := &compiler{types: typesOf(q), noisy: noisy, leaf: func(n plan.Rel) (step, bool) {
+	c := newCompiler(q, func(n plan.Rel) (step, bool) {
 		r, ok := leaf(n)
 		if !ok {
 			return step{}, false
 		}
 		return leafStep(r), true
-	}}
+	})
+	c.noisy = noisy
 	s, err := c.rel(root)
 	if err != nil {
 		return nil, err
@@ -45,12 +46,12 @@ func RunWithin(ctx context.Context, l Limits, noisy Noisy, root plan.Rel, leaf f
 // Check says whether Run will be able to evaluate root, so that nothing is charged for a statement that cannot be finished.
 // leaf tells the nodes whose rows will be given.
 func Check(root plan.Rel, leaf func(plan.Rel) bool, q *plan.Query) error {
-	c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
+	c := newCompiler(q, func(n plan.Rel) (step, bool) {
 		if !leaf(n) {
 			return step{}, false
 		}
 		return step{cols: n.Cols()}, true
-	}}
+	})
 	_, err := c.rel(root)
 	return err
 }
@@ -67,7 +68,7 @@ func ScalarValue(x plan.Scalar, args []sqltype.Value) (sqltype.Value, error) {
 
 // bare compiles expressions alone.
 func bare() *compiler {
-	return &compiler{types: typesOf(nil), leaf: func(plan.Rel) (step, bool) { return step{}, false }}
+	return newCompiler(nil, func(plan.Rel) (step, bool) { return step{}, false })
 }
 
 // Compile prepares an expression over columns for many rows; it has no parameters.

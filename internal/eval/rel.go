@@ -8,6 +8,50 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+func newCompiler(q *plan.Query, leaf func(plan.Rel) (step, bool)) *compiler {
+	return &compiler{types: typesOf(q), leaf: leaf, node: compileNode}
+}
+
+func compileNode(c *compiler, n plan.Rel) (step, error) {
+	switch n := n.(type) {
+	case *plan.OneRow:
+		return step{rows: func(*machine) ([][]sqltype.Value, error) { return [][]sqltype.Value{{}}, nil }}, nil
+	case *plan.Filter:
+		return c.filter(n)
+	case *plan.Project:
+		return c.project(n)
+	case *plan.Join:
+		return c.join(n)
+	case *plan.Distinct:
+		return c.distinct(n)
+	case *plan.Sort:
+		return c.sort(n)
+	case *plan.Limit:
+		return c.limit(n)
+	case *plan.Values:
+		return c.values(n)
+	case *plan.SetOp:
+		return c.setOp(n)
+	case *plan.DistinctOn:
+		return c.distinctOn(n)
+	case *plan.Aggregate:
+		return c.aggregate(n)
+	case *plan.Window:
+		return c.window(n)
+	case *plan.FuncScan:
+		return c.funcScan(n)
+	case *plan.ProjectSet:
+		return c.projectSet(n)
+	case *plan.Recursive:
+		return c.recursive(n)
+	case *plan.Working:
+		return c.workingRows(n)
+	case *plan.Scan:
+		return step{}, unsupported("a table cannot be read while an answer is finished").At(n.Pos)
+	}
+	return step{}, unsupported("the plan has a node that cannot be finished: %T", n)
+}
+
 func (c *compiler) filter(n *plan.Filter) (step, error) {
 	if c.crosses(n.Input) && slices.ContainsFunc(plan.Conjuncts(n.Cond), func(x plan.Scalar) bool { return plan.FirstQuery(x) == nil }) {
 		return c.rel(c.pushed(n.Input, plan.Conjuncts(n.Cond)))

@@ -397,13 +397,13 @@ func TestWindowsAreLinear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
+		c := newCompiler(q, func(n plan.Rel) (step, bool) {
 			r, ok := s.leaf(n)
 			if !ok {
 				return step{}, false
 			}
 			return step{cols: r.Cols, rows: func(*machine) ([][]sqltype.Value, error) { return r.Rows, nil }}, true
-		}}
+		})
 		root, err := c.rel(q.Root)
 		if err != nil {
 			t.Fatal(err)

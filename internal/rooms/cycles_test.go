@@ -26,7 +26,6 @@ const (
 var tangled = map[string]int{
 	"budget/ledger":                   41,
 	"internal/base/sqltype":           25,
-	"internal/eval":                   22,
 	"internal/policy":                 27,
 	"proxy":                           33,
 	"rewrite/funcs":                   41,
