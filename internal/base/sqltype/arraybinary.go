@@ -33,10 +33,6 @@ func appendArrayBinary(dst []byte, a *Array, elem Type) ([]byte, error) {
 	return dst, nil
 }
 
-func cutShort() error {
-	return sqlerr.New(sqlerr.ProtocolViolation, "insufficient data left in message")
-}
-
 // decodeArrayBinary reads an array. Sizes are checked against the bytes that are there before anything is made.
 func (s *Settings) decodeArrayBinary(src []byte, t Type) (Value, error) {
 	be := binary.BigEndian

@@ -331,3 +331,32 @@ func (r *arrayReader) element() error {
 	r.raw = append(r.raw, &whole)
 	return nil
 }
+
+func (s *Settings) appendVector(dst []byte, a *Array) []byte {
+	for i, v := range a.Values {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		if n, ok := v.(int64); ok {
+			dst = strconv.AppendInt(dst, n, 10)
+		}
+	}
+	return dst
+}
+
+func (s *Settings) parseVector(text string, t Type) (Value, error) {
+	elem, _ := t.Elem()
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return &Array{Elem: elem.OID}, nil
+	}
+	a := &Array{Elem: elem.OID, Dims: []int32{int32(len(words))}, Lower: []int32{0}} //nolint:gosec // G115: words of one text
+	for _, w := range words {
+		v, err := s.ParseText(w, elem)
+		if err != nil {
+			return nil, err
+		}
+		a.Values = append(a.Values, v)
+	}
+	return a, nil
+}

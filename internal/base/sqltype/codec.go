@@ -10,12 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// The wire's format codes.
-const (
-	TextFormat   int16 = 0
-	BinaryFormat int16 = 1
-)
-
 // Encode appends the wire form of a value that is not NULL to dst. An error says that the value is not of the type, which is
 // the caller's fault; it does not hold the value.
 func Encode(v Value, t Type, format int16, dst []byte) ([]byte, error) {
@@ -143,23 +137,6 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 // jsonbVersion is the first byte of a jsonb's binary form.
 const jsonbVersion = 1
 
-// fits reports whether an integer is in the type's range.
-func fits(x int64, t Type) bool {
-	switch t.OID {
-	case OIDInt2:
-		return x == int64(int16(x))
-	case OIDInt4:
-		return x == int64(int32(x))
-	case OIDInt8:
-		return true
-	}
-	return t.IsObject() && x == int64(uint32(x))
-}
-
-func notOfType(v Value, t Type) error {
-	return fmt.Errorf("sqltype: a %T cannot be written as %s", v, t)
-}
-
 func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 	be := binary.BigEndian
 	if n := t.wireLen(); n > 0 && len(src) != n {
@@ -248,18 +225,9 @@ func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 	return nil, notReadable(t)
 }
 
-// badLength tells, as PostgreSQL does, a value that ends too early from one with more behind it.
-func badLength(got, want int, t Type) error {
-	if got < want {
-		return sqlerr.New(sqlerr.ProtocolViolation, "insufficient data left in message")
+func appendNamed(dst []byte, x Named, format int16) []byte {
+	if format == BinaryFormat {
+		return binary.BigEndian.AppendUint32(dst, x.OID)
 	}
-	return badBinary(t)
-}
-
-func badBinary(t Type) error {
-	return sqlerr.New(sqlerr.InvalidBinary, "incorrect binary data format for type %s", t)
-}
-
-func notReadable(t Type) error {
-	return sqlerr.New(sqlerr.Unsupported, "values of type %s are not supported", t)
+	return append(dst, x.Name...)
 }

@@ -2,7 +2,6 @@ package sqltype
 
 import (
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -166,13 +165,4 @@ func (s *Settings) parseTimetz(text string, t Type) (Value, error) {
 		return nil, needsToday(text)
 	}
 	return ClockTZ{roundMicros(d.tm.clock(), t), int32(d.west)}, nil
-}
-
-// atoi reads digits that a pattern has matched; nothing is 0.
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return n
 }

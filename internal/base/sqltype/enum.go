@@ -3,8 +3,6 @@ package sqltype
 import (
 	"strings"
 	"unique"
-
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
 // Enum says what an enum type is. Its labels are in the type's own order.
@@ -57,11 +55,4 @@ func (t Type) enumOrder(label string) int {
 		}
 	}
 	return -1
-}
-
-func parseEnum(s string, t Type) (Value, error) {
-	if t.enumOrder(s) < 0 {
-		return nil, sqlerr.New(sqlerr.InvalidText, "invalid input value for enum %s: \"%s\"", t, s)
-	}
-	return s, nil
 }

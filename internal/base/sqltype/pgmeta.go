@@ -1,11 +1,5 @@
 package sqltype
 
-import (
-	"encoding/binary"
-	"strconv"
-	"strings"
-)
-
 // The types that only PostgreSQL's own catalogs have. No table of a policy has columns of them.
 const (
 	OIDInt2Vector   OID = 22
@@ -98,51 +92,4 @@ func (t Type) IsVector() bool { _, ok := vectors[t.OID]; return ok }
 type Named struct {
 	OID  uint32
 	Name string
-}
-
-func appendNamed(dst []byte, x Named, format int16) []byte {
-	if format == BinaryFormat {
-		return binary.BigEndian.AppendUint32(dst, x.OID)
-	}
-	return append(dst, x.Name...)
-}
-
-// parseReg reads an OID; what is no number is a name, which stays one until somebody with a catalog looks it up.
-func parseReg(s string) (Value, error) {
-	if s == "-" {
-		return int64(0), nil
-	}
-	if digits := strings.Trim(s, space); isInteger(digits) {
-		return parseOid(digits)
-	}
-	return s, nil
-}
-
-func (s *Settings) appendVector(dst []byte, a *Array) []byte {
-	for i, v := range a.Values {
-		if i > 0 {
-			dst = append(dst, ' ')
-		}
-		if n, ok := v.(int64); ok {
-			dst = strconv.AppendInt(dst, n, 10)
-		}
-	}
-	return dst
-}
-
-func (s *Settings) parseVector(text string, t Type) (Value, error) {
-	elem, _ := t.Elem()
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return &Array{Elem: elem.OID}, nil
-	}
-	a := &Array{Elem: elem.OID, Dims: []int32{int32(len(words))}, Lower: []int32{0}} //nolint:gosec // G115: words of one text
-	for _, w := range words {
-		v, err := s.ParseText(w, elem)
-		if err != nil {
-			return nil, err
-		}
-		a.Values = append(a.Values, v)
-	}
-	return a, nil
 }

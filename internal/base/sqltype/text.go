@@ -13,9 +13,6 @@ import (
 // nameLen is NAMEDATALEN - 1.
 const nameLen = 63
 
-// space is what C's isspace calls a blank.
-const space = " \t\n\v\f\r"
-
 // FormatText is the value's text form with PostgreSQL's default settings (DateStyle ISO, TimeZone UTC); NULL is "". A value that
 // is not of the type gives "": callers that can't be sure use Encode.
 func FormatText(v Value, t Type) string { return defaults.FormatText(v, t) }
@@ -179,13 +176,6 @@ func (set *Settings) ParseText(s string, t Type) (Value, error) {
 	return nil, notReadable(t)
 }
 
-func badText(s string, t Type) *sqlerr.Error {
-	return sqlerr.New(sqlerr.InvalidText, "invalid input syntax for type %s: \"%s\"", t.base(), s)
-}
-
-// base is the type without its modifier, as input functions name it.
-func (t Type) base() Type { return Type{OID: t.OID, Typmod: -1, enum: t.enum} }
-
 var boolWords = map[bool][]string{true: {"true", "yes", "on"}, false: {"false", "no", "off"}}
 
 // parseBool takes 1, 0 and every prefix of the words that means one thing ("o" does not).
@@ -221,14 +211,6 @@ func parseInt(s string, t Type, bits int) (Value, error) {
 	return x, nil
 }
 
-// isInteger reports an optional sign and digits.
-func isInteger(s string) bool {
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
-	}
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
 // parseOid wraps negative numbers around, as PostgreSQL does.
 func parseOid(s string) (Value, error) {
 	t := Oid
@@ -241,6 +223,17 @@ func parseOid(s string) (Value, error) {
 		return nil, sqlerr.New(sqlerr.NumericRange, "value \"%s\" is out of range for type oid", s)
 	}
 	return int64(uint32(x)), nil
+}
+
+// parseReg reads an OID; what is no number is a name, which stays one until somebody with a catalog looks it up.
+func parseReg(s string) (Value, error) {
+	if s == "-" {
+		return int64(0), nil
+	}
+	if digits := strings.Trim(s, space); isInteger(digits) {
+		return parseOid(digits)
+	}
+	return s, nil
 }
 
 // parseChar keeps the first byte; bytes above 127 are no text of their own.
@@ -282,6 +275,13 @@ func limitLength(s string, t Type) (Value, error) {
 	}
 	if t.OID == OIDBPChar {
 		s += strings.Repeat(" ", limit-n)
+	}
+	return s, nil
+}
+
+func parseEnum(s string, t Type) (Value, error) {
+	if t.enumOrder(s) < 0 {
+		return nil, sqlerr.New(sqlerr.InvalidText, "invalid input value for enum %s: \"%s\"", t, s)
 	}
 	return s, nil
 }

@@ -185,3 +185,16 @@ func (t Type) IsGroupable() bool {
 	}
 	return t.IsReadable() && !t.IsArray()
 }
+
+// fits reports whether an integer is in the type's range.
+func fits(x int64, t Type) bool {
+	switch t.OID {
+	case OIDInt2:
+		return x == int64(int16(x))
+	case OIDInt4:
+		return x == int64(int32(x))
+	case OIDInt8:
+		return true
+	}
+	return t.IsObject() && x == int64(uint32(x))
+}

@@ -58,3 +58,9 @@ type Array struct {
 	Dims, Lower []int32
 	Values      []Value
 }
+
+// The wire's format codes.
+const (
+	TextFormat   int16 = 0
+	BinaryFormat int16 = 1
+)

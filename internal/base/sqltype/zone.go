@@ -310,3 +310,12 @@ func (z *Zone) fixedOffset() (east int, ok bool) {
 	}
 	return *z.fixed, true
 }
+
+// atoi reads digits that a pattern has matched; nothing is 0.
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
