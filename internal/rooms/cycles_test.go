@@ -28,7 +28,6 @@ var tangled = map[string]int{
 	"internal/policy":                 27,
 	"proxy":                           33,
 	"rewrite/funcs":                   41,
-	"rewrite/pgsyntax":                26,
 	"rewrite/plan":                    52,
 	"rewrite/sqlgen":                  32,
 }

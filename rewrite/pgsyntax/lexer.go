@@ -9,6 +9,18 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
+// The limits of a message, all checked before the parser sees it. Memory follows the tokens: reading takes up to 1.4 KB a token at
+// once, the trees keep up to 0.3 KB (TestMemory).
+const (
+	MaxText       = 4 << 20 // bytes of a message
+	MaxTokens     = 50000   // words, literals and signs of a message; a long list of literals behind IN is one
+	MaxListed     = 1 << 19 // literals in these lists: over a megabyte of them
+	MaxStatements = 1000    // of a message
+	MaxParams     = 65535   // the highest $n, as the wire protocol's
+	MaxNest       = 200     // brackets and CASE in each other
+	MaxDepth      = 10000   // operators and clauses on one path of the tree: bounds every recursion over it
+)
+
 // tokKind is the sort of a token.
 type tokKind uint8
 
@@ -392,4 +404,18 @@ func clip(s string) string {
 		n--
 	}
 	return s[:n] + "..."
+}
+
+// syntaxAt is PostgreSQL's syntax error at a token.
+func syntaxAt(t *token) error {
+	if t.kind == tEnd && t.raw == "" {
+		return sqlerr.New(sqlerr.Syntax, "syntax error at end of input").At(t.pos)
+	}
+	return sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos)
+}
+
+func unsupported(t *token, what string) error { return unsupportedAt(Pos(t.pos), what) }
+
+func unsupportedAt(pos Pos, what string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(int(pos))
 }

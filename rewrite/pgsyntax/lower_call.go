@@ -1,6 +1,7 @@
 package pgsyntax
 
 import (
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
 
@@ -398,4 +399,8 @@ func (l *lowering) groupSet(g *atom, n ast.ExprNode) ([]Expr, error) {
 		e, err = l.expr(n)
 	}
 	return []Expr{e}, err
+}
+
+func frameError(pos Pos, text string) error {
+	return sqlerr.New(sqlerr.Windowing, "%s", text).At(int(pos))
 }

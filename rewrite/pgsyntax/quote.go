@@ -21,3 +21,33 @@ func (t *TableName) Spelled() string {
 	}
 	return QuoteIdent(t.Schema) + "." + QuoteIdent(t.Name)
 }
+
+// ident quotes a name if it must be.
+func ident(s string) string {
+	if wordClasses[s] <= unreserved && !needsAs[s] && !frontWords[s] && s != "" && isNameStart(s[0]) && foldName(s) == s && isPlainName(s) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+func isPlainName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !isName(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// quote is a string literal that standard_conforming_strings reads.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// frontWords are the words that the front end reads specially though PostgreSQL does not reserve them.
+var frontWords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`at cube current double escape exclude groups materialized nulls operator partition range
+recursive rollup rows schema sets transaction unbounded unknown uescape cascade following preceding`) {
+		m[w] = true
+	}
+	return m
+}()

@@ -6,51 +6,6 @@ import (
 	"strings"
 )
 
-// reader is a statement's tokens, the last one a tEnd, with the brackets matched.
-type reader struct {
-	toks  []token
-	match []int
-	i     int
-}
-
-// tok is the token n behind the present one; past the end it is the end.
-func (r *reader) tok(n int) *token {
-	if r.i+n >= len(r.toks) {
-		return &r.toks[len(r.toks)-1]
-	}
-	return &r.toks[r.i+n]
-}
-
-// words says whether the next tokens are these keywords.
-func (r *reader) words(words ...string) bool {
-	for n, w := range words {
-		if !r.tok(n).is(w) {
-			return false
-		}
-	}
-	return true
-}
-
-// accept passes the keywords if they come next.
-func (r *reader) accept(words ...string) bool {
-	if !r.words(words...) {
-		return false
-	}
-	r.i += len(words)
-	return true
-}
-
-// acceptPunct passes a punctuation if it comes next.
-func (r *reader) acceptPunct(p string) bool {
-	if !r.tok(0).punct(p) {
-		return false
-	}
-	r.i++
-	return true
-}
-
-func (r *reader) unexpected() error { return syntaxAt(r.tok(0)) }
-
 // frameKind is what an open bracket, or the statement, holds.
 type frameKind uint8
 
