@@ -80,21 +80,6 @@ func (b *binding) isSameKind(d, target *tableDecl) bool {
 	return false
 }
 
-// arrow spells a path as a policy does.
-func arrow(columns []string, parent *tableDecl, of []string) string {
-	list := func(names []string) string {
-		var out []string
-		for _, n := range names {
-			out = append(out, quoteName(n))
-		}
-		if len(out) == 1 {
-			return out[0]
-		}
-		return "(" + strings.Join(out, ", ") + ")"
-	}
-	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
-}
-
 // isWaived: the owner has said that whom a foreign key names is not protected.
 func (b *binding) isWaived(d *tableDecl, fk sqltype.RelationForeignKey) bool {
 	return d.unprotected || slices.ContainsFunc(fk.Columns, func(name string) bool {

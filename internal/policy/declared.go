@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -243,3 +245,21 @@ func (b *binding) domains(bt *boundTable) {
 		}
 	}
 }
+
+var dayLike = regexp.MustCompile(`^\d{4,6}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
+
+// isOdd reports an end that nobody would choose from the meaning of a column: more than two digits that matter.
+func isOdd(d decimal.Decimal) bool {
+	if d.Abs().IsInteger() && slices.Contains(usual, d.Abs().IntPart()) {
+		return false
+	}
+	digits := strings.TrimRight(strings.TrimLeft(d.Abs().Coefficient().String(), "0"), "0")
+	year := d.IsInteger() && d.GreaterThanOrEqual(decimal.NewFromInt(1800)) && d.LessThanOrEqual(decimal.NewFromInt(2200))
+	return len(digits) > 2 && !nines.MatchString(digits) && !year
+}
+
+// usual are numbers that people choose although they have many digits: days, minutes, hours, seconds, degrees, powers of two.
+var usual = []int64{365, 366, 168, 744, 1440, 8760, 8784, 10080, 3600, 86400, 604800, 125, 128, 255, 256, 511, 512, 1023, 1024, 2047, 2048, 4095, 4096, 32767, 32768, 65535, 65536,
+	2147483647, 2147483648, 180, 270, 360}
+
+var nines = regexp.MustCompile(`^9+$`)

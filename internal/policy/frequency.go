@@ -4,39 +4,12 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// frequencyDecl says how many rows of a table with one value of the columns count in a join on them.
-type frequencyDecl struct {
-	at      position // of the number
-	columns []word
-	most    uint64
-}
-
-func (d frequencyDecl) String() string {
-	names := make([]string, len(d.columns))
-	for i, c := range d.columns {
-		names[i] = quoteName(c.text)
-	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return "(" + strings.Join(names, ", ") + ")"
-}
-
-// same reports one set of columns.
-func (d frequencyDecl) same(o frequencyDecl) bool {
-	has := func(c word) bool {
-		return slices.ContainsFunc(o.columns, func(x word) bool { return x.text == c.text })
-	}
-	return len(d.columns) == len(o.columns) && !slices.ContainsFunc(d.columns, func(c word) bool { return !has(c) })
-}
 
 // maxFrequency reads {column: n, "(a, b)": n}.
 func (f *file) maxFrequency(t *tableDecl, n ast.Node, what string) {

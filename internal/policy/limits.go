@@ -10,35 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Limits are what clients may use. They protect the proxy and other sessions; none of them is about privacy. A zero IdleTime is
-// no limit.
-type Limits struct {
-	Message            int64         // bytes of one message of the wire protocol
-	Sessions           int64         // at once
-	SessionsPerAnalyst int64         // at once
-	PreparedStatements int64         // of one session
-	Portals            int64         // of one session
-	StatementMemory    int64         // bytes of one session's prepared statements and portals
-	AnswerMemory       int64         // bytes of answers that one session's portals hold unread
-	AllAnswerMemory    int64         // of those that all sessions do
-	WaitingLogins      int64         // connections of one address that have not logged in
-	LoginTime          time.Duration // from accept to the end of authentication
-	IdleTime           time.Duration // of a session without a statement
-	WriteTime          time.Duration // for a client that does not read
-	StatementTime      time.Duration // of one statement
-	StopTime           time.Duration // for running statements when the server stops
-	ReleaseGroups      int64         // groups of one stored release
-	ReleaseBytes       int64         // of one stored release
-	SpoolGroups        int64         // groups of a release that memory holds
-	FinishingMemory    int64         // bytes of released rows that are held at once, where they come from disk
-	PublicRows         int64         // of an answer over public tables
-	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
-	StatementsAtOnce   int64         // of one analyst that read the database
-	FlowMemory         int64         // bytes that the pairs of rows of two people take in memory, of all statements
-	TrainingMemory     int64         // bytes of a training's rows in memory
-	TrainingDisk       int64         // bytes of them on disk
-}
-
 // Limit is one row of the list of limits: what the policy's `limits` may set, and what docs/configuration.md says of it.
 type Limit struct {
 	Name    string

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -242,3 +243,20 @@ func parseDotted(text string, most int) ([]string, error) {
 	}
 	return parts, err
 }
+
+// clip keeps messages short.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return fmt.Sprintf("%s...", string(r[:60]))
+	}
+	return s
+}
+
+var (
+	datasetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
+	analystName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.@-]{0,62}$`)
+	settingName = regexp.MustCompile(`^[a-z_][a-z0-9_.]{0,62}$`)
+)
+
+// auto leaves a bound to each statement, as if its key were left out.
+const auto = "auto"

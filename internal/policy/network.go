@@ -10,14 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// TLS names the files of the server's certificate (PEM, with its chain) and private key, and says what clients' certificates are for.
-type TLS struct {
-	Cert, Key  string
-	ClientCA   string // file of the authorities that sign clients' certificates; "": none is asked for
-	ClientCert string // one of ClientCerts; "" without ClientCA
-	ClientName string // one of ClientNames, where a certificate must be the analyst's; else ""
-}
-
 // ClientCerts are what a client's certificate may be good for: it comes beside a password, or (the last) alone.
 var ClientCerts = []string{"verify-full", "verify-ca", CertAlone}
 
@@ -74,13 +66,6 @@ func (f *file) clientCerts(t *TLS, cert, name ast.Node) {
 	if t.ClientCert == "verify-ca" {
 		t.ClientName = ""
 	}
-}
-
-// Balancers are the TCP balancers before the proxy, through which clients come.
-type Balancers struct {
-	Addresses []netip.Prefix
-	Header    bool // each of their connections begins with a header of the PROXY protocol, version 2
-	at        position
 }
 
 // The words of balancers.proxy_protocol.

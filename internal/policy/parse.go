@@ -4,28 +4,10 @@ import (
 	"encoding/hex"
 	"net/url"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-)
-
-// Limits of what a policy can say. Beyond them a promise means nothing or a number is a slip of the pen.
-const (
-	minEpsilon       = 1e-9
-	maxEpsilon       = 10000
-	muchEpsilon      = 20 // above it a promise is hardly one
-	maxDelta         = 0.01
-	maxGroupsLimit   = 1 << 20
-	maxRowsLimit     = 1 << 32
-	maxPublicGroups  = 10_000_000
-	defaultPublic    = 100_000
-	defaultListen    = "127.0.0.1:6543"
-	maxPopulation    = 1 << 40
-	defaultTTL       = 24 * time.Hour
-	defaultMechanism = "auto"
 )
 
 // Parse reads a policy from its text; name is its file, for messages and relative paths (resolved against its folder). The
@@ -56,17 +38,6 @@ func parsed(name string, text []byte, lookup func(string) (string, bool)) *file 
 		f.policy(body)
 	}
 	return f
-}
-
-// file is one parse. Sections that refer to others are read after them, whatever their order in the file.
-type file struct {
-	reader
-	p            *Policy
-	later        []func()
-	epsilonAt    position
-	deltaAt      position
-	populationAt position
-	analystsAt   position
 }
 
 func (f *file) policy(body ast.Node) {
@@ -170,12 +141,6 @@ func (f *file) fileOrNone(n ast.Node, what string) string {
 	return f.path(w.text)
 }
 
-var (
-	datasetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
-	analystName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.@-]{0,62}$`)
-	settingName = regexp.MustCompile(`^[a-z_][a-z0-9_.]{0,62}$`)
-)
-
 func (f *file) dataset(n ast.Node) {
 	w, ok := f.text(n, "dataset")
 	if ok && !datasetName.MatchString(w.text) {
@@ -201,14 +166,6 @@ func (f *file) dataVersion(n ast.Node) {
 		return
 	}
 	f.p.DataVersion = w.text
-}
-
-// path resolves a relative path against the policy's folder, so that starting elsewhere does not open an empty ledger.
-func (f *file) path(p string) string {
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(filepath.Dir(f.p.Name), p)
 }
 
 func (f *file) backend(n ast.Node) {
@@ -259,9 +216,6 @@ func (f *file) backend(n ast.Node) {
 		}
 	}
 }
-
-// auto leaves a bound to each statement, as if its key were left out.
-const auto = "auto"
 
 func (f *file) cache(n ast.Node) {
 	c := &f.p.Cache
@@ -344,4 +298,35 @@ func (f *file) postgresURL(w word, what string) {
 	if u, err := url.Parse(w.text); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
 		f.add(w.position, "%s must be a URL postgres://user@host/database, or env:NAME of one", what)
 	}
+}
+
+// Load reads and checks a policy file; see Parse.
+func Load(path string) (*Policy, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// Places reads where a policy's server and ledger are, and whom it knows, whatever else is wrong with the file or missing from the
+// environment: the emergency stop must not depend on passwords. Nothing else of what it gives may be used.
+func Places(path string) (*Policy, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := parsed(path, text, secretOrDash)
+	if f.p.Dataset == "" {
+		return nil, f.err(path)
+	}
+	return f.p, nil
+}
+
+// secretOrDash: an owner's command needs no secrets but where the ledger is in a database.
+func secretOrDash(name string) (string, bool) {
+	if value, ok := os.LookupEnv(name); ok {
+		return value, true
+	}
+	return "-", true
 }

@@ -1,8 +1,10 @@
 package policy
 
 import (
-	"os"
+	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -138,37 +140,6 @@ func (s Secret) GoString() string { return s.String() }
 // RelationName names a table for a backend; an empty schema is the backend's default one.
 type RelationName struct{ Schema, Name string }
 
-// Load reads and checks a policy file; see Parse.
-func Load(path string) (*Policy, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, text)
-}
-
-// Places reads where a policy's server and ledger are, and whom it knows, whatever else is wrong with the file or missing from the
-// environment: the emergency stop must not depend on passwords. Nothing else of what it gives may be used.
-func Places(path string) (*Policy, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	f := parsed(path, text, secretOrDash)
-	if f.p.Dataset == "" {
-		return nil, f.err(path)
-	}
-	return f.p, nil
-}
-
-// secretOrDash: an owner's command needs no secrets but where the ledger is in a database.
-func secretOrDash(name string) (string, bool) {
-	if value, ok := os.LookupEnv(name); ok {
-		return value, true
-	}
-	return "-", true
-}
-
 // Relations lists the tables that the policy names, for the backend to describe.
 func (p *Policy) Relations() []RelationName {
 	out := make([]RelationName, len(p.tables))
@@ -188,6 +159,38 @@ func (p *Policy) UnitColumns() (out []string) {
 		out = append(out, qualified(schema, k.table.name, k.column.text))
 	}
 	return out
+}
+
+// Populations are about how many units there are, a public fact: one number, or one of each kind. The zero value says none.
+type Populations struct {
+	one  uint64 // of all kinds alike: where there are several, of the one that has fewest
+	each map[dp.Unit]uint64
+	text string // of each, in the order of units
+}
+
+// String is what the epoch of stored releases has of it: of one kind the number, however the policy spells it.
+func (p Populations) String() string {
+	if p.each != nil {
+		return p.text
+	}
+	return fmt.Sprint(p.one)
+}
+
+// Of is the number of one kind; 0: the owner says none.
+func (p Populations) Of(u dp.Unit) uint64 {
+	if p.each == nil {
+		return p.one
+	}
+	return p.each[u]
+}
+
+// MostOf is the largest number of these kinds.
+func (p Populations) MostOf(units dp.Units) uint64 {
+	most := uint64(0)
+	for _, u := range units {
+		most = max(most, p.Of(u))
+	}
+	return most
 }
 
 // Listed is a relation that is read, and its columns that are; no columns are all.
@@ -359,8 +362,102 @@ type grant struct {
 	column string // "" = all
 }
 
-// word is a name or text with its place.
-type word struct {
-	position
-	text string
+// Limits are what clients may use. They protect the proxy and other sessions; none of them is about privacy. A zero IdleTime is
+// no limit.
+type Limits struct {
+	Message            int64         // bytes of one message of the wire protocol
+	Sessions           int64         // at once
+	SessionsPerAnalyst int64         // at once
+	PreparedStatements int64         // of one session
+	Portals            int64         // of one session
+	StatementMemory    int64         // bytes of one session's prepared statements and portals
+	AnswerMemory       int64         // bytes of answers that one session's portals hold unread
+	AllAnswerMemory    int64         // of those that all sessions do
+	WaitingLogins      int64         // connections of one address that have not logged in
+	LoginTime          time.Duration // from accept to the end of authentication
+	IdleTime           time.Duration // of a session without a statement
+	WriteTime          time.Duration // for a client that does not read
+	StatementTime      time.Duration // of one statement
+	StopTime           time.Duration // for running statements when the server stops
+	ReleaseGroups      int64         // groups of one stored release
+	ReleaseBytes       int64         // of one stored release
+	SpoolGroups        int64         // groups of a release that memory holds
+	FinishingMemory    int64         // bytes of released rows that are held at once, where they come from disk
+	PublicRows         int64         // of an answer over public tables
+	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
+	StatementsAtOnce   int64         // of one analyst that read the database
+	FlowMemory         int64         // bytes that the pairs of rows of two people take in memory, of all statements
+	TrainingMemory     int64         // bytes of a training's rows in memory
+	TrainingDisk       int64         // bytes of them on disk
+}
+
+// TLS names the files of the server's certificate (PEM, with its chain) and private key, and says what clients' certificates are for.
+type TLS struct {
+	Cert, Key  string
+	ClientCA   string // file of the authorities that sign clients' certificates; "": none is asked for
+	ClientCert string // one of ClientCerts; "" without ClientCA
+	ClientName string // one of ClientNames, where a certificate must be the analyst's; else ""
+}
+
+// Balancers are the TCP balancers before the proxy, through which clients come.
+type Balancers struct {
+	Addresses []netip.Prefix
+	Header    bool // each of their connections begins with a header of the PROXY protocol, version 2
+	at        position
+}
+
+// frequencyDecl says how many rows of a table with one value of the columns count in a join on them.
+type frequencyDecl struct {
+	at      position // of the number
+	columns []word
+	most    uint64
+}
+
+func (d frequencyDecl) String() string {
+	names := make([]string, len(d.columns))
+	for i, c := range d.columns {
+		names[i] = quoteName(c.text)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// same reports one set of columns.
+func (d frequencyDecl) same(o frequencyDecl) bool {
+	has := func(c word) bool {
+		return slices.ContainsFunc(o.columns, func(x word) bool { return x.text == c.text })
+	}
+	return len(d.columns) == len(o.columns) && !slices.ContainsFunc(d.columns, func(c word) bool { return !has(c) })
+}
+
+// arrow spells a path as a policy does.
+func arrow(columns []string, parent *tableDecl, of []string) string {
+	list := func(names []string) string {
+		var out []string
+		for _, n := range names {
+			out = append(out, quoteName(n))
+		}
+		if len(out) == 1 {
+			return out[0]
+		}
+		return "(" + strings.Join(out, ", ") + ")"
+	}
+	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
+}
+
+// coalesced spells a way with further columns, as unit has it.
+func coalesced(way string, others []string) string {
+	if len(others) == 0 {
+		return way
+	}
+	columns, to, arrow := strings.Cut(way, " -> ")
+	for _, c := range others {
+		columns += ", " + quoteName(c)
+	}
+	if columns = "coalesce(" + columns + ")"; arrow {
+		columns += " -> " + to
+	}
+	return columns
 }

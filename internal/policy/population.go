@@ -13,38 +13,6 @@ import (
 // chosen with too little of the price, or not found at all; with a smaller one the bounds of many cost some more than they need.
 const AssumedPopulation = 1000
 
-// Populations are about how many units there are, a public fact: one number, or one of each kind. The zero value says none.
-type Populations struct {
-	one  uint64 // of all kinds alike: where there are several, of the one that has fewest
-	each map[dp.Unit]uint64
-	text string // of each, in the order of units
-}
-
-// String is what the epoch of stored releases has of it: of one kind the number, however the policy spells it.
-func (p Populations) String() string {
-	if p.each != nil {
-		return p.text
-	}
-	return fmt.Sprint(p.one)
-}
-
-// Of is the number of one kind; 0: the owner says none.
-func (p Populations) Of(u dp.Unit) uint64 {
-	if p.each == nil {
-		return p.one
-	}
-	return p.each[u]
-}
-
-// MostOf is the largest number of these kinds.
-func (p Populations) MostOf(units dp.Units) uint64 {
-	most := uint64(0)
-	for _, u := range units {
-		most = max(most, p.Of(u))
-	}
-	return most
-}
-
 // most is the number of the kind that has most, and how to speak of it: what a delta must be small against, since the promise is to each kind's people. 0: the owner says none.
 func (p *Policy) most() (n uint64, of string) {
 	if p.Population.each == nil {

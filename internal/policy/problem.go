@@ -9,6 +9,12 @@ import (
 // position is a place in the file: 1-based line and column (in characters).
 type position struct{ line, col int }
 
+// word is a name or text with its place.
+type word struct {
+	position
+	text string
+}
+
 // Problem is one mistake in a policy file.
 type Problem struct {
 	Line, Col     int
@@ -42,6 +48,9 @@ func (e *Error) Error() string {
 
 // problems collects mistakes.
 type problems struct{ list []Problem }
+
+// warnings are collected like problems.
+type warnings struct{ problems }
 
 func (ps *problems) add(at position, format string, args ...any) *Problem {
 	ps.list = append(ps.list, Problem{Line: max(at.line, 1), Col: max(at.col, 1), Message: fmt.Sprintf(format, args...)})

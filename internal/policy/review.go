@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -83,9 +82,6 @@ func check(name string, text []byte, lookup func(string) (string, bool), look fu
 }
 
 var errNoBackend = errors.New("policy: no backend")
-
-// warnings are collected like problems.
-type warnings struct{ problems }
 
 // file warns of what the file alone shows.
 func (w *warnings) file(f *file) {
@@ -191,22 +187,6 @@ func (w *warnings) maxRows(t *tableDecl) {
 		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d looks copied from the data", t, n).
 			hint("it is public: choose it from what the rows mean, never from max(); if you do not know it, max_rows_per_unit: auto")
 	}
-}
-
-// usual are numbers that people choose although they have many digits: days, minutes, hours, seconds, degrees, powers of two.
-var usual = []int64{365, 366, 168, 744, 1440, 8760, 8784, 10080, 3600, 86400, 604800, 125, 128, 255, 256, 511, 512, 1023, 1024, 2047, 2048, 4095, 4096, 32767, 32768, 65535, 65536,
-	2147483647, 2147483648, 180, 270, 360}
-
-var nines = regexp.MustCompile(`^9+$`)
-
-// isOdd reports an end that nobody would choose from the meaning of a column: more than two digits that matter.
-func isOdd(d decimal.Decimal) bool {
-	if d.Abs().IsInteger() && slices.Contains(usual, d.Abs().IntPart()) {
-		return false
-	}
-	digits := strings.TrimRight(strings.TrimLeft(d.Abs().Coefficient().String(), "0"), "0")
-	year := d.IsInteger() && d.GreaterThanOrEqual(decimal.NewFromInt(1800)) && d.LessThanOrEqual(decimal.NewFromInt(2200))
-	return len(digits) > 2 && !nines.MatchString(digits) && !year
 }
 
 // schema warns of what the database shows.

@@ -20,32 +20,6 @@ func Schema() map[string]any {
 	return s
 }
 
-// sight is what the reader took a value for.
-type sight struct {
-	kind   string
-	fields []field  // of sawFields
-	words  []string // of sawWord
-}
-
-const (
-	sawFields  = "a mapping with fixed keys"
-	sawMapping = "a mapping with any keys"
-	sawList    = "a list"
-	sawScalar  = "a single value, or null"
-	sawText    = "a text"
-	sawDay     = "a day"
-	sawNumber  = "a number"
-	sawFlag    = "true or false"
-	sawWord    = "one of some words"
-)
-
-// tell says what a value is taken for, to whoever watches.
-func (r *reader) tell(n ast.Node, s sight) {
-	if r.watch != nil {
-		r.watch(n, s)
-	}
-}
-
 // schemaContexts are what some keys need before they are read, or are not required with: by the key that says it.
 var schemaContexts = []struct{ key, text string }{
 	{"backend", "backend: {files: x}, "},

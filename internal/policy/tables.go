@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"github.com/goccy/go-yaml/ast"
-	"github.com/shopspring/decimal"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/shopspring/decimal"
 )
 
 // maxDescription limits descriptions, which are published in the catalog.
@@ -208,8 +208,6 @@ func (f *file) days(list *ast.SequenceNode, what string) (first, last string, ok
 	return ends[0], ends[1], true
 }
 
-var dayLike = regexp.MustCompile(`^\d{4,6}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
-
 func (f *file) values(c *columnDecl, n ast.Node, what string) {
 	c.valuesAt, c.hasValues = at(n), true
 	if isMapping(n) {
@@ -360,21 +358,6 @@ func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
 	default:
 		t.fallbackColumns = ref.fallbackColumns
 	}
-}
-
-// coalesced spells a way with further columns, as unit has it.
-func coalesced(way string, others []string) string {
-	if len(others) == 0 {
-		return way
-	}
-	columns, to, arrow := strings.Cut(way, " -> ")
-	for _, c := range others {
-		columns += ", " + quoteName(c)
-	}
-	if columns = "coalesce(" + columns + ")"; arrow {
-		columns += " -> " + to
-	}
-	return columns
 }
 
 // alsoUnit reads further ways: a path, or a list of them.

@@ -511,10 +511,28 @@ func (r *reader) secretText(n ast.Node, what, export string) (word, bool) {
 	return w, true
 }
 
-// clip keeps messages short.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return fmt.Sprintf("%s...", string(r[:60]))
+// sight is what the reader took a value for.
+type sight struct {
+	kind   string
+	fields []field  // of sawFields
+	words  []string // of sawWord
+}
+
+const (
+	sawFields  = "a mapping with fixed keys"
+	sawMapping = "a mapping with any keys"
+	sawList    = "a list"
+	sawScalar  = "a single value, or null"
+	sawText    = "a text"
+	sawDay     = "a day"
+	sawNumber  = "a number"
+	sawFlag    = "true or false"
+	sawWord    = "one of some words"
+)
+
+// tell says what a value is taken for, to whoever watches.
+func (r *reader) tell(n ast.Node, s sight) {
+	if r.watch != nil {
+		r.watch(n, s)
 	}
-	return s
 }
