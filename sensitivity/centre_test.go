@@ -13,7 +13,7 @@ func TestTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		end := rapid.OneOf(rapid.Int64Range(-20, 20), rapid.Int64Range(-1<<53, 1<<53))
 		lo, hi := end.Draw(t, "lo"), end.Draw(t, "hi")
-		m := Measure{Kind: CentredSum, HasOwnChoice: true, RowLo: min(lo, hi), RowHi: max(lo, hi)}
+		m := Measure{Kind: CentredSum, ContributionChoice: ContributionChoice{HasOwnChoice: true}, ValueRange: ValueRange{RowLo: min(lo, hi), RowHi: max(lo, hi)}}
 		x := rapid.OneOf(rapid.Just(m.RowLo), rapid.Just(m.RowHi), rapid.Int64Range(m.RowLo, m.RowHi)).Draw(t, "x")
 		if d := relation.Magnitude(2*x - m.DoubledCentre()); d > 2*relation.Magnitude(x) || d > m.MostOfRow() {
 			t.Fatalf("[%d, %d]: %d counts for %d halves, about %d halves; a row for at most %d", m.RowLo, m.RowHi, x, d, m.DoubledCentre(), m.MostOfRow())

@@ -15,36 +15,14 @@ import (
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
 type Measure struct {
-	Kind MeasureKind
-	Arg  plan.Scalar // nil for CountRows, Units and SomeUnits; over Body.Rel's columns, clamps not yet applied
-	// Filter: only rows for which it is true count; nil: all do. It reads stored values, as WHERE does.
-	Filter plan.Scalar
-	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
-	Grid             decimal.Decimal
-	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
-	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
-	RowLo, RowHi     int64
-	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
-	Declared         bool            // the range follows from declared ranges and constants; false: it is only what the integers hold
-	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
-	Lo, Hi int64
-	Single bool
-	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
-	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
-	PerGroup uint64
-	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
-	// that Bound chooses. nil: [Lo, Hi] is the bound.
-	Bound  *Choice
-	Factor uint64
-	// Follows: Bound is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
-	Follows bool
-	Kept    float64
-	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
-	Rows uint64
+	Kind   MeasureKind
+	Arg    plan.Scalar // nil for CountRows, Units and SomeUnits; over Body.Rel's columns, clamps not yet applied
+	Filter plan.Scalar // only rows for which it is true count; nil: all do. It reads stored values, as WHERE does
+	ValueRange
+	Contribution
+	ContributionChoice
 	// Joined: it is of joined rows, a sum of their integers (Analysis.Joined); a number of distinct values is read with the others.
 	Joined bool
-	// HasOwnChoice: a CentredSum has a choice of its own, and the centre that suits one (DoubledCentre); else it has its count's.
-	HasOwnChoice bool
 	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
 	Distinct bool
 	Values   uint64
@@ -61,6 +39,41 @@ type Measure struct {
 	Pick *Pick
 	// Pair: of a sum, the measures that an average of the same values has, from which a sum beside it is computed; nil: it has none.
 	Pair *Pair
+}
+
+// ValueRange is of SumValues and CentredSum: Arg's value in a row is brought to an integer number of Grid steps in [RowLo, RowHi].
+type ValueRange struct {
+	Grid             decimal.Decimal
+	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
+	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
+	RowLo, RowHi     int64
+	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
+	Declared         bool            // the range follows from declared ranges and constants; false: it is only what the integers hold
+}
+
+// Contribution bounds what one unit contributes.
+type Contribution struct {
+	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
+	Lo, Hi int64
+	Single bool
+	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
+	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
+	PerGroup uint64
+	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
+	Rows uint64
+}
+
+// ContributionChoice is how an automatic bound of the contribution is chosen.
+type ContributionChoice struct {
+	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
+	// that Bound chooses. nil: [Lo, Hi] is the bound.
+	Bound  *Choice
+	Factor uint64
+	// Follows: Bound is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
+	Follows bool
+	Kept    float64
+	// HasOwnChoice: a CentredSum has a choice of its own, and the centre that suits one (DoubledCentre); else it has its count's.
+	HasOwnChoice bool
 }
 
 // Pick is among which values the most frequent ones are picked, and how many of them, one after the other.

@@ -108,7 +108,7 @@ func TestShown(t *testing.T) {
 					width := number(of[0])
 					switch {
 					case row[at] == nil:
-					case how[0] != session.LowKeep && (private.IsUnderError(row[at], width) || i == 1 && at == 5 && private.IsUninformative(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
+					case how[0] != session.LowKeep && (private.IsUnderError(row[at], width) || i == 1 && at == 5 && private.IsUninformative(row[at], width, &sensitivity.Measure{ValueRange: sensitivity.ValueRange{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)}})):
 						changed[how[0]]++
 						kept = kept && (how[0] != session.LowDrop || !c.grouped)
 						row[at] = nil

@@ -24,7 +24,7 @@ func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (sha
 		if m := p.analysis().Measures[i]; m.Distinct {
 			one = uint64(m.RowHi - m.RowLo)
 		}
-		claim := &sensitivity.Analysis{Measures: []sensitivity.Measure{{PerGroup: kept.Rows * one}}, Limit: sensitivity.GroupLimit{PerUnit: kept.Groups}}
+		claim := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Contribution: sensitivity.Contribution{PerGroup: kept.Rows * one}}}, Limit: sensitivity.GroupLimit{PerUnit: kept.Groups}}
 		return comparison[*neighbour.Totals]{
 			read: func(b backend.Backend) (*neighbour.Totals, error) {
 				return neighbour.ReadTotals(context.Background(), uncovered{b}, st)

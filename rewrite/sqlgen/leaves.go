@@ -175,7 +175,7 @@ func (w *private) openLeaf(t *sensitivity.Tree) string {
 // steps prints a row's value as a whole number of a tree's steps in [Lo, Hi].
 func (w *private) steps(m sensitivity.Measure) string {
 	tree, x := m.Tree, m.Arg.Type()
-	row := sensitivity.Measure{Kind: sensitivity.SumValues, Arg: m.Arg, Grid: tree.Grid, Rounded: true, Narrow: tree.Narrow, RowLo: tree.Lo, RowHi: tree.Hi, Single: true}
+	row := sensitivity.Measure{Kind: sensitivity.SumValues, Arg: m.Arg, ValueRange: sensitivity.ValueRange{Grid: tree.Grid, Rounded: true, Narrow: tree.Narrow, RowLo: tree.Lo, RowHi: tree.Hi}, Contribution: sensitivity.Contribution{Single: true}}
 	text := w.scalar(m.Arg, w.f, inRange)
 	if tree.Rounded {
 		return w.rounded(row, text, w.f, !tree.Narrow && w.bounded(m.Arg, w.f))

@@ -172,7 +172,7 @@ func (z *Measurer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
-	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, Bound: z.Out.Measures[count].Bound}
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound}}
 	if m.HasOwnChoice = (z.Out.MaxRows == 0 || z.Out.Limit.Norm > 0) && z.Out.Joined == nil && !z.moments[z.averageText(g)]; m.HasOwnChoice {
 		m.Bound = nil
 	}

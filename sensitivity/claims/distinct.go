@@ -92,7 +92,7 @@ func (z *Measurer) distinctPair(g plan.AggItem) (count, sum int, err error) {
 		return
 	}
 	c := z.Out.Measures[count]
-	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, Distinct: true, Bound: c.Bound}
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, Distinct: true, ContributionChoice: sensitivity.ContributionChoice{Bound: c.Bound}}
 	if c.Bound == nil {
 		m.Values = c.PerGroup
 	}

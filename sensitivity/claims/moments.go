@@ -78,7 +78,7 @@ func (z *Measurer) statistic(f sensitivity.Formula, stat statistic, g plan.AggIt
 // moment measures the centred sum of a, or of its product with b. Without a declared range it is refused: the parts of squares would have to be guessed. An automatic bound
 // is the count's.
 func (z *Measurer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, error) {
-	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: a, Bound: z.Out.Measures[count].Bound}
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: a, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound}}
 	if iv, _ := z.Filtered(a, g.Filter); iv == nil {
 		return 0, z.noRange(a, g)
 	}
@@ -125,8 +125,8 @@ func (z *Measurer) productOf(x, y plan.Scalar, g plan.AggItem) (*sensitivity.Pro
 		cut  *uint
 		most *int64
 	}{{&p.X, x, &p.CutX, &p.MostX}, {&p.Y, y, &p.CutY, &p.MostY}} {
-		iv, narrow := z.Filtered(side.arg, g.Filter)                                             // moment has seen to it
-		*side.m = sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: side.arg, Single: true} // so that rows are clamped
+		iv, narrow := z.Filtered(side.arg, g.Filter)                                                                                     // moment has seen to it
+		*side.m = sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: side.arg, Contribution: sensitivity.Contribution{Single: true}} // so that rows are clamped
 		if err := z.rowRange(side.m, iv, narrow, g); err != nil {
 			return nil, err
 		}

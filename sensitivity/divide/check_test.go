@@ -16,7 +16,7 @@ func TestCheckEdges(t *testing.T) {
 		bound, most := &sensitivity.Choice{Edges: []uint64{1, 2, 5}}, &sensitivity.Choice{Measure: -1, Edges: []uint64{1, 4}}
 		z := newAnalyzer(t.Context(), &plan.Query{}, &plan.Aggregate{}, sensitivity.Options{})
 		z.Out = &sensitivity.Analysis{Agg: &plan.Aggregate{}, Unit: "people", Body: &sensitivity.Body{UnitCol: 1}, Groups: sensitivity.Groups{Public: true}, Limit: sensitivity.GroupLimit{PerUnit: 4, Cap: most},
-			Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Grid: decimal.NewFromInt(1), Bound: bound, Factor: 3, Hi: 15, PerGroup: 15}}}
+			Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, ValueRange: sensitivity.ValueRange{Grid: decimal.NewFromInt(1)}, ContributionChoice: sensitivity.ContributionChoice{Bound: bound, Factor: 3}, Contribution: sensitivity.Contribution{Hi: 15, PerGroup: 15}}}}
 		return z
 	}
 	if err := base().check(); err != nil {

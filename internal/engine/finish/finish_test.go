@@ -29,8 +29,7 @@ func ints(v ...int64) []*big.Int {
 func pairOf(grid string, lo, hi int64, avg sqltype.Type) *sensitivity.Analysis {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountValues},
-		{Kind: sensitivity.CentredSum, Grid: decimal.RequireFromString(grid), RowLo: lo, RowHi: hi,
-			RangeLo: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(lo)), RangeHi: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(hi))}}
+		{Kind: sensitivity.CentredSum, ValueRange: sensitivity.ValueRange{Grid: decimal.RequireFromString(grid), RowLo: lo, RowHi: hi, RangeLo: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(lo)), RangeHi: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(hi))}}}
 	sum := sqltype.Numeric
 	if avg == sqltype.Float8 {
 		sum = sqltype.Float8
@@ -83,7 +82,7 @@ func TestFormulas(t *testing.T) {
 // TestBigintIsTheLimit: an integer beyond bigint is the nearest one, on both sides.
 func TestBigintIsTheLimit(t *testing.T) {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}},
-		Measures: []sensitivity.Measure{{Kind: sensitivity.SumValues, Grid: decimal.NewFromInt(1)}}, Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsSum, Sum: 0}}}
+		Measures: []sensitivity.Measure{{Kind: sensitivity.SumValues, ValueRange: sensitivity.ValueRange{Grid: decimal.NewFromInt(1)}}}, Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsSum, Sum: 0}}}
 	for sign, want := range map[int64]int64{1: math.MaxInt64, -1: math.MinInt64} {
 		v, err := value(a, 0, []*big.Int{new(big.Int).Lsh(big.NewInt(sign), 70)})
 		if err != nil || v != want {

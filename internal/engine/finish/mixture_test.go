@@ -127,7 +127,7 @@ func TestWidthsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, tops := toppedUp(t, true, 0.1, 1, 1)
 	r := &release.Release{Run: p, Tops: tops, Groups: []release.Group{{Values: []*big.Int{big.NewInt(7)}}}}
-	a := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 4}}, Formulas: []sensitivity.Formula{{Kind: sensitivity.IsCount, Agg: 1}}, People: -1,
+	a := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 4}}}, Formulas: []sensitivity.Formula{{Kind: sensitivity.IsCount, Agg: 1}}, People: -1,
 		Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Fn: plan.CountRows, Type: sqltype.Int8}}, Errors: []plan.ErrorItem{{ID: 2, Of: 1}}}}
 	if rel, err := Relation(ctx, a, r); err != nil || len(rel.Rows) != 1 || rel.Rows[0][1].(float64) < 4 {
 		t.Fatalf("%+v, %v", rel, err)

@@ -52,7 +52,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		return c
 	}
 	add := func(kind sensitivity.MeasureKind, c *sensitivity.Choice, factor uint64) {
-		m := sensitivity.Measure{Kind: kind, Bound: c, Factor: factor, Subdivision: 1, PerGroup: 10}
+		m := sensitivity.Measure{Kind: kind, ContributionChoice: sensitivity.ContributionChoice{Bound: c, Factor: factor}, Subdivision: 1, Contribution: sensitivity.Contribution{PerGroup: 10}}
 		if c != nil {
 			m.PerGroup = c.Edges[len(c.Edges)-1] * factor
 		}

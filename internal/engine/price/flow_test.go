@@ -40,7 +40,7 @@ func TestFlowsOfFewPeople(t *testing.T) {
 		edges := sensitivity.CandidateCaps(1, 1<<32)
 		choice := &sensitivity.Choice{By: sensitivity.ByFlow, Edges: edges}
 		a.Choices = []*sensitivity.Choice{choice}
-		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Bound: choice, Factor: 1, Subdivision: 1, Single: true, RowHi: 1, PerGroup: edges[len(edges)-1]}}
+		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, ContributionChoice: sensitivity.ContributionChoice{Bound: choice, Factor: 1}, Subdivision: 1, Contribution: sensitivity.Contribution{Single: true, PerGroup: edges[len(edges)-1]}, ValueRange: sensitivity.ValueRange{RowHi: 1}}}
 		plan, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.4, budget.AccountantPure), Epsilon: k.epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1 << 30,
 			Kinds: map[dp.Unit]uint64{"customer.k": uint64(k.customers), "supplier.k": uint64(k.suppliers)}})
 		if err != nil {

@@ -29,7 +29,7 @@ func analysis(public bool, groups uint64, perGroup ...uint64) *sensitivity.Analy
 		if p == 1 {
 			k = sensitivity.Units
 		}
-		a.Measures = append(a.Measures, sensitivity.Measure{Kind: k, PerGroup: p})
+		a.Measures = append(a.Measures, sensitivity.Measure{Kind: k, Contribution: sensitivity.Contribution{PerGroup: p}})
 	}
 	return a
 }

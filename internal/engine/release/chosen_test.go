@@ -33,9 +33,9 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 	sum := &sensitivity.Choice{Index: 1, Measure: 3, Edges: []uint64{2, 3, 5, 9, 20}}
 	a.Choices = []*sensitivity.Choice{count, sum}
 	a.Measures = []sensitivity.Measure{
-		{Kind: sensitivity.Units, PerGroup: 1, Hi: 1, Factor: 1, Subdivision: 1}, {Kind: sensitivity.CountRows, PerGroup: 50, Hi: 50, Factor: 1, Subdivision: 1},
-		{Kind: sensitivity.CountRows, PerGroup: 12, Hi: 12, Bound: count, Factor: 1, Subdivision: 1},
-		{Kind: sensitivity.SumValues, PerGroup: 20, Lo: -20, Hi: 20, Bound: sum, Factor: 1, Subdivision: 1},
+		{Kind: sensitivity.Units, Contribution: sensitivity.Contribution{PerGroup: 1, Hi: 1}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1}, Subdivision: 1}, {Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 50, Hi: 50}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1}, Subdivision: 1},
+		{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 12, Hi: 12}, ContributionChoice: sensitivity.ContributionChoice{Bound: count, Factor: 1}, Subdivision: 1},
+		{Kind: sensitivity.SumValues, Contribution: sensitivity.Contribution{PerGroup: 20, Lo: -20, Hi: 20}, ContributionChoice: sensitivity.ContributionChoice{Bound: sum, Factor: 1}, Subdivision: 1},
 	}
 	if public {
 		a.Groups = sensitivity.Groups{Public: true, Count: 3, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}, {"c"}}}}}

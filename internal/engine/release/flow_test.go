@@ -73,7 +73,7 @@ func TestReadFlows(t *testing.T) {
 func TestFlowsEnd(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
 	a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{1, 2, 4, 8}}}
-	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Subdivision: 1, Bound: a.Choices[0]}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{Single: true, Hi: 8, PerGroup: 8}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1, Bound: a.Choices[0]}, Subdivision: 1}}
 	one := dp.Scale{Num: 1, Den: 1}
 	p := &price.Quote{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
@@ -127,7 +127,7 @@ func TestDraw(t *testing.T) {
 	var last *Flows
 	for edge := uint64(1); edge < 1<<10; edge *= 2 {
 		a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{edge, 1 << 10}}}
-		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1 << 10, PerGroup: 1 << 10, Factor: 1, Subdivision: 1, Bound: a.Choices[0]}}
+		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{Single: true, Hi: 1 << 10, PerGroup: 1 << 10}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1, Bound: a.Choices[0]}, Subdivision: 1}}
 		p := &price.Quote{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
 		own := *a // a flow that is kept is of one analysis
 		made := func() *Releaser {

@@ -53,7 +53,7 @@ func unknown(keys ...sqltype.Type) *sensitivity.Analysis {
 	for _, k := range keys {
 		a.Keys = append(a.Keys, sensitivity.Key{Type: k})
 	}
-	a.Measures = []sensitivity.Measure{{Kind: sensitivity.Units, PerGroup: 1}, {Kind: sensitivity.SumValues, PerGroup: 10}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.Units, Contribution: sensitivity.Contribution{PerGroup: 1}}, {Kind: sensitivity.SumValues, Contribution: sensitivity.Contribution{PerGroup: 10}}}
 	return a
 }
 
@@ -260,7 +260,7 @@ func TestPublicGroups(t *testing.T) {
 		{Keys: []int{2, 0}, Tuples: [][]sqltype.Value{{0.0, "b"}, {1.5, "a"}, {nil, nil}}},
 		{Keys: []int{1}, Tuples: [][]sqltype.Value{{decimal.RequireFromString("1.50")}, {decimal.NewFromInt(100)}}},
 	}}
-	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 1}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 1}}}
 	tiny := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 100}} // e^-100: no noise
 	p := &price.Quote{Measures: []dp.Event{tiny}, UnitsFromSelection: -1}
 	rows := &table{rows: [][]sqltype.Value{
@@ -367,7 +367,7 @@ func TestOneRowATuple(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
 	a.Groups = sensitivity.Groups{Public: true, Count: 1, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}}}}}
 	a.Limit.PerUnit = 1
-	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 1}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 1}}}
 	p := &price.Quote{Measures: []dp.Event{dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}}}, UnitsFromSelection: -1}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey}, {Role: sqlgen.RoleMeasure}}
 	row := []sqltype.Value{"a", int64(1)}

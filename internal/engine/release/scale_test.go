@@ -30,7 +30,7 @@ func joinedAnalysis(t testing.TB) *sensitivity.Analysis {
 		Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, Limit: sensitivity.GroupLimit{PerUnit: 1},
 		Groups: sensitivity.Groups{Public: true, Count: 2, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}}}}}}
 	for _, factor := range []uint64{1, 14} {
-		m := sensitivity.Measure{Kind: sensitivity.CountRows, Bound: c, Factor: factor, Subdivision: 1, Single: true, Joined: true}
+		m := sensitivity.Measure{Kind: sensitivity.CountRows, ContributionChoice: sensitivity.ContributionChoice{Bound: c, Factor: factor}, Subdivision: 1, Contribution: sensitivity.Contribution{Single: true}, Joined: true}
 		m.PerGroup = m.Clip(c.Edges[len(c.Edges)-1])
 		a.Measures = append(a.Measures, m)
 	}
