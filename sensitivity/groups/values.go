@@ -88,7 +88,7 @@ func (z *Grouper) addWhole(i int, x plan.Scalar) {
 	if ok && few.Fn.Kind == funcs.Cast {
 		few, ok = z.Behind(few.Args[0]).(*plan.Call)
 	}
-	iv := z.RangeOf(x).Interval
+	iv := z.RangeOf(x)
 	if !ok || !slices.Contains(ofFewResults, few.Fn.Name) || iv == nil || iv.Hi.Sub(iv.Lo).GreaterThanOrEqual(decimal.NewFromInt(mostWhole)) {
 		return
 	}

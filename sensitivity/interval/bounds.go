@@ -40,9 +40,12 @@ func NewIntervals(s *scope.Scope) *Intervals {
 	return &Intervals{Scope: s, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{}}
 }
 
-// RangeOf derives an interval from clamped columns and constants. The claim needs no more of it than that it is where the row
+// RangeOf is the interval of an expression's values; nil: none is known.
+func (z *Intervals) RangeOf(x plan.Scalar) *num.Interval { return z.rangeOf(x).Interval }
+
+// rangeOf derives an interval from clamped columns and constants. The claim needs no more of it than that it is where the row
 // clamp of the print stands.
-func (z *Intervals) RangeOf(x plan.Scalar) bound {
+func (z *Intervals) rangeOf(x plan.Scalar) bound {
 	switch n := x.(type) {
 	case *plan.Const:
 		if n.Value == nil {
@@ -90,7 +93,7 @@ func (z *Intervals) RangeOf(x plan.Scalar) bound {
 func (z *Intervals) ends(x plan.Scalar) (lo, hi *decimal.Decimal, null bool) {
 	n, ok := x.(*plan.MinMax)
 	if !ok {
-		b := z.RangeOf(x)
+		b := z.rangeOf(x)
 		if b.Interval == nil {
 			return nil, nil, b.null
 		}
@@ -200,7 +203,7 @@ func isFromType(fn *funcs.Func, args []*num.Interval, types []sqltype.Type, iv *
 func (z *Intervals) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {
 	args, types = make([]*num.Interval, len(n.Args)), make([]sqltype.Type, len(n.Args))
 	for i, a := range n.Args {
-		b := z.RangeOf(a)
+		b := z.rangeOf(a)
 		null = null || b.null
 		args[i], types[i] = b.Interval, a.Type()
 	}
@@ -319,7 +322,7 @@ func (z *Intervals) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
 func (z *Intervals) hull(parts []plan.Scalar) bound {
 	out := bound{null: true}
 	for _, p := range parts {
-		b := z.RangeOf(p)
+		b := z.rangeOf(p)
 		switch {
 		case b.null:
 		case b.Interval == nil:
@@ -339,7 +342,7 @@ func (z *Intervals) columnRange(id plan.ColID) bound {
 	}
 	var b bound
 	if d, ok := z.Defs[id]; ok {
-		b = z.RangeOf(d.Expr)
+		b = z.rangeOf(d.Expr)
 	} else if c, ok := z.clampOf(id); ok {
 		b.Interval = &num.Interval{Lo: c.Lo, Hi: c.Hi}
 	}
@@ -445,7 +448,7 @@ func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bo
 // Declared is the interval that follows from declared ranges and constants; nil where none does.
 func (z *Intervals) Declared(x plan.Scalar) *num.Interval {
 	z.ClampColumns(x)
-	b := z.RangeOf(x)
+	b := z.rangeOf(x)
 	if b.null { // the sum of nothing
 		return &num.Interval{}
 	}

@@ -256,7 +256,7 @@ func (z *Intervals) quotientScale(x plan.Scalar) int32 {
 	if n == nil || n.Fn.Name != "/" || n.T.IsInteger() || !n.T.IsNumber() {
 		return 0
 	}
-	by := z.RangeOf(n.Args[1]).Interval
+	by := z.RangeOf(n.Args[1])
 	scale, ok := z.ScaleOf(relation.Uncast(n.Args[0]))
 	if !ok || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.IsZero() {
 		return 0
@@ -287,7 +287,7 @@ func (z *Intervals) secondsScale(x plan.Scalar) int32 {
 		case (name == "cast" && n.T.IsNumber() || name == "round") && !n.T.IsInteger():
 			return z.secondsScale(n.Args[0])
 		case name == "/":
-			scale, by := z.secondsScale(n.Args[0]), z.RangeOf(n.Args[1]).Interval
+			scale, by := z.secondsScale(n.Args[0]), z.RangeOf(n.Args[1])
 			if scale == 0 || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.LessThan(decimal.NewFromInt(1)) || by.Lo.GreaterThan(decimal.New(1, 9)) {
 				return 0
 			}

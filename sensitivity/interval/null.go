@@ -7,17 +7,17 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/scope"
 )
 
-// reading says how an expression's columns are read: as stored (keys, filters), or through their declared ranges (measures), where
+// Reading says how an expression's columns are read: as stored (keys, filters), or through their declared ranges (measures), where
 // calls that are safe within them cannot be NULL of themselves.
-type reading bool
+type Reading bool
 
 const (
-	Stored  reading = false
-	InRange reading = true
+	Stored  Reading = false
+	InRange Reading = true
 )
 
 // CanBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
-func (z *Intervals) CanBeNull(x plan.Scalar, r reading) bool {
+func (z *Intervals) CanBeNull(x plan.Scalar, r Reading) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value == nil
@@ -62,7 +62,7 @@ func (z *Intervals) CanBeNull(x plan.Scalar, r reading) bool {
 }
 
 // CanAnyBeNull reports that one of the expressions may be NULL, as they are read.
-func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r reading) bool {
+func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r Reading) bool {
 	for _, x := range list {
 		if z.CanBeNull(x, r) {
 			return true
@@ -72,7 +72,7 @@ func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r reading) bool {
 }
 
 // CanColumnBeNull is worked out once a column and reading: definitions may name one another many times over.
-func (z *Intervals) CanColumnBeNull(id plan.ColID, r reading) bool {
+func (z *Intervals) CanColumnBeNull(id plan.ColID, r Reading) bool {
 	key := ReadColumn{id, r}
 	if known, ok := z.Nulls[key]; ok {
 		return known
@@ -88,10 +88,10 @@ func (z *Intervals) CanColumnBeNull(id plan.ColID, r reading) bool {
 // ReadColumn is a column and how it is read: stored or within its range.
 type ReadColumn struct {
 	ID      plan.ColID
-	Reading reading
+	Reading Reading
 }
 
-func (z *Intervals) deriveNull(id plan.ColID, r reading) bool {
+func (z *Intervals) deriveNull(id plan.ColID, r Reading) bool {
 	if id == z.Out.Body.UnitCol { // rows without a unit are dropped
 		return false
 	}
@@ -99,7 +99,7 @@ func (z *Intervals) deriveNull(id plan.ColID, r reading) bool {
 }
 
 // IsNullable reports that a column may be NULL before rows without a unit are dropped.
-func (z *Intervals) IsNullable(id plan.ColID, r reading) bool {
+func (z *Intervals) IsNullable(id plan.ColID, r Reading) bool {
 	if z.NotNull == nil {
 		z.NotNull = plan.NotNull(z.Out.Body.Rel)
 	}

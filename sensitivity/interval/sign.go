@@ -20,7 +20,7 @@ func (z *Intervals) IsNonNegative(x, filter plan.Scalar) bool {
 	}
 	switch n := x.(type) {
 	case *plan.Const:
-		iv := z.RangeOf(x).Interval
+		iv := z.RangeOf(x)
 		return n.Value == nil || iv != nil && !iv.Lo.IsNegative()
 	case *plan.Col: // (3) by its range or a condition
 		if d, ok := z.Defs[n.ID]; ok {

@@ -24,10 +24,10 @@ func ConditionsFrom(b *scope.Block) []plan.Scalar {
 	return out
 }
 
-// span is an interval with ends that may be unknown.
-type span struct{ Lo, Hi *decimal.Decimal }
+// Span is an interval with ends that may be unknown.
+type Span struct{ Lo, Hi *decimal.Decimal }
 
-func (a span) Meet(b span) span {
+func (a Span) Meet(b Span) Span {
 	if a.Lo == nil || b.Lo != nil && b.Lo.GreaterThan(*a.Lo) {
 		a.Lo = b.Lo
 	}
@@ -37,7 +37,7 @@ func (a span) Meet(b span) span {
 	return a
 }
 
-func (a span) hull(b span) span {
+func (a Span) hull(b Span) Span {
 	if a.Lo != nil && (b.Lo == nil || b.Lo.LessThan(*a.Lo)) {
 		a.Lo = b.Lo
 	}
@@ -47,7 +47,7 @@ func (a span) hull(b span) span {
 	return a
 }
 
-func (a span) interval() *num.Interval {
+func (a Span) interval() *num.Interval {
 	if a.Lo == nil || a.Hi == nil || a.Lo.GreaterThan(*a.Hi) {
 		return nil
 	}
@@ -55,15 +55,15 @@ func (a span) interval() *num.Interval {
 }
 
 // SpanOf is the span of an interval.
-func SpanOf(iv *num.Interval) span {
+func SpanOf(iv *num.Interval) Span {
 	if iv == nil {
-		return span{}
+		return Span{}
 	}
-	return span{&iv.Lo, &iv.Hi}
+	return Span{&iv.Lo, &iv.Hi}
 }
 
 // Narrowed is where WHERE and ON put a scan's column: numbers, or days and microseconds of dates and timestamps.
-func (z *Intervals) Narrowed(id plan.ColID) (out span) {
+func (z *Intervals) Narrowed(id plan.ColID) (out Span) {
 	if s := z.Owner[id]; s != nil {
 		for _, c := range z.conditions(s) {
 			out = out.Meet(z.spanIn(c, id))
@@ -73,7 +73,7 @@ func (z *Intervals) Narrowed(id plan.ColID) (out span) {
 }
 
 // spanIn is where one condition, being true, puts a column. What it does not know bounds nothing.
-func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
+func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out Span) {
 	switch n := c.(type) {
 	case *plan.Logic:
 		for i, a := range n.Args {
@@ -81,7 +81,7 @@ func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 			case n.Op == plan.And:
 				out = out.Meet(s)
 			case n.Op != plan.Or:
-				return span{}
+				return Span{}
 			case i == 0:
 				out = s
 			default:
@@ -90,7 +90,7 @@ func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 		}
 	case *plan.In:
 		if n.Not {
-			return span{}
+			return Span{}
 		}
 		for i, v := range n.List {
 			s := z.compared("=", n.X, v, id)
@@ -102,7 +102,7 @@ func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 		}
 	case *plan.Call:
 		if len(n.Args) == 2 {
-			if out = z.compared(n.Fn.Name, n.Args[0], n.Args[1], id); out == (span{}) {
+			if out = z.compared(n.Fn.Name, n.Args[0], n.Args[1], id); out == (Span{}) {
 				out = z.compared(mirrored[n.Fn.Name], n.Args[1], n.Args[0], id)
 			}
 		}
@@ -113,15 +113,15 @@ func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out span) {
 var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 // compared is where "column op constant" puts the column.
-func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) (out span) {
+func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) (out Span) {
 	c, ok := constant.(*plan.Const)
 	col, unit := z.widened(x)
 	if !ok || col == nil || z.Base(col.ID) != id {
-		return span{}
+		return Span{}
 	}
 	v, ok := measured(c.Value)
 	if !ok {
-		return span{}
+		return Span{}
 	}
 	switch from, to := col.T.OID, c.T.OID; {
 	case from == to || !relation.IsDay(col.T):
@@ -131,7 +131,7 @@ func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) 
 	case from == sqltype.OIDTimestamp && to == sqltype.OIDDate:
 		v = v.Mul(decimal.NewFromInt(relation.MicrosPerDay))
 	default: // the session's time zone stands between
-		return span{}
+		return Span{}
 	}
 	lo, hi := v, v
 	if !unit.IsZero() { // from a timestamp to days
@@ -148,13 +148,13 @@ func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) 
 	}
 	switch op {
 	case "=":
-		return span{&lo, &hi}
+		return Span{&lo, &hi}
 	case "<", "<=":
-		return span{Hi: &hi}
+		return Span{Hi: &hi}
 	case ">", ">=":
-		return span{Lo: &lo}
+		return Span{Lo: &lo}
 	}
-	return span{}
+	return Span{}
 }
 
 func nonZero(unit decimal.Decimal) decimal.Decimal {
@@ -249,7 +249,7 @@ func (z *Intervals) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, o
 }
 
 // HullOrNone holds both, where both are known.
-func (a span) HullOrNone(b span) *num.Interval {
+func (a Span) HullOrNone(b Span) *num.Interval {
 	if a.interval() == nil || b.interval() == nil {
 		return nil
 	}

@@ -24,8 +24,8 @@ type Equality struct {
 	Placed bool // for added ones: printed already
 }
 
-// definition is a computed column and the block that computes it.
-type definition struct {
+// Definition is a computed column and the block that computes it.
+type Definition struct {
 	Expr plan.Scalar
 	In   *Block
 }
@@ -97,7 +97,7 @@ func (z *Scope) Collect(r plan.Rel, in *Block) error {
 	case *plan.Project:
 		for _, it := range n.Items {
 			if c, ok := it.Expr.(*plan.Col); !ok || c.ID != it.ID {
-				z.Defs[it.ID] = definition{it.Expr, in}
+				z.Defs[it.ID] = Definition{it.Expr, in}
 			}
 		}
 		return z.Collect(n.Input, in)

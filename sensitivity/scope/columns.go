@@ -91,7 +91,7 @@ func (z *Scope) DefinedBy(id plan.ColID) plan.Scalar {
 func (z *Scope) Behind(x plan.Scalar) plan.Scalar {
 	for {
 		c, ok := x.(*plan.Col)
-		d, computed := definition{}, false
+		d, computed := Definition{}, false
 		if ok {
 			d, computed = z.Defs[c.ID]
 		}

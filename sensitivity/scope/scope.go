@@ -19,7 +19,7 @@ type Scope struct {
 	Scans  []*ScanInfo    // all scans of the body, in order of appearance
 	Blocks []*Block       // Blocks[0] is the root
 	Owner  map[plan.ColID]*ScanInfo
-	Defs   map[plan.ColID]definition
+	Defs   map[plan.ColID]Definition
 
 	Whole     bool                        // it is the statement's body
 	Ownerless []*plan.Join                // public LEFT JOIN private, read as inner joins
@@ -35,7 +35,7 @@ func NewScope(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts sens
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &Scope{Ctx: ctx, Opts: opts, Out: &sensitivity.Analysis{Class: sensitivity.Private, Query: &own, Agg: agg, People: -1, MinPeople: opts.MinPeople},
-		Owner: map[plan.ColID]*ScanInfo{}, Defs: map[plan.ColID]definition{}, Alike: map[*plan.Scan][]plan.ColID{},
+		Owner: map[plan.ColID]*ScanInfo{}, Defs: map[plan.ColID]Definition{}, Alike: map[*plan.Scan][]plan.ColID{},
 		Merged: map[[2]plan.ColID]plan.ColID{}, Units: map[plan.ColID]plan.Scalar{}}
 }
 

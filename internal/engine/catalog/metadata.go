@@ -59,8 +59,8 @@ func relationsRead(s *session.Session, q *pgsyntax.Select) (data, catalogs bool)
 	return data, catalogs
 }
 
-// boundStatement is a statement whose names are resolved.
-type boundStatement struct {
+// BoundStatement is a statement whose names are resolved.
+type BoundStatement struct {
 	Query     *plan.Query
 	Meta      *pgmeta.Session // set for statements over PostgreSQL's own catalogs
 	ReadsData bool            // it reads tables of the data
@@ -68,7 +68,7 @@ type boundStatement struct {
 }
 
 // BindStatement resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
-func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Select, params []sqltype.OID) (b boundStatement, err error) {
+func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Select, params []sqltype.OID) (b BoundStatement, err error) {
 	made := new(int)
 	opts := plan.BindOptions{ParamTypes: params, Session: s.Constants(), Values: s.Values, Models: predictions{ctx, s, made}}
 	defer func() { b.Predicts = *made > 0 }()

@@ -105,13 +105,13 @@ func (e *Engine) Tables(analyst string) ([]Table, error) {
 	return out, nil
 }
 
-// unnoted counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
-type unnoted struct {
+// UnnotedFailures counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
+type UnnotedFailures struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-func (c *unnoted) Add(analyst string) {
+func (c *UnnotedFailures) Add(analyst string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {
@@ -121,7 +121,7 @@ func (c *unnoted) Add(analyst string) {
 }
 
 // Pardon forgets an analyst's failures; "" everybody's.
-func (c *unnoted) Pardon(analyst string) {
+func (c *UnnotedFailures) Pardon(analyst string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if analyst == "" {
@@ -131,7 +131,7 @@ func (c *unnoted) Pardon(analyst string) {
 	}
 }
 
-func (c *unnoted) Of(analyst string) int {
+func (c *UnnotedFailures) Of(analyst string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n[analyst]

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// lastFacts are the rows of dpsql.last: the facts about an answer.
-type lastFacts interface {
+// LastFacts are the rows of dpsql.last: the facts about an answer.
+type LastFacts interface {
 	Rows(ctx context.Context) ([][]sqltype.Value, error)
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
-// backendFinishing is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
-type backendFinishing struct {
+// BackendFinishing is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
+type BackendFinishing struct {
 	Query *plan.Query // over plan.Released for each of the answer's leaves; its outputs are the columns that are shown, and those that say how
 	Cols  []plan.ColID
 }
 
 // finishedBy has the answer computed by the database, or says why that cannot be printed for it either.
-func finishedBy(s *session.Session, program *divide.Program, shown *displayed) (*backendFinishing, error) {
+func finishedBy(s *session.Session, program *divide.Program, shown *Displayed) (*BackendFinishing, error) {
 	root, err := overGiven(program.Answer, program.Query.Columns)
 	if err != nil {
 		return nil, err
 	}
-	q, b := *program.Query, &backendFinishing{}
+	q, b := *program.Query, &BackendFinishing{}
 	q.Root, q.Outputs = root, nil
 	add := func(id plan.ColID) {
 		if !slices.Contains(b.Cols, id) {

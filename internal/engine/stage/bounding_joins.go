@@ -11,7 +11,7 @@ import (
 
 // boundJoins analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. Where that is open the analysis is what policy and settings say, and ways what
 // earlier releases may change it to when the statement is asked (Staged.Settled).
-func boundJoins(ctx context.Context, s *session.Session, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *boundingMethods, error) {
+func boundJoins(ctx context.Context, s *session.Session, usual price.Request, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *BoundingMethods, error) {
 	opts.Truncate, opts.Weighted = s.Now.Bounding == session.ByTruncate, s.Now.Bounding == session.ByWeights
 	if opts.Truncate || opts.Weighted {
 		a, err := analyzeSharing(usual, opts, analyze)
@@ -27,7 +27,7 @@ func boundJoins(ctx context.Context, s *session.Session, usual price.Request, op
 	if err != nil && why != nil {
 		return nil, nil, err
 	}
-	w := &boundingMethods{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.World.Public, population: func(a *sensitivity.Analysis) uint64 { return s.World.Policy.Population.Of(a.Unit) }}
+	w := &BoundingMethods{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.World.Public, population: func(a *sensitivity.Analysis) uint64 { return s.World.Policy.Population.Of(a.Unit) }}
 	if w.elastic.an == nil && w.truncate.an == nil { // noise too large for both: as it is told when it is asked
 		if err != nil {
 			return cut, nil, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
-// boundingMethods are the bounds that a stage of joined rows may have where the session's word leaves it open. Which one it has goes by their expected errors, at the usual price.
-type boundingMethods struct {
+// BoundingMethods are the bounds that a stage of joined rows may have where the session's word leaves it open. Which one it has goes by their expected errors, at the usual price.
+type BoundingMethods struct {
 	truncate, elastic boundingMethod
 	price             float64 // the usual one
 	population        func(*sensitivity.Analysis) uint64
@@ -83,7 +83,7 @@ func ExpectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *price.Quote,
 }
 
 // expectedError is the error that elastic is expected to have, and by what; 0: nothing public tells.
-func (w *boundingMethods) expectedError(ctx context.Context, by *earlier) (width float64, from string, err error) {
+func (w *BoundingMethods) expectedError(ctx context.Context, by *earlier) (width float64, from string, err error) {
 	a, mp := w.elastic.an, w.elastic.plan
 	var often []uint64
 	if by != nil {
@@ -113,7 +113,7 @@ func (w *boundingMethods) expectedError(ctx context.Context, by *earlier) (width
 }
 
 // declare works out what truncate errs by.
-func (w *boundingMethods) declare() (err error) {
+func (w *BoundingMethods) declare() (err error) {
 	if w.truncate.an != nil {
 		w.declared, err = w.truncate.errorOf(w.truncate.plan.Run())
 	}
@@ -127,7 +127,7 @@ type decided struct {
 }
 
 // decide compares the errors. by is what an earlier release tells; nil: there is none. Where nothing tells elastic's error truncate is taken, whose own is known.
-func (w *boundingMethods) decide(ctx context.Context, by *earlier) (decided, error) {
+func (w *BoundingMethods) decide(ctx context.Context, by *earlier) (decided, error) {
 	cut, measured := "truncate (declared frequencies) "+server.Number(w.declared), "elastic (measured frequencies) "
 	if w.truncate.an == nil {
 		cut = "not truncate (declared frequencies): " + w.truncate.no
@@ -176,14 +176,14 @@ func comparisonError(ctx context.Context, s *session.Session, err error) error {
 }
 
 // settingName is the setting that asks for one of them.
-func (w *boundingMethods) settingName(measured bool) string {
+func (w *BoundingMethods) settingName(measured bool) string {
 	if measured {
 		return session.ByElastic
 	}
 	return session.ByTruncate
 }
 
-func (w *boundingMethods) analysis(measured bool) *sensitivity.Analysis {
+func (w *BoundingMethods) analysis(measured bool) *sensitivity.Analysis {
 	if measured {
 		return w.elastic.an
 	}
@@ -191,7 +191,7 @@ func (w *boundingMethods) analysis(measured bool) *sensitivity.Analysis {
 }
 
 // bounded are the analysis that is taken and the other one, nil if there is none, each with the reason.
-func (w *boundingMethods) bounded(d decided) (taken, other *sensitivity.Analysis) {
+func (w *BoundingMethods) bounded(d decided) (taken, other *sensitivity.Analysis) {
 	if other = w.analysis(!d.measured); other != nil {
 		other = withReason(other, fmt.Sprintf("%s, of which there is a release. Asked anew it is %s", w.settingName(!d.measured), d.why))
 	}

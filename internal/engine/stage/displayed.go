@@ -14,8 +14,8 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
-// displayed are the output columns that are changed when they are shown, and those that would be but stay as they are.
-type displayed struct {
+// Displayed are the output columns that are changed when they are shown, and those that would be but stay as they are.
+type Displayed struct {
 	Low, Rounding string
 	Marks         []DisplayColumn
 	asIs          []string // why, with the column's name
@@ -40,12 +40,12 @@ type DisplayColumn struct {
 // Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (reuse.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
-func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *divide.Program) (*divide.Program, *displayed) {
+func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *divide.Program) (*divide.Program, *Displayed) {
 	if program.Class != sensitivity.Private {
 		return program, nil
 	}
 	asIs := s.Now.Low == session.LowKeep && s.Now.Rounding == session.RoundOff
-	out := &displayed{Low: s.Now.Low, Rounding: s.Now.Rounding}
+	out := &Displayed{Low: s.Now.Low, Rounding: s.Now.Rounding}
 	with := *q
 	with.Columns = slices.Clone(q.Columns)
 	w := intervalColumns(&with, program)
@@ -84,7 +84,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 }
 
 // keepAll leaves all columns as they are.
-func (n *displayed) keepAll(q *plan.Query, why string) {
+func (n *Displayed) keepAll(q *plan.Query, why string) {
 	for _, m := range n.Marks {
 		if m.Of != 0 {
 			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.Out].Name, why))
@@ -107,7 +107,7 @@ func intervalColumns(q *plan.Query, program *divide.Program) *plan.IntervalColum
 }
 
 // Note says what was done.
-func (n *displayed) Note() string {
+func (n *Displayed) Note() string {
 	if n != nil {
 		does := ""
 		for _, m := range n.Marks {
@@ -123,7 +123,7 @@ func (n *displayed) Note() string {
 }
 
 // columnNote says what is done to a column.
-func (n *displayed) columnNote(m DisplayColumn) string {
+func (n *Displayed) columnNote(m DisplayColumn) string {
 	var parts []string
 	switch {
 	case m.Of == 0:
@@ -139,7 +139,7 @@ func (n *displayed) columnNote(m DisplayColumn) string {
 }
 
 // Lines are EXPLAIN's.
-func (n *displayed) Lines(q *plan.Query) (lines []answer.Line) {
+func (n *Displayed) Lines(q *plan.Query) (lines []answer.Line) {
 	if n == nil {
 		return nil
 	}

@@ -132,13 +132,13 @@ func inBounds(a *sensitivity.Analysis, mp *price.Quote, chosen price.Chosen, f s
 	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
 }
 
-// namedAggregate is an aggregate that is an output column itself.
-type namedAggregate struct {
+// NamedAggregate is an aggregate that is an output column itself.
+type NamedAggregate struct {
 	name    string
 	Formula int
 }
 
-func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggregate {
+func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []NamedAggregate {
 	alias := map[plan.ColID][]plan.ColID{}
 	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
 		for _, p := range l.Parts {
@@ -167,7 +167,7 @@ func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggrega
 		}
 		return true
 	})
-	var out []namedAggregate
+	var out []NamedAggregate
 	for _, o := range pr.Query.Outputs {
 		is := []plan.ColID{o.Col} // of grouping sets one column is that of several releases
 		for at := 0; at < len(is); at++ {
@@ -179,7 +179,7 @@ func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggrega
 		}
 		for i, f := range a.Formulas {
 			if slices.Contains(is, f.Agg) {
-				out = append(out, namedAggregate{o.Name, i})
+				out = append(out, NamedAggregate{o.Name, i})
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []namedAggrega
 }
 
 // toldApart writes out the aggregates whose name several have, where that tells them apart.
-func toldApart(a *sensitivity.Analysis, list []namedAggregate) []namedAggregate {
+func toldApart(a *sensitivity.Analysis, list []NamedAggregate) []NamedAggregate {
 	texts, all := map[string]map[string]bool{}, make([]string, len(list))
 	often := map[string]int{}
 	for i, n := range list {
@@ -227,7 +227,7 @@ func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *
 	if len(names) == 0 { // all of them stand in expressions
 		for i, f := range a.Formulas {
 			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
-				names = append(names, namedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
+				names = append(names, NamedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
 			}
 		}
 		names = toldApart(a, names)

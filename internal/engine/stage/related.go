@@ -48,8 +48,8 @@ func (p *Staged) Family(text string) ledger.Hash {
 	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 5\n%q %q\n%s", p.World.Catalogs.Epoch(), zone, text))
 }
 
-// relative is a stage's release, computed from a stored one of another question.
-type relative struct {
+// RelatedRelease is a stage's release, computed from a stored one of another question.
+type RelatedRelease struct {
 	Release *release.Release
 	Of      int64   // that one's reservation
 	noise   float64 // LogNoise
@@ -60,7 +60,7 @@ type relative struct {
 //
 // Proof: post-processing of releases that this analyst may be given (Ledger.Related), and whose columns they may read now; which of them, and in which order, follows from what is stored, for whom and when, and from scales, never from
 // private rows.
-func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value, good func(price float64) bool) (out []relative, err error) {
+func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value, good func(price float64) bool) (out []RelatedRelease, err error) {
 	k := p.ReuseCandidate(st, args)
 	if k == nil {
 		return nil, nil
@@ -103,10 +103,10 @@ func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value,
 			return nil, err
 		}
 		if noise < math.Inf(1) {
-			out = append(out, relative{r, one.Reservation, noise, an != st.An})
+			out = append(out, RelatedRelease{r, one.Reservation, noise, an != st.An})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b relative) int {
+	slices.SortStableFunc(out, func(a, b RelatedRelease) int {
 		if a.Paired != b.Paired {
 			return map[bool]int{true: 1, false: -1}[a.Paired]
 		}

@@ -22,8 +22,8 @@ type Staged struct {
 	Program   *divide.Program
 	Stages    []*Stage
 	Public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	InBackend *backendFinishing              // set where its answer is computed by the database, from given rows
-	Shown     *displayed                     // how its values are shown; nil: as they are
+	InBackend *BackendFinishing              // set where its answer is computed by the database, from given rows
+	Shown     *Displayed                     // how its values are shown; nil: as they are
 	Outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 }

@@ -50,13 +50,13 @@ func AnalyzeStages(ctx context.Context, s *session.Session, program *divide.Prog
 
 // Finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
 // computed by the database.
-func Finishable(s *session.Session, program *divide.Program, shown *displayed) (map[plan.Rel]*sqlgen.Statement, *backendFinishing, error) {
+func Finishable(s *session.Session, program *divide.Program, shown *Displayed) (map[plan.Rel]*sqlgen.Statement, *BackendFinishing, error) {
 	for _, sc := range server.ScansOf(program.Query.Root) {
 		if s.Catalog.Own(sc.Table) {
 			return nil, nil, server.OwnTableJoined(sc.Pos)
 		}
 	}
-	var by *backendFinishing
+	var by *BackendFinishing
 	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
 	computed := []divide.Computed{program.Answer}
 	for _, st := range program.Stages {

@@ -100,7 +100,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 		if err != nil {
 			return nil, 0, "", err
 		}
-		if out.Request.Epsilon, err = p.leastPrice(st, t, &widths{Within: w.freshWithin}); err != nil {
+		if out.Request.Epsilon, err = p.leastPrice(st, t, &Widths{Within: w.freshWithin}); err != nil {
 			return nil, 0, "", err
 		}
 		out.Again = true
@@ -110,7 +110,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 }
 
 // NamedOf are the output columns that are aggregates of stage i, or of another that is the same release.
-func (p *Staged) NamedOf(i int) (named []namedAggregate) {
+func (p *Staged) NamedOf(i int) (named []NamedAggregate) {
 	for _, st := range p.Stages {
 		if st.As == i {
 			named = append(named, NamedAggregates(p.Program, st.An)...)
@@ -144,7 +144,7 @@ func Narrowed(low, high, ratio float64, is func(price float64) (bool, error)) (b
 }
 
 // leastPrice searches the prices that this analyst may ask for, to three digits.
-func (p *Staged) leastPrice(st *Stage, t session.Target, w *widths) (float64, error) {
+func (p *Staged) leastPrice(st *Stage, t session.Target, w *Widths) (float64, error) {
 	low, high := st.Request.Least, p.Session.Analyst.MaxQueryEpsilon
 	if ok, err := w.Within(low); err != nil || ok {
 		return low, err
@@ -172,8 +172,8 @@ func (p *Staged) leastPrice(st *Stage, t session.Target, w *widths) (float64, er
 	return 0, no.WithHint("It takes about %s; SET dpsql.target_error to a larger error, or ask the owner for a larger max_query_price.", server.Number(server.RoundUp3(found)))
 }
 
-// widths tells, for each price, whether the errors are small enough.
-type widths struct {
+// Widths tells, for each price, whether the errors are small enough.
+type Widths struct {
 	kept   bool             // by what there is: nothing is charged
 	reused *release.Release // that this is computed from another question's release
 	of     int64            // its reservation
@@ -191,7 +191,7 @@ type widths struct {
 const noisyChoiceRatio = 10
 
 // hasNoisyChoices says that bounds or groups were chosen with so much more noise than at this price that measuring again at them is not what was asked for: a top-up keeps them. It costs at most a ninth more.
-func (w *widths) hasNoisyChoices(epsilon float64) (bool, error) {
+func (w *Widths) hasNoisyChoices(epsilon float64) (bool, error) {
 	if w.release == nil || len(w.release.Plan.Choices)+len(w.release.Plan.Selections) == 0 || epsilon < noisyChoiceRatio*w.release.Plan.Price {
 		return false, nil
 	}
@@ -213,7 +213,7 @@ func (w *widths) hasNoisyChoices(epsilon float64) (bool, error) {
 }
 
 // Widths goes by the first of these that is known: a release of the statement, one of which its own is computed, the size that the asker expects, the policy's population.
-func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size uint64, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size uint64, named []NamedAggregate, args []sqltype.Value) (*Widths, error) {
 	w, err := p.widthsOf(ctx, st, t, named, args)
 	if w != nil || err != nil {
 		return w, err
@@ -224,10 +224,10 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 		rows, from = p.Session.DeclaredRows(st.An), "as the policy's population says, spread evenly over the groups"
 	}
 	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
-	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return isSizeDependent(t, st.An, st.An.Formulas[n.Formula]) })
+	sized := slices.ContainsFunc(named, func(n NamedAggregate) bool { return isSizeDependent(t, st.An, st.An.Formulas[n.Formula]) })
 	if len(st.An.Choices) > 0 { // first of all: no size makes bounds known
 		hint := once
-		if isRowCountOnly(st.An) && p.Under.Clip == 0 && !slices.ContainsFunc(named, func(n namedAggregate) bool {
+		if isRowCountOnly(st.An) && p.Under.Clip == 0 && !slices.ContainsFunc(named, func(n NamedAggregate) bool {
 			return t.Relative && !(math.Abs(valueAt(st.An, st.An.Formulas[n.Formula], 1)) > 0)
 		}) {
 			if hint += " Or SET dpsql.clip to the number of rows of a person that shall count"; rows == 0 && sized {
@@ -256,7 +256,7 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	if !sized {
 		rows, from = math.NaN(), "however large its groups are"
 	}
-	return &widths{Within: p.widthsAt(st, t, rows, named), from: from}, nil
+	return &Widths{Within: p.widthsAt(st, t, rows, named), from: from}, nil
 }
 
 // isRowCountOnly: all that is chosen is how many rows of a person count, which dpsql.clip would say: not what values add up to without a range, how many groups, how long vectors are, how often joined values occur, or what passes between two people.
@@ -308,7 +308,7 @@ func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float
 }
 
 // widthsAt are those of a plan at a price, for groups of so many rows.
-func (p *Staged) widthsAt(st *Stage, t session.Target, rows float64, named []namedAggregate) func(float64) (bool, error) {
+func (p *Staged) widthsAt(st *Stage, t session.Target, rows float64, named []NamedAggregate) func(float64) (bool, error) {
 	return func(epsilon float64) (bool, error) {
 		ask := st.Request
 		ask.Epsilon = epsilon

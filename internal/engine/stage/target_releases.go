@@ -21,7 +21,7 @@ import (
 
 // widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
 // nothing is not to pay for a worse one. Otherwise it tells how large the groups are: of a release of the statement, for a top-up of that; else for a new one.
-func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, named []NamedAggregate, args []sqltype.Value) (*Widths, error) {
 	if len(st.Inputs) > 0 { // its key is not known before those are
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 			if ok, err := keeps(ctx, st.An, t, own, named, size); err != nil {
 				return nil, err
 			} else if ok {
-				return &widths{kept: true, price: price, from: fmt.Sprintf("the release made at price %s", server.Number(price))}, nil
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("the release made at price %s", server.Number(price))}, nil
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 	if err != nil {
 		return nil, err
 	}
-	var tells *relative
+	var tells *RelatedRelease
 	var kinSize []*release.Group
 	for i := range kin {
 		one := &kin[i]
@@ -76,7 +76,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		}
 		price := one.Release.LastQuote().Price
 		if ok {
-			return &widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", server.Number(price))}, nil
+			return &Widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", server.Number(price))}, nil
 		}
 		if tells == nil {
 			tells, kinSize = one, size
@@ -94,7 +94,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 }
 
 // widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.
-func (p *Staged) widthsOfEither(ctx context.Context, st *Stage, t session.Target, size uint64, named []namedAggregate, args []sqltype.Value) (*Stage, *widths, error) {
+func (p *Staged) widthsOfEither(ctx context.Context, st *Stage, t session.Target, size uint64, named []NamedAggregate, args []sqltype.Value) (*Stage, *Widths, error) {
 	w, err := p.Widths(ctx, st, t, size, named, args)
 	other := st.RivalStage()
 	if other == nil || err == nil && w.kept || err != nil && sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
@@ -116,7 +116,7 @@ func isSizeDependent(t session.Target, a *sensitivity.Analysis, f sensitivity.Fo
 }
 
 // sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
-func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *release.Release, named []namedAggregate) ([]*release.Group, error) {
+func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *release.Release, named []NamedAggregate) ([]*release.Group, error) {
 	e, err := finish.Of(ctx, st.An, r)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *rele
 }
 
 // areWithinTarget says whether each aggregate's error is, in the group that it is largest in.
-func areWithinTarget(t session.Target, of func(*release.Group) *finish.Errors, named []namedAggregate, size []*release.Group) bool {
+func areWithinTarget(t session.Target, of func(*release.Group) *finish.Errors, named []NamedAggregate, size []*release.Group) bool {
 	for i, n := range named {
 		var value, width float64
 		if size[i] == nil {
@@ -167,7 +167,7 @@ func areWithinTarget(t session.Target, of func(*release.Group) *finish.Errors, n
 }
 
 // keeps: the errors of a release, as it is, are within the target, as answers tell them.
-func keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *release.Release, named []namedAggregate, size []*release.Group) (bool, error) {
+func keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *release.Release, named []NamedAggregate, size []*release.Group) (bool, error) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil {
 		return false, err
@@ -177,7 +177,7 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *re
 }
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
-func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
+func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own, by *release.Release, named []NamedAggregate, size []*release.Group, from string) *Widths {
 	fresh, least := own != nil && st.An.CanAnyBeClipped(), 0.0
 	if fresh {
 		least = own.LastQuote().Price
@@ -186,7 +186,7 @@ func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own,
 		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
 	}
 	chosen := BoundsOf(ctx, st.An, by)
-	w := &widths{from: from, release: own, fresh: fresh}
+	w := &Widths{from: from, release: own, fresh: fresh}
 	w.plan = func(epsilon float64) (*price.Quote, error) {
 		ask := st.Request
 		ask.Epsilon = epsilon
