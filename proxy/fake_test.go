@@ -317,7 +317,7 @@ func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*answ
 		a.Rows = rows[:1]
 		p.engine.streamed.Add(1)
 		closed := sync.OnceFunc(func() { p.engine.streamed.Add(-1) })
-		a.More = answer.NewStream(func(yield func([]sqltype.Value, error) bool) {
+		a.More = answer.NewStream(&answer.Relay{Context: ctx}, func(yield func([]sqltype.Value, error) bool) {
 			for p.endless && yield(rows[0], nil) {
 			}
 			for i, row := range rows[1:] {

@@ -167,7 +167,7 @@ func TestAverageSpelling(t *testing.T) {
 			r.Groups = append(r.Groups, release.Group{Values: v})
 			list = append(list, fmt.Sprintf("(%d, %s / %d::numeric)", i, decimal.New(sum, -c.scale).StringFixed(c.scale)+"::numeric", count))
 		}
-		rel, err := finish.Relation(context.Background(), p.analysis(), r)
+		rel, err := finish.Shown(context.Background(), p.analysis(), r, 0, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

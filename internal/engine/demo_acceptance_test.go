@@ -442,7 +442,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 			}
 		}
 	}
-	if _, err := finish.Relation(context.Background(), p.analysis(), r); err != nil {
+	if _, err := finish.Shown(context.Background(), p.analysis(), r, 0, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	return numbers, outside

@@ -55,7 +55,7 @@ func TestMomentErrors(t *testing.T) {
 				return x, max(0, min(100, 4*x+rnd.Int64N(30)))
 			})
 			answer := func(v []*big.Int) (value, width sqltype.Value) {
-				rel, err := finish.Relation(ctx, p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
+				rel, err := finish.Shown(ctx, p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +131,7 @@ func TestMomentEnds(t *testing.T) {
 				i = i%4 + 1
 				return 6 + i%2, 40 + slope*(i%2) + i/4
 			})
-			rel, err := finish.Relation(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
+			rel, err := finish.Shown(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestDecisions(t *testing.T) {
 			for i := range v {
 				v[i] = big.NewInt(int64(math.Round(people + (rnd.ExpFloat64()-rnd.ExpFloat64())*law.Scale.Float())))
 			}
-			rel, err := finish.Relation(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}})
+			rel, err := finish.Shown(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -196,7 +196,7 @@ func TestTopUps(t *testing.T) {
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}
-				r, err := release.Decode(p.analysis(), stored.Payload)
+				r, err := release.Decode(p.analysis(), stored.Payload, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

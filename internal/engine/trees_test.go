@@ -225,7 +225,7 @@ func nearly(p *Prepared) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Release, err = release.Decode(p.analysis(), text); err != nil {
+	if at.Release, err = release.Decode(p.analysis(), text, nil); err != nil {
 		return nil, err
 	}
 	tx.Close()

@@ -25,14 +25,6 @@ type Review struct {
 	bound *binding // to the schema; nil where that could not be read
 }
 
-// Err is the problems as one error, or nil.
-func (r *Review) Err() error {
-	if len(r.Problems) == 0 {
-		return nil
-	}
-	return &Error{File: r.Policy.Name, Problems: r.Problems}
-}
-
 // Check reads a policy file and reviews it against the schema that look gives. look is asked even where the file has mistakes, if
 // it says which backend; its error is returned as it is, beside what was found without the schema.
 func Check(path string, look func(*Policy) ([]sqltype.Relation, error)) (*Review, error) {

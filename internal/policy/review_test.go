@@ -725,3 +725,11 @@ analysts: {}
 		t.Errorf("%v", r.Problems)
 	}
 }
+
+// Err is the problems as one error, or nil.
+func (r *Review) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return &Error{File: r.Policy.Name, Problems: r.Problems}
+}

@@ -16,13 +16,8 @@ type Stream struct {
 	late  func() []string
 }
 
-// NewStream is of rows, an error the last; close is told when no more are asked for, at least once.
-func NewStream(rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
-	return NewStreamAt(&Relay{context.Background()}, rows, close)
-}
-
-// NewStreamAt is NewStream whose rows look at a context.
-func NewStreamAt(at *Relay, rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
+// NewStream is of rows, an error the last, which look at a context; close is told when no more are asked for, at least once.
+func NewStream(at *Relay, rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
 	s := &Stream{at: at, close: close}
 	s.next, s.stop = iter.Pull2(rows)
 	return s

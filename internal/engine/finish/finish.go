@@ -188,11 +188,6 @@ func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqlty
 	}, nil
 }
 
-// Relation is the aggregate's output: keys, aggregates, errors, one row a group.
-func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	return Shown(ctx, a, r, 0, 1, nil)
-}
-
 // row is a group's, whose intervals hold in so many rows together.
 func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sqltype.Value, error) {
 	a := e.a

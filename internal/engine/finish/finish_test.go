@@ -181,13 +181,13 @@ func TestUnitsError(t *testing.T) {
 	}
 }
 
-// TestRelation: keys, aggregates and errors stand in the aggregate's order, one row a group.
-func TestRelation(t *testing.T) {
+// TestShown: keys, aggregates and errors stand in the aggregate's order, one row a group.
+func TestShown(t *testing.T) {
 	a := pairOf("1", 0, 10, sqltype.Numeric)
 	a.Agg.Errors = []plan.ErrorItem{{ID: 11, Kind: plan.ErrorHalfWidth, Of: 1}, {ID: 12, Kind: plan.ErrorLow, Of: 1}, {ID: 13, Kind: plan.ErrorHigh, Of: 2}}
 	r := &release.Release{Run: runOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
 		{Keys: []sqltype.Value{"a"}, Values: ints(-5, 0)}, {Keys: []sqltype.Value{nil}, Values: ints(10000, 0)}}}
-	rel, err := Relation(context.Background(), a, r)
+	rel, err := Shown(context.Background(), a, r, 0, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestRelation(t *testing.T) {
 		t.Errorf("%v", second)
 	}
 	a.Agg.Errors[0].Of = 99
-	if _, err := Relation(context.Background(), a, r); err == nil {
+	if _, err := Shown(context.Background(), a, r, 0, 1, nil); err == nil {
 		t.Error("an error of no aggregate is given")
 	}
 }

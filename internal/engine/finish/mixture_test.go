@@ -129,11 +129,11 @@ func TestWidthsEnd(t *testing.T) {
 	r := &release.Release{Run: p, Tops: tops, Groups: []release.Group{{Values: []*big.Int{big.NewInt(7)}}}}
 	a := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 4}}}, Formulas: []sensitivity.Formula{{Kind: sensitivity.IsCount, Agg: 1}}, People: -1,
 		Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Fn: plan.CountRows, Type: sqltype.Int8}}, Errors: []plan.ErrorItem{{ID: 2, Of: 1}}}}
-	if rel, err := Relation(ctx, a, r); err != nil || len(rel.Rows) != 1 || rel.Rows[0][1].(float64) < 4 {
+	if rel, err := Shown(ctx, a, r, 0, 1, nil); err != nil || len(rel.Rows) != 1 || rel.Rows[0][1].(float64) < 4 {
 		t.Fatalf("%+v, %v", rel, err)
 	}
 	cancel()
-	if rel, err := Relation(ctx, a, r); !errors.Is(err, context.Canceled) {
+	if rel, err := Shown(ctx, a, r, 0, 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", rel, err)
 	}
 	e, err := Of(ctx, a, r)

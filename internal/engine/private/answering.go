@@ -54,7 +54,7 @@ func (r *Run) Answer(ctx context.Context) (*answer.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.More = answer.NewStreamAt(at, rowsOut(out, pick), r.CloseReleases)
+	a.More = answer.NewStream(at, rowsOut(out, pick), r.CloseReleases)
 	row, ok, err := a.More.Next(ctx)
 	told := len(r.Nulls) // the answer's warnings have these
 	a.More.UseLate(func() []string { return r.Nulls[told:] })

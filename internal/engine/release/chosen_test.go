@@ -453,7 +453,7 @@ func TestStoredFormWithChoices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Decode(a, text)
+		back, err := Decode(a, text, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -490,7 +490,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		return string(text)
 	}
 	good := encode(func(*price.Quote, *Release) {})
-	if _, err := Decode(a, []byte(good)); err != nil {
+	if _, err := Decode(a, []byte(good), nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*price.Quote, *Release){
@@ -530,7 +530,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		"another cap's selection": func(p *price.Quote, _ *Release) { p.Selections[1] = p.Selections[2] },
 	} {
 		bad := encode(change)
-		if r, err := Decode(a, []byte(bad)); err == nil {
+		if r, err := Decode(a, []byte(bad), nil); err == nil {
 			t.Errorf("%s is read: %+v", name, r.Run)
 		}
 	}
@@ -541,11 +541,11 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		if bad == good {
 			t.Fatalf("%s: nothing was changed in %s", name, good)
 		}
-		if r, err := Decode(a, []byte(bad)); err == nil {
+		if r, err := Decode(a, []byte(bad), nil); err == nil {
 			t.Errorf("%s is read: %+v", name, r.Run)
 		}
 	}
-	if r, err := Decode(chosenAnalysis(false, false), []byte(good)); err == nil {
+	if r, err := Decode(chosenAnalysis(false, false), []byte(good), nil); err == nil {
 		t.Errorf("read for a statement without a chosen cap: %+v", r.Run)
 	}
 }

@@ -195,7 +195,7 @@ func TestTopUpCarriesLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := Decode(a, text); err != nil || !sameLost(back.Lost, m.r.Lost) {
+	if back, err := Decode(a, text, nil); err != nil || !sameLost(back.Lost, m.r.Lost) {
 		t.Errorf("%v: %+v comes back", err, back)
 	}
 }

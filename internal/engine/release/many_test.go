@@ -102,7 +102,7 @@ func TestManyGroups(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		again, err := DecodeSpooled(a, stored.Payload, stored.Spool)
+		again, err := Decode(a, stored.Payload, stored.Spool)
 		if err != nil {
 			t.Fatal(err)
 		}

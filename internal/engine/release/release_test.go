@@ -122,7 +122,7 @@ func TestStoredForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Decode(a, text)
+		back, err := Decode(a, text, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -149,7 +149,7 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Decode(a, text); err != nil {
+	if _, err := Decode(a, text, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, bad := range map[string]string{
@@ -165,12 +165,12 @@ func TestDecodeRefuses(t *testing.T) {
 		if bad == string(text) {
 			t.Fatalf("%s: nothing was changed in %s", name, text)
 		}
-		r, err := Decode(a, []byte(bad))
+		r, err := Decode(a, []byte(bad), nil)
 		if err == nil {
 			t.Errorf("%s is read: %+v", name, r)
 		}
 	}
-	if _, err := Decode(unknown(sqltype.Int4), text); err == nil {
+	if _, err := Decode(unknown(sqltype.Int4), text, nil); err == nil {
 		t.Error("a text key is read as an integer")
 	}
 }

@@ -168,7 +168,7 @@ func TestScaleBeyond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Decode(a, text)
+		back, err := Decode(a, text, nil)
 		if err != nil || back.Chosen[0] != r.Chosen[0] || back.Groups[0].Values[0].Cmp(r.Groups[0].Values[0]) != 0 || *back.Plan.Scale != *r.Plan.Scale {
 			t.Errorf("stored and read again: %v %+v", err, back)
 		}

@@ -78,13 +78,8 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// Decode reads what Encode wrote for a statement of the same key.
-func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
-	return DecodeSpooled(a, text, nil)
-}
-
-// DecodeSpooled is Decode with the groups' spool, if there is one: it is the release's from then on, or closed.
-func DecodeSpooled(a *sensitivity.Analysis, text []byte, groups *ledger.Spool) (*Release, error) {
+// Decode reads what Encode wrote for a statement of the same key, with the groups' spool, if there is one: it is the release's from then on, or closed.
+func Decode(a *sensitivity.Analysis, text []byte, groups *ledger.Spool) (*Release, error) {
 	r, err := decode(a, text)
 	if err == nil && (r.count > 0) != (groups != nil) {
 		err = errShape

@@ -65,12 +65,12 @@ func TestReadTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Decode(a, text)
+	again, err := Decode(a, text, nil)
 	if err != nil || len(again.Groups[0].Trees[0]) != 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	a.Measures[0].Tree.Fans = []int64{5, 4}
-	if _, err := Decode(a, text); err == nil {
+	if _, err := Decode(a, text, nil); err == nil {
 		t.Error("blocks of another shape are taken")
 	}
 }

@@ -183,7 +183,7 @@ func LogNoise(a *sensitivity.Analysis, r *release.Release) (sum float64, err err
 
 // Decoded is a stored release, whose spool is its own.
 func Decoded(st *Stage, old *ledger.Stored) (*release.Release, error) {
-	return release.DecodeSpooled(st.An, old.Payload, old.Spool)
+	return release.Decode(st.An, old.Payload, old.Spool)
 }
 
 // Data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
