@@ -73,7 +73,8 @@ func (m *Model) Scoring(features []string, target string, public bool) (*Scoring
 // classes is how a model is evaluated that predicts classes: rows are counted by their class and by their score, of several by the class that is said and how sure of it the model is.
 func (s *Scoring) classes(features []string, target string, public bool) error {
 	m := s.model
-	what, codes := plan.Scores{}, []int(nil)
+	var what plan.Scores
+	var codes []int
 	switch s.of.target {
 	case oneOfTwo:
 		if !public {

@@ -133,7 +133,7 @@ func (l *book) SetData(marks []DataMark) error {
 	}
 	for _, m := range marks {
 		err := writeDataMark(m.Path, dataOwner{first, l.place})
-		if err != nil && !(m.Optional && unwritable(err)) {
+		if err != nil && (!m.Optional || !unwritable(err)) {
 			return err
 		}
 	}

@@ -226,7 +226,8 @@ func TestComputedCover(t *testing.T) {
 				if asked++; !(low <= v && v <= high) {
 					misses++
 				}
-				errs[i] += math.Pow(row[1].(float64)-v, 2)
+				off := row[1].(float64) - v
+				errs[i] += off * off
 				width[i] += (high - low) / 2
 			}
 		}

@@ -85,7 +85,7 @@ func picture(allowed map[string][]string) string {
 			}
 			direct := true
 			for x, is := range list {
-				direct = direct && !(is && x != to && reaches(x, to))
+				direct = direct && (!is || x == to || !reaches(x, to))
 			}
 			if direct {
 				lines = append(lines, fmt.Sprintf("  %s --> %s\n", node(room), node(to)))

@@ -64,7 +64,7 @@ func TestExactness(t *testing.T) {
 	if err := o.ForRows(399); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Train(some(t, rand.New(rand.NewPCG(21, 22)), 400, 5, 2), noise.NewSource(), never); !errors.Is(err, TooManyRows) {
+	if _, err := o.Train(some(t, rand.New(rand.NewPCG(21, 22)), 400, 5, 2), noise.NewSource(), never); !errors.Is(err, ErrTooManyRows) {
 		t.Errorf("400 rows where 399 were planned for: %v", err)
 	}
 }

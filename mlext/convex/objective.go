@@ -79,7 +79,7 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 	return o, o.ForRows(UsualRows)
 }
 
-// ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives TooManyRows above it. What is calibrated is planned for UsualRows; where those are too many, fewer may do.
+// ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives ErrTooManyRows above it. What is calibrated is planned for UsualRows; where those are too many, fewer may do.
 func (o *Objective) ForRows(most int) error {
 	n := math.Sqrt(float64(o.Width * o.Loss.Outputs))
 	var size float64
@@ -132,7 +132,7 @@ func (o *Objective) Train(t *data.Table, src *noise.Source, stop func() error) (
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > o.most {
-		return nil, TooManyRows
+		return nil, ErrTooManyRows
 	}
 	n := o.Width * o.Loss.Outputs
 	linear, err := draw(src, n, o.Sigma/o.step)

@@ -71,7 +71,7 @@ func (o *Output) Train(t *data.Table, src *noise.Source, stop func() error) (*Mo
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > o.most {
-		return nil, TooManyRows
+		return nil, ErrTooManyRows
 	}
 	p := &problem{table: t, loss: o.Loss, lambda: o.Lambda, linear: make([]float64, o.Width*o.Loss.Outputs)}
 	theta, err := p.solve(o.tolerance, stop)

@@ -140,8 +140,8 @@ var errInexact = errors.New("convex: lambda is too small for how exactly a minim
 // UsualRows is how many rows a training takes where nobody said it (ForRows).
 const UsualRows = 1 << 24
 
-// TooManyRows is an error of trainings over more rows than they were planned for.
-var TooManyRows = errors.New("convex: more rows than the training was planned for")
+// ErrTooManyRows is an error of trainings over more rows than they were planned for.
+var ErrTooManyRows = errors.New("convex: more rows than the training was planned for")
 
 var errStuck = errors.New("convex: the minimum was not found to the promised exactness")
 

@@ -119,7 +119,7 @@ func (p *Pure) Train(t *data.Table, src *noise.Source, stop func() error) (*Mode
 		return nil, errors.New("convex: the table is not as was planned")
 	}
 	if t.Rows() > p.most {
-		return nil, TooManyRows
+		return nil, ErrTooManyRows
 	}
 	linear := make([]float64, int(p.parameters))
 	if p.Objective {

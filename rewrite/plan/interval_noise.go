@@ -121,7 +121,7 @@ func besides(forms ...[]term) (b Beside, ok bool) {
 	for i, t := range all {
 		ids = append(ids, t.of)
 		for _, u := range all[:i] {
-			totals := t.over != u.over && !(t.whole && u.over == "" || u.whole && t.over == "")
+			totals := t.over != u.over && (!t.whole || u.over != "") && (!u.whole || t.over != "")
 			if t.in != u.in || t.of == u.of && (t.fn == Avg || totals) {
 				return b, false
 			}
@@ -232,7 +232,7 @@ func (n *Intervals) ofNoise(x *Call) (v Interval, ok bool) {
 	}
 	n.reads(x, slices.Concat(over, under))
 	s, c := formOf(over, b), formOf(under, b)
-	var g Scalar = double(0)
+	g := double(0)
 	positive := true
 	for _, u := range under {
 		positive = positive && u.times > 0 && (u.fn == Count || u.fn == CountRows)

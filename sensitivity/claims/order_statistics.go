@@ -130,7 +130,7 @@ func (z *Measurer) tree(x plan.Scalar, g plan.AggItem) (*sensitivity.Tree, error
 		return nil, z.noRange(x, g)
 	}
 	t := &sensitivity.Tree{Type: x.Type(), Narrow: narrow, Grid: decimal.NewFromInt(1)}
-	ok := true
+	var ok bool
 	if !relation.IsDay(x.Type()) {
 		if t.Grid, t.Rounded, ok = z.GridOf(x, iv); !ok {
 			return nil, interval.BeyondDoubles(iv, g)

@@ -25,7 +25,7 @@ func TestOpenLeaves(t *testing.T) {
 			if lo > tree.Hi || hi < tree.Lo || at == tree.Count-1 && lo == hi && tree.Digits > 0 && lo != next { // beyond the type
 				continue
 			}
-			if lo != next && !(at == 0 || lo == tree.Lo || lo == tree.Hi) {
+			if lo != next && at != 0 && lo != tree.Lo && lo != tree.Hi {
 				t.Fatalf("%s: leaf %d begins with %d, not %d", typ, at, lo, next)
 			}
 			if next = hi; hi < math.MaxInt64 {

@@ -190,7 +190,7 @@ func (z *Grouper) perUnit(s *sensitivity.Source) (most uint64) {
 
 // hasNoMeasures: nothing is measured: the groups are public, and it is not asked what is in them.
 func (z *Grouper) hasNoMeasures() bool {
-	return len(z.Aggs) == 0 && z.Out.Groups.Public && !(z.Opts.MinPeople > 0 && len(z.Out.Agg.Keys) > 0)
+	return len(z.Aggs) == 0 && z.Out.Groups.Public && (z.Opts.MinPeople <= 0 || len(z.Out.Agg.Keys) == 0)
 }
 
 func (z *Grouper) UnknownGroups() error {

@@ -34,7 +34,7 @@ func (z *Grouper) WarnNoValues() {
 			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.Scan.Rows != nil {
 				continue
 			}
-			if allowed, nodes := z.Allowed(s, s.Scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= interval.MostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && !(allowed(nil) && z.CanColumnBeNull(s.Scan.Columns[i], interval.Stored)) {
+			if allowed, nodes := z.Allowed(s, s.Scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= interval.MostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && (!allowed(nil) || !z.CanColumnBeNull(s.Scan.Columns[i], interval.Stored)) {
 				note(a.VisibleName(s.Scan.Columns[i]))
 			}
 		}
@@ -426,7 +426,7 @@ var valueNames = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*"}
 func isValueOnly(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Call:
-		if !slices.Contains(valueNames, n.Fn.Name) && !(n.Fn.Kind == funcs.Cast && n.T.IsNumber()) {
+		if !slices.Contains(valueNames, n.Fn.Name) && (n.Fn.Kind != funcs.Cast || !n.T.IsNumber()) {
 			return false
 		}
 	case *plan.Col, *plan.Const, *plan.Logic, *plan.In, *plan.Is, *plan.DistinctFrom:

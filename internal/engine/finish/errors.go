@@ -255,7 +255,7 @@ func (e *Errors) Widest(i int) float64 {
 
 // CanBeClipped reports that bounds may have taken away from what aggregate i is computed from, so that its interval depends on the group.
 func (e *Errors) CanBeClipped(i int) bool {
-	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && !(e.lost[k].above.none() && e.lost[k].below.none()) })
+	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && (!e.lost[k].above.none() || !e.lost[k].below.none()) })
 }
 
 // interval gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.

@@ -60,20 +60,18 @@ func (t *Training) chooseCharge(balance ledger.Balance) error {
 	if t.Plan.Composed == nil || t.filter.Order == 0 {
 		return nil
 	}
-	parts, err := t.filter.Loss(*t.Plan.Composed)
-	if err != nil { // no loss at this order
-		return nil
-	}
-	_, ended := balance.PureEnded()
-	prefers := t.under.Mechanism != price.Laplace && t.filter.PrefersRenyi()
-	fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
-	smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
-	switch {
-	case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.filter.Order:
-		t.otherwise = t.charged(t.loss)
-		t.event, t.loss = *t.Plan.Composed, parts
-	default:
-		t.otherwise = t.charged(parts)
+	if parts, err := t.filter.Loss(*t.Plan.Composed); err == nil { // else there is none at this order
+		_, ended := balance.PureEnded()
+		prefers := t.under.Mechanism != price.Laplace && t.filter.PrefersRenyi()
+		fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
+		smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
+		switch {
+		case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.filter.Order:
+			t.otherwise = t.charged(t.loss)
+			t.event, t.loss = *t.Plan.Composed, parts
+		default:
+			t.otherwise = t.charged(parts)
+		}
 	}
 	return nil
 }

@@ -505,7 +505,7 @@ func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		return run, err
 	}
 	for i, at := range chosen {
-		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && !(few && at == noise.TooFew) || at >= 0 && uint64(at) >= p.CandidateCount(a.Choices[i]) {
+		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && (!few || at != noise.TooFew) || at >= 0 && uint64(at) >= p.CandidateCount(a.Choices[i]) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
 	}

@@ -223,7 +223,7 @@ func (r *Run) reserve(ctx context.Context, open []*StageRun, heard *server.Audit
 	s := r.Session
 	var list []ledger.Reservation
 	var plans []*price.Quote
-	text := r.Staged.StatementText(r.args)
+	text := r.StatementText(r.args)
 	for _, a := range open {
 		list = append(list, ledger.Reservation{Payer: s.Payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.Request.Filter,
 			Once: a.known && !r.Under.Fresh && r.waits < mostWaits, Known: a.stored, Enough: a.Request.TopUpThreshold()})

@@ -96,7 +96,7 @@ func Rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.
 		}
 		is, _ := InFloat(out)
 		leaves := was >= low && is < low || was <= high && is > high
-		if n, whole := out.(int64); !leaves && !(whole && (t.OID == sqltype.OIDInt4 && int64(int32(n)) != n || t.OID == sqltype.OIDInt2 && int64(int16(n)) != n)) { //nolint:gosec // that is what is asked
+		if n, whole := out.(int64); !leaves && (!whole || (t.OID != sqltype.OIDInt4 || int64(int32(n)) == n) && (t.OID != sqltype.OIDInt2 || int64(int16(n)) == n)) { //nolint:gosec // that is what is asked
 			return out
 		}
 		width /= 10

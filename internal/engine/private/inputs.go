@@ -151,7 +151,7 @@ func (r *Run) compute(ctx context.Context, c divide.Computed) (*eval.Relation, e
 // SimultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
 //
 // Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Simultaneous). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
-func (r *Run) simultaneousRows() int { return r.Staged.SimultaneousRows(r.answering()...) }
+func (r *Run) simultaneousRows() int { return r.SimultaneousRows(r.answering()...) }
 
 // groups are those of the answer's releases.
 func (r *Run) groups() (n int) {

@@ -108,7 +108,6 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	below, above, part := math.Floor(rank), math.Ceil(rank), rank-math.Floor(rank)
 	if q.Descending {
 		below, above = n-1-below, n-1-above
-		rank = n - 1 - rank
 	}
 	out := Answer{Part: part}
 	if out.Below, err = r.row(root, below+0.5); err != nil {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -29,10 +30,7 @@ func boundJoins(ctx context.Context, s *session.Session, usual price.Request, op
 	}
 	w := &BoundingMethods{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.World.Public, population: func(a *sensitivity.Analysis) uint64 { return s.World.Policy.Population.Of(a.Unit) }}
 	if w.elastic.an == nil && w.truncate.an == nil { // noise too large for both: as it is told when it is asked
-		if err != nil {
-			return cut, nil, nil
-		}
-		return measured, nil, nil
+		return cmp.Or(measured, cut), nil, nil
 	}
 	if err := w.declare(); err != nil {
 		return nil, nil, err

@@ -249,10 +249,10 @@ func fewNote(p *price.Quote, c *sensitivity.Choice) string {
 
 // misspelt says that people may be few because a text of the statement is no value.
 func misspelt(a *sensitivity.Analysis) string {
-	switch n := len(a.Unlisted); {
-	case n == 0:
+	switch len(a.Unlisted) {
+	case 0:
 		return ""
-	case n == 1:
+	case 1:
 		return ". Or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
 	}
 	return ". Or check the spelling of the conditions' texts, which no public list has"

@@ -105,7 +105,7 @@ func (p *Staged) widthsOfEither(ctx context.Context, st *Stage, t session.Target
 	case no != nil && sqlerr.ID(no) != sqlerr.TargetUnknown.ID:
 		return st, nil, no
 	case no == nil && (v.kept || err != nil):
-		return other, v, nil
+		return other, v, no
 	}
 	return st, w, err
 }

@@ -82,7 +82,7 @@ func TestSource(t *testing.T) {
 		}
 		return out
 	}
-	if draw(1) != draw(1) || draw(1) == draw(2) {
+	if first := draw(1); first != draw(1) || first == draw(2) {
 		t.Error("the noise does not follow from its seed")
 	}
 }

@@ -24,7 +24,7 @@ func Seeded(seed uint64) *Random {
 	if err != nil {
 		panic(err) // the key has a length that it may have
 	}
-	return &Random{cipher.StreamReader{S: cipher.NewCTR(block, make([]byte, aes.BlockSize)), R: zeros{}}}
+	return &Random{cipher.StreamReader{S: cipher.NewCTR(block, make([]byte, aes.BlockSize)), R: zeros{}}} //nolint:gosec // G407: it follows from the seed, and keeps no secret
 }
 
 // zeros is a reader of nothing else.

@@ -111,13 +111,13 @@ func (st *statement) cut() error {
 		text = alias.ReplaceAllString(text, "")
 		st.items = append(st.items, item{text: text, aggregates: aggregate.MatchString(text) && !strings.HasPrefix(text, "grouping(")})
 	}
-	end, rest := len(st.sql), len(st.sql)
+	rest := len(st.sql)
 	for _, w := range []string{"HAVING", "ORDER BY", "LIMIT"} {
 		if i, ok := at[w]; ok {
 			rest = min(rest, i)
 		}
 	}
-	end = rest
+	end := rest
 	if i, ok := at["GROUP BY"]; ok {
 		end, st.group = i, strings.TrimSpace(st.sql[i+len("GROUP BY "):rest])
 	}
