@@ -35,7 +35,8 @@ const (
 	FineStart = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
 	FineScale = 4       // decimals of a sum without a declared range; finer values are rounded row by row
 	// Decimals of seconds, and of their quotients: MostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
-	FineSeconds, FineQuotients = 2, 6
+	FineSeconds   = 2
+	FineQuotients = 6
 )
 
 // CandidateBounds lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.

@@ -18,6 +18,7 @@ type mark struct {
 	file *os.File
 }
 
+// The name and the text of a mark's file.
 const (
 	MarkSuffix = "-mark"
 	markFormat = "dpsql ledger mark 1\n%020d %s\n"

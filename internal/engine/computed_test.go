@@ -11,7 +11,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// TestComputedConditions: each condition under which a question is answered from another one's release (release.Computed, reuse.ReuseCandidate.From) has a question that differs by it alone, and is charged for that. The names of
+// TestComputedConditions: each condition under which a question is answered from another one's release (release.Computed, reuse.Candidate.From) has a question that differs by it alone, and is charged for that. The names of
 // settings stand behind "ask"; "free" says of how many groups a value is the sum at most.
 func TestComputedConditions(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")

@@ -9,11 +9,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// Scores and ScoreArray are what a model's scores of arrays are, for those who write them into an expression.
-type (
-	Scores     = funcs.Scores
-	ScoreArray = funcs.ScoreArray
-)
+// Scores are what is computed of a model's scores of arrays, for those who write them into an expression.
+type Scores = funcs.Scores
+
+// ScoreArray is one of the arrays.
+type ScoreArray = funcs.ScoreArray
 
 // What is computed of scores.
 const (

@@ -200,7 +200,7 @@ func (z *Measurer) noteMoments(g plan.AggItem) {
 	}
 }
 
-// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (ReuseCandidate.From). Where they are too wide there are none.
+// paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (reuse.Candidate.From). Where they are too wide there are none.
 func (z *Measurer) paired(sum int, g plan.AggItem) {
 	own, at := z.Out.Measures, z.places
 	if z.Out.Limit.Norm > 0 || z.Smooth != nil || own[sum].Pair != nil || !z.bounded(g) {

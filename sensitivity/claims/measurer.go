@@ -15,6 +15,7 @@ type Measurer struct {
 	steady  uint64              // that number, where nothing has to be measured
 }
 
+// NewMeasurer is the pass over what was found of the groups.
 func NewMeasurer(z *groups.Grouper) *Measurer {
 	return &Measurer{Grouper: z, places: map[measureKey]int{}}
 }

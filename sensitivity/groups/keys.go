@@ -27,6 +27,7 @@ type Grouper struct {
 	Near         *NearValues                        // of the whole statement; nil: none is sought
 }
 
+// NewGrouper is the pass over what was found of the unit.
 func NewGrouper(z *unit.Linker) *Grouper {
 	return &Grouper{Linker: z, Joined: map[*scope.ScanInfo]int{}, literals: map[*scope.ScanInfo]*literalSource{}, Padded: map[int]bool{}}
 }
@@ -193,6 +194,7 @@ func (z *Grouper) hasNoMeasures() bool {
 	return len(z.Aggs) == 0 && z.Out.Groups.Public && (z.Opts.MinPeople <= 0 || len(z.Out.Agg.Keys) == 0)
 }
 
+// UnknownGroups refuses groups that would be chosen with noise, where there is no delta.
 func (z *Grouper) UnknownGroups() error {
 	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of this statement are not public, and without delta they cannot be chosen with noise").At(z.Out.Agg.Pos)
 	return z.PublicGroups(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/scope"
 )
 
+// The limits on the groups of derived keys.
 const (
 	mostDerived = 1000  // groups of a derived key: more are chosen with noise, so that few people are not drowned in empty groups
 	mostWhole   = 100   // groups of a key that may have few people in each

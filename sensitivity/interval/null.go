@@ -11,6 +11,7 @@ import (
 // calls that are safe within them cannot be NULL of themselves.
 type Reading bool
 
+// The readings.
 const (
 	Stored  Reading = false
 	InRange Reading = true

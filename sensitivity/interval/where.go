@@ -27,6 +27,7 @@ func ConditionsFrom(b *scope.Block) []plan.Scalar {
 // Span is an interval with ends that may be unknown.
 type Span struct{ Lo, Hi *decimal.Decimal }
 
+// Meet is what lies in both.
 func (a Span) Meet(b Span) Span {
 	if a.Lo == nil || b.Lo != nil && b.Lo.GreaterThan(*a.Lo) {
 		a.Lo = b.Lo

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
-// Shape says what a release is of, so that others can be computed from it: texts are of ReuseCandidate, of which all of one family number the columns alike.
+// Shape says what a release is of, so that others can be computed from it: texts are of Candidate, of which all of one family number the columns alike.
 type Shape struct {
 	Keys     []ShapeKey     `json:"keys,omitempty"`
 	Sources  []ShapeSource  `json:"sources,omitempty"`
@@ -55,8 +55,8 @@ type ShapeMeasure struct {
 	Choice int    `json:"choice"`
 }
 
-// ReuseCandidate is an analysis beside the releases that it may be computed from.
-type ReuseCandidate struct {
+// Candidate is an analysis beside the releases that it may be computed from.
+type Candidate struct {
 	n         *normal
 	a         *sensitivity.Analysis
 	family    string // without the conditions
@@ -67,13 +67,13 @@ type ReuseCandidate struct {
 // mostRemoved limits the conditions that are looked at: each doubles the families.
 const mostRemoved = 4
 
-// NewReuseCandidate knows the family of an analysis with these parameters; false: it has none.
-func NewReuseCandidate(a *sensitivity.Analysis, args []sqltype.Value) (*ReuseCandidate, bool) {
+// NewCandidate knows the family of an analysis with these parameters; false: it has none.
+func NewCandidate(a *sensitivity.Analysis, args []sqltype.Value) (*Candidate, bool) {
 	if a.Class != sensitivity.Private || a.Limit.Norm > 0 || a.IsSmoothed() || a.HasTrees() {
 		return nil, false
 	}
 	n := normalOf(a, args)
-	k := &ReuseCandidate{n: n, a: a}
+	k := &Candidate{n: n, a: a}
 	k.family = strings.Join([]string{n.rows.Tables, n.unit(), fmt.Sprintf("rows %d", a.MaxRows)}, "\n")
 	for _, m := range a.Measures {
 		n.measure(&m) // so that Long knows
@@ -102,7 +102,7 @@ func short(text string) string {
 	return hex.EncodeToString(h[:12])
 }
 
-func (k *ReuseCandidate) familyWithout(removed uint) string {
+func (k *Candidate) familyWithout(removed uint) string {
 	lines := []string{k.family}
 	for i, c := range k.conds {
 		if at := slices.Index(k.removable, i); at < 0 || removed>>at&1 == 0 {
@@ -113,10 +113,10 @@ func (k *ReuseCandidate) familyWithout(removed uint) string {
 }
 
 // Family is the text of what all releases have in common that may be computed from one another.
-func (k *ReuseCandidate) Family() string { return k.familyWithout(0) }
+func (k *Candidate) Family() string { return k.familyWithout(0) }
 
 // Families are its own and those of releases without some of its conditions.
-func (k *ReuseCandidate) Families() []string {
+func (k *Candidate) Families() []string {
 	var out []string
 	for removed := range uint(1) << len(k.removable) {
 		out = append(out, k.familyWithout(removed))
@@ -125,7 +125,7 @@ func (k *ReuseCandidate) Families() []string {
 }
 
 // Shape is the analysis' own.
-func (k *ReuseCandidate) Shape() *Shape {
+func (k *Candidate) Shape() *Shape {
 	a := k.a
 	s := &Shape{Public: a.Groups.Public, Cut: a.Limit.Capped || a.Limit.Cap != nil, Limit: limitText(a), Cap: -1, Conds: k.conds}
 	if a.Limit.Cap != nil {
@@ -199,7 +199,7 @@ type Made struct {
 // keys. Each measure here has the text of one there: the same values of each row, brought to the same integers, clamped alike within a unit's rows of one group. Where a unit has all its rows here of one group there, its
 // partial is the same. Groups that a cap drops, there or here, would be other ones, so then the groups must be the same ones, under the same cap. Of rows that are joined off the unit the caps of leaves are among the tables' texts, with the conditions below them and the order in which they keep rows, and
 // totals are of single rows. Of rows of two units a group's flow is of its rows alone, and the caps are the other's.
-func (k *ReuseCandidate) From(s *Shape) (*Made, bool) {
+func (k *Candidate) From(s *Shape) (*Made, bool) {
 	out := &Made{Listed: make([][]*plan.Const, len(s.Keys)), Same: make([]int, len(s.Keys))}
 	at := func(text string) (plan.ColID, bool) {
 		i := slices.IndexFunc(s.Keys, func(key ShapeKey) bool { return key.Text == short(text) })

@@ -8,7 +8,7 @@ import (
 )
 
 // measuresFrom finds the measures and the choices of their bounds: each measure's own, or of a sum the pair that says it.
-func (k *ReuseCandidate) measuresFrom(s *Shape, out *Made) bool {
+func (k *Candidate) measuresFrom(s *Shape, out *Made) bool {
 	pairs := false
 	for i := range k.a.Measures {
 		at, ok := k.said(s, &k.a.Measures[i])
@@ -44,7 +44,7 @@ func (k *ReuseCandidate) measuresFrom(s *Shape, out *Made) bool {
 }
 
 // said is where a release has a measure, or the count and the centred sum of its pair, which have one bound unless the sum has a choice of its own.
-func (k *ReuseCandidate) said(s *Shape, m *sensitivity.Measure) ([]int, bool) {
+func (k *Candidate) said(s *Shape, m *sensitivity.Measure) ([]int, bool) {
 	at := func(m *sensitivity.Measure) int {
 		text := short(k.n.measure(m))
 		return slices.IndexFunc(s.Measures, func(o ShapeMeasure) bool { return o.Text == text })
@@ -63,7 +63,7 @@ func (k *ReuseCandidate) said(s *Shape, m *sensitivity.Measure) ([]int, bool) {
 //
 // Proof: claim: it is the analysis of the same aggregates with each sum that is replaced computed as Analyze has it beside an average of the same values (IsSumFromPair). The pair is the one that pair gives for the sum's own
 // values and rows, and the release has measures of its texts, as for any measure (From). Nothing is measured by it: what it is finished from is released, with the noise and the bounds that were run.
-func (k *ReuseCandidate) fromPairs(s *Shape, out *Made) bool {
+func (k *Candidate) fromPairs(s *Shape, out *Made) bool {
 	a := *k.a
 	out.Analysis, a.Measures, a.Choices, a.Formulas = &a, nil, nil, slices.Clone(a.Formulas)
 	is := map[int]*sensitivity.Measure{} // of the release
@@ -111,7 +111,7 @@ func (k *ReuseCandidate) fromPairs(s *Shape, out *Made) bool {
 }
 
 // formulas brings an analysis' formulas to the measures of a release.
-func (k *ReuseCandidate) formulas(s *Shape, out *Made) bool {
+func (k *Candidate) formulas(s *Shape, out *Made) bool {
 	a := out.Analysis
 	to := func(i int) (at []int) {
 		of, _ := k.said(s, &k.a.Measures[i])

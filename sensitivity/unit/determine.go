@@ -227,7 +227,7 @@ func (z *Linker) IsUnitCount(g plan.AggItem) bool {
 	return id == unit || eq.Same(id, unit) || z.hasAddedEquality(eq, id, unit)
 }
 
-// IsUnit: the column has the unit's value in every row of the body.
+// IsUnit says whether the column has the unit's value in every row of the body.
 func (z *Linker) IsUnit(eq scope.Classes, id plan.ColID) bool {
 	b, unit := z.Base(z.Column(z.DefinedBy(id))), z.Out.Body.Person
 	return b != 0 && (b == unit || eq.Same(b, unit) || z.hasAddedEquality(eq, b, unit))

@@ -33,6 +33,7 @@ type Linker struct {
 	lost   map[plan.ColID]bool     // columns whose NULL drops a row, for want of a unit; true: by the policy
 }
 
+// NewLinker is the pass over a statement's aggregate.
 func NewLinker(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts sensitivity.Options) *Linker {
 	return &Linker{Intervals: interval.NewIntervals(scope.NewScope(ctx, q, agg, opts)), numbered: map[*plan.Scan][]plan.ColID{}, Linked: map[*plan.Subquery]bool{}, lost: map[plan.ColID]bool{}}
 }

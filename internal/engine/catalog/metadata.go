@@ -18,7 +18,7 @@ import (
 
 // metaCatalog is the catalog of a statement over PostgreSQL's catalogs: those first, as they are found first, and dpsql's own tables.
 type metaCatalog struct {
-	*session.SessionCatalog
+	*session.Catalog
 	database *pgmeta.Database
 }
 
@@ -28,7 +28,7 @@ func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
 		return t, true
 	}
 	if schema == server.Own {
-		return c.SessionCatalog.Table(schema, name)
+		return c.Catalog.Table(schema, name)
 	}
 	return nil, false
 }

@@ -18,6 +18,7 @@ import (
 
 // Rows of people are not shown. Tools ask for some all the same before they ask for anything else, so an owner may let them see the columns, or rows that are made up.
 
+// What is said of a preview.
 const (
 	noticeSchema  = "the columns alone: rows of people are not shown, and none was read"
 	NoticeMock    = "these rows are made up from the policy: no person is in them"

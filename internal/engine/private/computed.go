@@ -68,7 +68,7 @@ func (r *Run) inForm(of int) {
 	}
 }
 
-// ErrsLess: no measure errs more than in a release of the question itself.
+// ErrsLess says whether no measure errs more than in a release of the question itself.
 func ErrsLess(a *sensitivity.Analysis, r, exact *release.Release) (bool, error) {
 	for i := range a.Measures {
 		if exact == nil {

@@ -104,13 +104,13 @@ func Rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.
 	return v
 }
 
-// IsUnderError: a value is less than its error, or of an error of which nothing can be said.
+// IsUnderError says whether a value is less than its error, or of an error of which nothing can be said.
 func IsUnderError(v sqltype.Value, width float64) bool {
 	x, ok := InFloat(v)
 	return ok && !(math.Abs(x) >= width)
 }
 
-// IsUninformative: an average's interval is its whole range, as where its number of rows is not told from none.
+// IsUninformative says whether an average's interval is its whole range, as where its number of rows is not told from none.
 func IsUninformative(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
 	x, ok := InFloat(v)
 	if _, whole := v.(int64); !ok || whole || of == nil {

@@ -26,6 +26,7 @@ type LastAnswer struct {
 	leftOut      []sqltype.Value // for each release which rows are in no answer; NULL: none is said to be
 }
 
+// LastAnswer is what the session keeps of the answer.
 func (r *Run) LastAnswer() *LastAnswer {
 	last := &LastAnswer{shown: r.Shown.Note(), simultaneous: r.simultaneousRows()}
 	for _, a := range r.releases() {

@@ -157,6 +157,7 @@ func SmallTopUpNote(r *release.Release, ask price.Request) string {
 	return ""
 }
 
+// NoticeWeighted says what a count by weights is.
 const NoticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
 
 // Mark says which releases are counts by weights; "": none.

@@ -111,6 +111,7 @@ type UnnotedFailures struct {
 	n  map[string]int
 }
 
+// Add counts a failure of an analyst.
 func (c *UnnotedFailures) Add(analyst string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,12 +132,14 @@ func (c *UnnotedFailures) Pardon(analyst string) {
 	}
 }
 
+// Of is how many an analyst has.
 func (c *UnnotedFailures) Of(analyst string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n[analyst]
 }
 
+// PayerOf is an analyst as the ledger charges one.
 func PayerOf(a *policy.Analyst) ledger.Payer {
 	p := ledger.Payer{Analyst: a.Name, Quota: a.Epsilon}
 	for _, r := range a.Roles {

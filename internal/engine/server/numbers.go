@@ -6,6 +6,7 @@ import (
 	"strconv"
 )
 
+// Number is a number with three digits, in words where it is infinite.
 func Number(x float64) string {
 	if math.IsInf(x, 1) {
 		return "unlimited"
@@ -24,6 +25,7 @@ func StatementCount(n int64) string {
 	return fmt.Sprintf("%d statements", n)
 }
 
+// Statements is a number of statements, in words where there is no limit.
 func Statements(n int64) string {
 	if n == math.MaxInt64 {
 		return "any number"

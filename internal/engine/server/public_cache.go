@@ -128,7 +128,7 @@ func (c *PublicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID
 	return MostOften(rows)
 }
 
-// ErrGrown: a public table gives a person more rows than it did when the statement was analysed.
+// ErrGrown says that a public table gives a person more rows than it did when the statement was analysed.
 var ErrGrown = errors.New("engine: a public table has grown since the statement was analysed")
 
 // Forget drops what was read of public tables.
@@ -215,6 +215,7 @@ func compareTuples(a, b []sqltype.Value) int {
 // Own is the schema of dpsql's own tables.
 const Own = "dpsql"
 
+// OwnTableJoined refuses a join with one of dpsql's own tables.
 func OwnTableJoined(pos int) error {
 	return sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(pos)
 }

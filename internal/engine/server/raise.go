@@ -67,4 +67,5 @@ func (c LedgerCause) Error() string { return c.Err.Error() }
 
 func (c LedgerCause) Unwrap() error { return c.Err }
 
+// LogText is what the log may have of it.
 func (c LedgerCause) LogText() string { return c.Error() }

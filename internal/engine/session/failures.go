@@ -108,7 +108,7 @@ func clientCanceled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout)
 }
 
-// LedgerFailed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen, nor under a promise that is no longer the one that this server has read.
+// LedgerFailed is the error of a statement that the ledger refused or failed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen, nor under a promise that is no longer the one that this server has read.
 func (s *Session) LedgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
@@ -142,6 +142,7 @@ func (s *Session) Abandon(ctx context.Context, open []*OpenCharge) {
 	}
 }
 
+// ErrLargeRelease says that a release cannot be stored.
 var ErrLargeRelease = errors.New("a release is over limits.release_bytes, or over what a ledger stores beside its records")
 
 // Unfinished is the end of a statement whose answer the database could not compute from the releases.

@@ -42,7 +42,7 @@ func (s *Session) Refresh() error {
 	if err != nil {
 		return err
 	}
-	s.World, s.Analyst, s.Catalog = w, a, newSessionCatalog(cat)
+	s.World, s.Analyst, s.Catalog = w, a, newCatalog(cat)
 	s.Start.Epsilon, s.Now.Epsilon = min(s.Start.Epsilon, a.MaxQueryEpsilon), min(s.Now.Epsilon, a.MaxQueryEpsilon)
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-func newSessionCatalog(inner plan.Catalog) *SessionCatalog {
-	c := &SessionCatalog{Catalog: inner, tables: map[string]*plan.Table{}}
+func newCatalog(inner plan.Catalog) *Catalog {
+	c := &Catalog{Catalog: inner, tables: map[string]*plan.Table{}}
 	for _, t := range OwnTables {
 		c.tables[t.Name] = t.Table
 	}
@@ -136,6 +136,7 @@ func renews(b ledger.Balance) sqltype.Value {
 	return sqltype.InstantOf(b.Window.Renews)
 }
 
+// LastRows are those of dpsql.last.
 func (s *Session) LastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	if s.Last == nil {
 		return nil, nil

@@ -17,6 +17,7 @@ type Progress struct {
 	stop, ended  chan struct{}
 }
 
+// When progress is told: first, and again.
 const (
 	ProgressAfter = 2 * time.Second
 	ProgressEvery = 5 * time.Second

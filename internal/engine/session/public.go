@@ -78,4 +78,5 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	return rows, nil
 }
 
+// HasNoLeaf is the leaf function of plans without given rows.
 func HasNoLeaf(plan.Rel) bool { return false }

@@ -25,7 +25,7 @@ type Session struct {
 	User       string
 	World      *server.World // with analyst and catalog: of the policy that the session last saw
 	Analyst    *policy.Analyst
-	Catalog    *SessionCatalog
+	Catalog    *Catalog
 	Filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
 	Start, Now Settings
 	Values     sqltype.Settings  // of literals, and the time zone
@@ -49,6 +49,7 @@ func (s *Session) UseParameters(p pgmeta.Parameters) { s.Parameters = p }
 // Close ends the session.
 func (s *Session) Close() {}
 
+// ErrTimeout is the cause where a statement has taken statement_timeout.
 var ErrTimeout = errors.New("statement timeout")
 
 // Request is what the session's settings ask for.
@@ -83,6 +84,7 @@ func (s *Session) ObserveCharge(h server.AuditEvent) {
 	s.Engine.Observer.Charged(h)
 }
 
+// ObserveEnd tells the observer how a statement ended.
 func (s *Session) ObserveEnd(h *server.AuditEvent, err error) {
 	if err != nil {
 		h.Outcome, h.Error = server.Failed, sqlerr.ID(err)
@@ -163,4 +165,5 @@ func (s *Session) Payer() ledger.Payer { return server.PayerOf(s.Analyst) }
 // leastPart: a statement may cost no less than the usual price divided by it.
 const leastPart = 1000
 
+// LeastEpsilon is the least price of a statement.
 func (s *Session) LeastEpsilon() float64 { return s.World.Policy.Query.Epsilon / leastPart }

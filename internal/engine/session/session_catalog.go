@@ -13,14 +13,14 @@ type LastFacts interface {
 	Rows(ctx context.Context) ([][]sqltype.Value, error)
 }
 
-// SessionCatalog is an analyst's catalog with dpsql's own tables beside it.
-type SessionCatalog struct {
+// Catalog is an analyst's catalog with dpsql's own tables beside it.
+type Catalog struct {
 	plan.Catalog
 	tables map[string]*plan.Table
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
-func (c *SessionCatalog) Table(schema, name string) (*plan.Table, bool) {
+func (c *Catalog) Table(schema, name string) (*plan.Table, bool) {
 	if schema == server.Own {
 		t, ok := c.tables[name]
 		return t, ok
@@ -29,4 +29,4 @@ func (c *SessionCatalog) Table(schema, name string) (*plan.Table, bool) {
 }
 
 // Own reports one of dpsql's own tables.
-func (c *SessionCatalog) Own(t *plan.Table) bool { return c.tables[t.Name] == t }
+func (c *Catalog) Own(t *plan.Table) bool { return c.tables[t.Name] == t }

@@ -24,6 +24,7 @@ func (t Target) String() string {
 	return strconv.FormatFloat(t.Most, 'g', -1, 64)
 }
 
+// ParseTarget reads a setting that is a target error.
 func ParseTarget(name, v string) (Target, error) {
 	if strings.EqualFold(v, "off") {
 		return Target{}, nil
@@ -42,6 +43,7 @@ func ParseTarget(name, v string) (Target, error) {
 // mostSize is the largest dpsql.expected_size.
 const mostSize = 1 << 40
 
+// ParseSize reads a setting that is a number of people; 0: unknown.
 func ParseSize(name, v string) (uint64, error) {
 	if strings.EqualFold(v, "unknown") {
 		return 0, nil

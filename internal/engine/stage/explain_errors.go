@@ -138,6 +138,7 @@ type NamedAggregate struct {
 	Formula int
 }
 
+// NamedAggregates are those of an analysis that are the statement's output columns.
 func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []NamedAggregate {
 	alias := map[plan.ColID][]plan.ColID{}
 	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
@@ -332,6 +333,7 @@ type Expected struct {
 	Error  *float64 `json:"Error95"` // absent where it depends on what is chosen, or has no one number
 }
 
+// Texts are the columns with their expected errors, in words.
 func Texts(list []Expected) []string {
 	var out []string
 	for _, e := range list {

@@ -77,6 +77,7 @@ func OuterConditions(ctx context.Context, s *session.Session, program *divide.Pr
 	return lines
 }
 
+// ValueThere ends a warning of a NULL.
 const ValueThere = ". PostgreSQL may give a value there"
 
 // WarningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.

@@ -36,6 +36,7 @@ func PriceLine(mp *price.Quote, order float64) string {
 	return fmt.Sprintf("price %s (%s, delta %s)", server.Number(mp.Price), strings.Join(parts, ", "), server.Number(mp.Loss.Delta))
 }
 
+// SelectionNoise is the noise of a selection, in words.
 func SelectionNoise(s dp.Selection) string {
 	if s.Noise == dp.GaussianNoise {
 		return "discrete Gaussian"

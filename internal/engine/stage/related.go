@@ -28,11 +28,11 @@ const mostRelated = 16
 const MaxReusableGroups = 10_000
 
 // ReuseCandidate is what a stage's releases are related to; nil where they read others, or where no release can be computed from another.
-func (p *Staged) ReuseCandidate(st *Stage, args []sqltype.Value) *reuse.ReuseCandidate {
+func (p *Staged) ReuseCandidate(st *Stage, args []sqltype.Value) *reuse.Candidate {
 	if len(st.Inputs) > 0 {
 		return nil
 	}
-	k, ok := reuse.NewReuseCandidate(st.An, args)
+	k, ok := reuse.NewCandidate(st.An, args)
 	if !ok {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value,
 	return out, nil
 }
 
-// CanRead: the analyst sees these columns.
+// CanRead says whether the analyst sees these columns.
 func (p *Staged) CanRead(columns []reuse.TableColumn) bool {
 	for _, col := range columns {
 		t, ok := p.Session.Catalog.Table(col.Schema, col.Table)
@@ -127,7 +127,7 @@ func (p *Staged) CanRead(columns []reuse.TableColumn) bool {
 }
 
 // ComputedFrom computes a stage's release from another one, and gives the analysis that it is of; nil where that does not say it.
-func ComputedFrom(k *reuse.ReuseCandidate, old *release.Release) (*release.Release, *sensitivity.Analysis) {
+func ComputedFrom(k *reuse.Candidate, old *release.Release) (*release.Release, *sensitivity.Analysis) {
 	made, ok := k.From(old.Shape)
 	if !ok {
 		return nil, nil

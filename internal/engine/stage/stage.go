@@ -32,7 +32,7 @@ func (st *Stage) Price() (mp *price.Quote, err error) {
 	return st.Priced, err
 }
 
-// IsCharged: public groups without a measure are known, and of no group nothing is released.
+// IsCharged says whether the stage costs anything: public groups without a measure are known, and of no group nothing is released.
 //
 // Proof: what is not charged reads no private row (stored). (1) Which stages these are follows from the analysis, that is from the statement, the policy and public tables. (2) The release has the public groups and no number: without measures, or without groups.
 func (st *Stage) IsCharged() bool { return isCharged(st.An) }
@@ -51,5 +51,5 @@ func (st *Stage) RivalStage() *Stage {
 	return &out
 }
 
-// IsWeighted: what the stage counts are weights.
+// IsWeighted says whether what the stage counts are weights.
 func (st *Stage) IsWeighted() bool { return st.An.Joined != nil && st.An.Joined.Weighted != nil }

@@ -138,6 +138,7 @@ func (p *Staged) Averaged(agg plan.ColID) *sensitivity.Measure {
 	return nil
 }
 
+// SimultaneousRows is in how many rows the intervals of an answer of these releases hold at once.
 func (p *Staged) SimultaneousRows(list ...*release.Release) int {
 	if !p.Session.Now.Simultaneous && !p.HasNoisyRowChoice() {
 		return 1

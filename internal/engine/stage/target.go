@@ -265,7 +265,7 @@ func isRowCountOnly(a *sensitivity.Analysis) bool {
 		!slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound != nil && m.IsSumBounded() && !m.Declared })
 }
 
-// IsFiltered: some rows are left out, so the population tells nothing of how many are kept.
+// IsFiltered says whether some rows are left out, so the population tells nothing of how many are kept.
 func IsFiltered(a *sensitivity.Analysis) bool {
 	for _, m := range a.Measures {
 		if m.Filter != nil {
