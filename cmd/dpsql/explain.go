@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,10 +106,5 @@ func (c *connection) explain(ctx context.Context, sql string) (*table, error) {
 
 // isRefusedTraining says whether EXPLAIN TRAIN tells what would refuse the training.
 func (t *table) isRefusedTraining() bool {
-	for _, row := range t.rows {
-		if len(row) == 2 && row[0] == "refused" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.rows, func(row []string) bool { return len(row) == 2 && row[0] == "refused" })
 }

@@ -98,12 +98,9 @@ func (b *binding) isDecided(bt, target *boundTable, fk sqltype.RelationForeignKe
 	if b.hasTwoWays(d) { // its rows belong to two units of one kind by ways that the owner named, so no statement reads it, and its own way is one of them
 		paths = d.paths()
 	}
-	for _, path := range paths {
-		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(path *pathDecl) bool {
+		return path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns)))
+	})
 }
 
 // sameName compares names as the backend does: DuckDB gives a foreign key's names as its DDL spelt them.

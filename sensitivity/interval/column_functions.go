@@ -36,12 +36,7 @@ func (z *Intervals) IsBackendIndependent(x plan.Scalar, seen map[plan.ColID]bool
 			return false
 		}
 	}
-	for _, part := range plan.Children(x) {
-		if !z.IsBackendIndependent(part, seen) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(plan.Children(x), func(part plan.Scalar) bool { return !z.IsBackendIndependent(part, seen) })
 }
 
 // HasComputedFloat reports that a part of an expression is a float that is computed.

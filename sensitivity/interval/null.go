@@ -64,12 +64,7 @@ func (z *Intervals) CanBeNull(x plan.Scalar, r Reading) bool {
 
 // CanAnyBeNull reports that one of the expressions may be NULL, as they are read.
 func (z *Intervals) CanAnyBeNull(list []plan.Scalar, r Reading) bool {
-	for _, x := range list {
-		if z.CanBeNull(x, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x plan.Scalar) bool { return z.CanBeNull(x, r) })
 }
 
 // CanColumnBeNull is worked out once a column and reading: definitions may name one another many times over.

@@ -160,12 +160,9 @@ func (z *Linker) anyEqual(eq scope.Classes, id plan.ColID, ok func(plan.ColID) b
 // linked to one unit (3), so one unit has at most one row in each of them, and one combination of these rows; every public scan is fixed (fixPublic), so
 // that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
 func (z *Linker) hasOneRowPerUnit() bool {
-	for _, s := range z.Scans {
-		if s.Private() && !z.isOwnUnit(s) && (!z.unique(s) || s.Path != nil) || !s.Private() && !s.Fixed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(z.Scans, func(s *scope.ScanInfo) bool {
+		return s.Private() && !z.isOwnUnit(s) && (!z.unique(s) || s.Path != nil) || !s.Private() && !s.Fixed
+	})
 }
 
 // isOwnUnit reports whether each row of a scan is a unit of its own: the policy says so of rows without a person (rows_without_unit), and a condition keeps no others.

@@ -166,12 +166,7 @@ func HasUniqueUnit(t *plan.Table) bool {
 	if t.Public || t.UnitCol < 0 || !t.Columns[t.UnitCol].NotNull {
 		return false
 	}
-	for _, k := range t.Keys {
-		if len(k) == 1 && k[0] == t.UnitCol {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Keys, func(k []int) bool { return len(k) == 1 && k[0] == t.UnitCol })
 }
 
 // addUnitEquality asks for the equality of the unit's columns where both sides carry one, so that a row belongs to one unit (3).

@@ -1,6 +1,10 @@
 package num
 
-import "github.com/shopspring/decimal"
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+)
 
 // maxDigits bounds the size of an interval's ends: beyond it nothing is known, so that no chain of operations can grow them
 // without limit.
@@ -100,12 +104,7 @@ func hull(x decimal.Decimal, more ...decimal.Decimal) *Interval {
 }
 
 func sane(list ...*Interval) bool {
-	for _, a := range list {
-		if capped(a) == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(a *Interval) bool { return capped(a) == nil })
 }
 
 func capped(a *Interval) *Interval {

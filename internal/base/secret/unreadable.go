@@ -1,6 +1,10 @@
 package secret
 
-import "github.com/dpsql/dpsql/internal/base/sqltype"
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+)
 
 // Unreadable stands for a value that came from a database and that its type's Go form cannot hold: a numeric NaN, a time below 00:00. A backend gives it instead of failing, since
 // whether it fails would tell that a row has such a value.
@@ -26,12 +30,7 @@ func (r readable) Next() bool {
 }
 
 func isReadable(row []Value) bool {
-	for _, v := range row {
-		if IsUnreadable(Open(v)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(row, func(v Value) bool { return IsUnreadable(Open(v)) })
 }
 
 // IsUnreadable tells whether a value is.

@@ -223,12 +223,7 @@ func (e *Errors) Value(i int, values []*big.Int) (value, width float64) {
 
 // HasTooFewPeople reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, people have far more than it (IsFarBeyondBound), or the candidates of a sum end below what people have: nothing can be said of it.
 func (e *Errors) HasTooFewPeople(i int) bool {
-	for _, at := range e.a.Formulas[i].Uses() {
-		if at >= 0 && e.few[at] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(at int) bool { return at >= 0 && e.few[at] })
 }
 
 // IsUnknown reports that nothing can be said of measure i itself, for the reasons of HasTooFewPeople.

@@ -385,12 +385,9 @@ func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool 
 	if c.IsCap() || a.Limit.Norm > 0 || c.By != sensitivity.ByUnits {
 		return true
 	}
-	for _, m := range a.Measures {
-		if m.Bound == c && m.IsSumBounded() && m.Declared && m.Clip(last) < m.MostOfRow() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool {
+		return m.Bound == c && m.IsSumBounded() && m.Declared && m.Clip(last) < m.MostOfRow()
+	})
 }
 
 // meanSize is the mean of |noise| over the clip, in one group, where a unit is in a number of them.

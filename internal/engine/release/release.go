@@ -101,12 +101,7 @@ func (l *Lost) valid() bool {
 	if l.Unit == 0 || len(l.Sides) == 0 || len(l.Sides) > 2 || l.Base == nil || l.Base.Sign() < 0 || l.Most == nil || l.Most.Sign() < 0 || l.Count < 0 {
 		return false
 	}
-	for _, s := range l.Sides {
-		if len(s) != sensitivity.LostClasses || slices.Contains(s, nil) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.Sides, func(s []*big.Int) bool { return len(s) != sensitivity.LostClasses || slices.Contains(s, nil) })
 }
 
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
