@@ -31,7 +31,7 @@ func TestAsked(t *testing.T) {
 			l = loss.Softmax(c.outputs)
 		}
 		table, size := b.Table(), c.width*c.outputs
-		p := &Plan{Loss: l, Width: c.width, Rows: c.most, Clip: 0.7, Rate: 1, Steps: 3, Noise: 2, Population: 3000, LearningRate: 1}
+		p := &Plan{Learner: NewLinear(l, c.width), Rows: c.most, Clip: 0.7, Rate: 1, Steps: 3, Noise: 2, Population: 3000, LearningRate: 1}
 		everybody := func(batch []int32) ([]int32, error) {
 			for i := range table.Units() {
 				batch = append(batch, int32(i)) //nolint:gosec // few

@@ -35,7 +35,7 @@ func TestAttack31Number(t *testing.T) {
 	more := append(append([]rowOf(nil), rows...), rowOf{unit: 50, x: make([]float64, 4), y: 1})
 	attack := func(people func(n int) float64) string {
 		run := func(rows []rowOf) []float64 {
-			p := &Plan{Loss: loss.Logistic(), Width: 4, Rows: 1, Clip: 0.7, Rate: 1, Steps: 5, Noise: 2, Population: people(len(rows)), LearningRate: 3, Average: 0.5}
+			p := &Plan{Learner: NewLinear(loss.Logistic(), 4), Rows: 1, Clip: 0.7, Rate: 1, Steps: 5, Noise: 2, Population: people(len(rows)), LearningRate: 3, Average: 0.5}
 			theta, err := p.Train(tableOf(t, 4, 1, rows), audit.Source(6), func(int) error { return nil })
 			if err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ func (c careless) Add(totals []int64) error { return c(totals) }
 // audited bounds the epsilon of trainings of a plan. Each canary's gradient is of the loss's largest norm as long as parameters are small, which the declared population sees to. bug, if not nil, changes the plan and gives what adds the noise.
 func audited(t *testing.T, g audit.Game, p Plan, unitRows, asUnits int, bug func(p *Plan, n *noise.Normal, batch func() int) adder) float64 {
 	t.Helper()
-	p.Loss, p.Width, p.Population, p.LearningRate = loss.Hinge(0.5), g.Canaries, 1e6, 1
+	p.Learner, p.Population, p.LearningRate = NewLinear(loss.Hinge(0.5), g.Canaries), 1e6, 1
 	if err := p.Calibrate(auditEpsilon, auditDelta); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func pass(b *testing.B, t *data.Table, l *loss.Loss, how func(s *summer, theta [
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &summer{table: t, loss: l, clip: l.Lipschitz / 2, noise: n}
+	s := &summer{table: t, learner: NewLinear(l, t.Width()), clip: l.Lipschitz / 2, noise: n}
 	theta := make([]float64, t.Width()*l.Outputs)
 	for j := range theta {
 		theta[j] = math.Sin(float64(j))
@@ -75,18 +75,16 @@ func noisy(s *summer, theta []float64, batch []int32) error {
 
 // bare is the same engine without clip and noise: the sum of the gradients, by the same kernels, in the same parts.
 func bare(s *summer, theta []float64, batch []int32) error {
+	of := s.learner.(linear).loss
 	s.split(len(theta), batch, func(units []int32, sum []float64) {
-		rows, z, single := s.table.Cursor(), make([]float64, s.loss.Outputs), make([]float32, len(theta))
+		rows, z, single := s.table.Cursor(), make([]float64, of.Outputs), kernel.Single(theta)
 		defer rows.Close()
-		for j, v := range theta {
-			single[j] = float32(v)
-		}
 		for len(z) == 1 && len(units) >= kernel.Rows {
 			var xs [kernel.Rows][]float32
 			var rs [kernel.Rows]float64
 			for i, u := range units[:kernel.Rows] {
 				xs[i] = rows.Row(int(u))
-				rs[i] = s.loss.Residual(kernel.DotSingle(xs[i], single), s.table.Target(int(u)))
+				rs[i] = of.Residual(kernel.DotSingle(xs[i], single), s.table.Target(int(u)))
 			}
 			kernel.AxpyRows(&rs, &xs, sum)
 			units = units[kernel.Rows:]
@@ -94,7 +92,7 @@ func bare(s *summer, theta []float64, batch []int32) error {
 		for _, u := range units {
 			x := rows.Row(int(u))
 			kernel.Scores(x, theta, z)
-			s.loss.Residuals(z, s.table.Target(int(u)))
+			of.Residuals(z, s.table.Target(int(u)))
 			kernel.Outer(x, z, sum)
 		}
 	})

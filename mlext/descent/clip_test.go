@@ -19,13 +19,13 @@ func TestClippings(t *testing.T) {
 		for _, l := range []*loss.Loss{loss.Logistic(), loss.Softmax(3)} {
 			for _, how := range []Clipping{Fixed, Automatic, Adaptive} {
 				for _, clip := range []float64{0.01, 0.3} {
-					p := &Plan{Loss: l, Clip: clip, Clipping: how, Rate: 0.5, Noise: 3, Population: 300, Quantile: 0.5, ClipRate: 0.2}
+					p := &Plan{Learner: NewLinear(l, width), Clip: clip, Clipping: how, Rate: 0.5, Noise: 3, Population: 300, Quantile: 0.5, ClipRate: 0.2}
 					table := tableOf(t, width, most, random(rng, units, most, width, l.Outputs+max(0, 2-l.Outputs)))
 					theta := make([]float64, width*l.Outputs)
 					for j := range theta {
 						theta[j] = rng.NormFloat64()
 					}
-					s := &summer{table: table, loss: l, clip: clip, automatic: how == Automatic, count: p.countSteps()}
+					s := &summer{table: table, learner: p.Learner, clip: clip, automatic: how == Automatic, count: p.countSteps()}
 					whole, err := s.totals(theta, all(units))
 					if err != nil {
 						t.Fatal(err)
@@ -75,8 +75,8 @@ func TestAdaptiveClip(t *testing.T) {
 	}
 	table, theta := tableOf(t, 2, 1, rows), make([]float64, 2) // gradients of norm x/2
 	for _, first := range []float64{0.001, 30} {
-		p := &Plan{Loss: loss.Logistic(), Clip: first, Clipping: Adaptive, Rate: 1, Noise: 5, Population: units, Quantile: 0.7, ClipRate: 0.2}
-		s := &summer{table: table, loss: p.Loss, clip: p.Clip, count: p.countSteps(), noise: &seeded{rng, p.deviation()}}
+		p := &Plan{Learner: NewLinear(loss.Logistic(), 1), Clip: first, Clipping: Adaptive, Rate: 1, Noise: 5, Population: units, Quantile: 0.7, ClipRate: 0.2}
+		s := &summer{table: table, learner: p.Learner, clip: p.Clip, count: p.countSteps(), noise: &seeded{rng, p.deviation()}}
 		for range 300 {
 			if _, err := s.step(theta, all(units)); err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ func TestAdaptiveClip(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	table := tableOf(t, 1, 1, nil)
 	for schedule, want := range map[Schedule]float64{Constant: 10, Linear: 5.5, Cosine: 5.5} {
-		p := &Plan{Loss: loss.Logistic(), Width: 1, Rows: 1, Clip: 1, Rate: 1, Steps: 10, Noise: 1, Population: 1, LearningRate: 1, Schedule: schedule}
+		p := &Plan{Learner: NewLinear(loss.Logistic(), 1), Rows: 1, Clip: 1, Rate: 1, Steps: 10, Noise: 1, Population: 1, LearningRate: 1, Schedule: schedule}
 		got := 0.0
 		theta, err := p.train(table, ones{}, func([]int32) ([]int32, error) { return nil, nil }, func(int) error { return nil })
 		if err != nil {
@@ -111,7 +111,7 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	for _, p := range []*Plan{{Schedule: "steps"}, {Clipping: "per layer"}, {Clipping: Adaptive}} {
-		p.Loss, p.Width, p.Rows, p.Clip, p.Rate, p.Steps, p.Noise, p.Population, p.LearningRate = loss.Logistic(), 1, 1, 1, 1, 1, 1, 1, 1
+		p.Learner, p.Rows, p.Clip, p.Rate, p.Steps, p.Noise, p.Population, p.LearningRate = NewLinear(loss.Logistic(), 1), 1, 1, 1, 1, 1, 1, 1
 		if _, err := p.Train(table, noise.NewSource(), func(int) error { return nil }); err == nil {
 			t.Errorf("%+v is taken", p)
 		}

@@ -9,14 +9,13 @@ import (
 	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/mlext/data"
-	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
 )
 
 // Plan is a training by noisy gradients, from public numbers alone.
 type Plan struct {
-	Loss                          *loss.Loss
-	Width, Rows                   int     // features, rows of one unit
+	Learner                       Learner
+	Rows                          int     // of one unit
 	Clip                          float64 // of a unit's summed gradient
 	Rate                          float64 // at which units are sampled
 	Steps                         int
@@ -111,9 +110,10 @@ func (p *Plan) Train(t *data.Table, src *noise.Source, each func(step int) error
 }
 
 func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, error), each func(step int) error) ([]float64, error) {
-	size := p.Width * p.Loss.Outputs
-	s := &summer{table: t, loss: p.Loss, clip: p.Clip, noise: n, automatic: p.Clipping == Automatic, count: p.countSteps()}
-	theta, velocity, mean := make([]float64, size), make([]float64, size), make([]float64, size)
+	theta := p.Learner.Start()
+	size := len(theta)
+	s := &summer{table: t, learner: p.Learner, clip: p.Clip, noise: n, automatic: p.Clipping == Automatic, count: p.countSteps()}
+	velocity, mean := make([]float64, size), make([]float64, size)
 	from := p.Steps - max(1, int(p.Average*float64(p.Steps)))
 	var batch []int32
 	adam := &moments{make([]float64, size), make([]float64, size)}

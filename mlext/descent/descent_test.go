@@ -71,7 +71,7 @@ func all(n int) (out []int32) {
 // sums are the exact totals before noise, in steps.
 func sums(t testing.TB, table *data.Table, l *loss.Loss, clip float64, theta []float64, batch []int32) []float64 {
 	t.Helper()
-	totals, err := (&summer{table: table, loss: l, clip: clip}).totals(theta, batch)
+	totals, err := (&summer{table: table, learner: NewLinear(l, table.Width()), clip: clip}).totals(theta, batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestZeroUnit(t *testing.T) {
 	rows := random(rng, 50, 1, 4, 2)
 	more := append(append([]rowOf(nil), rows...), rowOf{unit: 50, x: make([]float64, 4), y: 1})
 	for _, rate := range []float64{1, 0.3} {
-		p := &Plan{Loss: loss.Logistic(), Width: 4, Rows: 1, Clip: 0.7, Rate: rate, Steps: 30, Noise: 2, Population: 60, LearningRate: 3, Momentum: 0.5, Average: 0.5}
+		p := &Plan{Learner: NewLinear(loss.Logistic(), 4), Rows: 1, Clip: 0.7, Rate: rate, Steps: 30, Noise: 2, Population: 60, LearningRate: 3, Momentum: 0.5, Average: 0.5}
 		run := func(rows []rowOf) []float64 {
 			coins, adder := rand.New(rand.NewPCG(5, 6)), &seeded{rand.New(rand.NewPCG(7, 8)), p.Noise * Unit}
 			theta, err := p.train(tableOf(t, 4, 1, rows), adder, func(batch []int32) ([]int32, error) {
@@ -184,7 +184,7 @@ func TestNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &summer{table: empty, loss: loss.Logistic(), clip: 0.5, noise: n}
+	s := &summer{table: empty, learner: NewLinear(loss.Logistic(), empty.Width()), clip: 0.5, noise: n}
 	var last []float64
 	squares, products := 0.0, 0.0
 	for range steps {
@@ -208,7 +208,7 @@ func TestNoise(t *testing.T) {
 
 // TestCalibrate: the noise that is set spends what was asked for, and a plan that is not whole is refused.
 func TestCalibrate(t *testing.T) {
-	p := &Plan{Loss: loss.Logistic(), Width: 2, Rows: 1, Clip: 1, Rate: 1, Steps: 100, Population: 100, LearningRate: 1}
+	p := &Plan{Learner: NewLinear(loss.Logistic(), 2), Rows: 1, Clip: 1, Rate: 1, Steps: 100, Population: 100, LearningRate: 1}
 	if err := p.Calibrate(1, 1e-6); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestSingles(t *testing.T) {
 			batch[i] = int32(i)
 		}
 		sum := func(table *data.Table, theta []float64) []int64 {
-			s := &summer{table: table, loss: l, clip: 0.4}
+			s := &summer{table: table, learner: NewLinear(l, table.Width()), clip: 0.4}
 			totals, err := s.totals(theta, batch)
 			if err != nil {
 				t.Fatal(err)

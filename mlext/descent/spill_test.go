@@ -31,7 +31,7 @@ func TestSpilled(t *testing.T) {
 			}
 			table := b.Table()
 			coins := rand.New(rand.NewPCG(5, 6))
-			p := &Plan{Loss: loss.Logistic(), Width: width, Rows: most, Clip: 0.7, Rate: 0.3, Steps: 4, Noise: 2, Population: 3000, LearningRate: 3, Average: 0.5}
+			p := &Plan{Learner: NewLinear(loss.Logistic(), width), Rows: most, Clip: 0.7, Rate: 0.3, Steps: 4, Noise: 2, Population: 3000, LearningRate: 3, Average: 0.5}
 			theta, err := p.train(table, &seeded{rand.New(rand.NewPCG(7, 8)), p.Noise * Unit}, func(batch []int32) ([]int32, error) {
 				for i := range table.Units() {
 					if coins.Float64() < 0.3 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/kernel"
-	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
 )
 
@@ -21,10 +20,10 @@ const mostUnits = 1 << 22
 
 // summer is the one way from private rows to a released gradient: clip, sum, noise.
 type summer struct {
-	table *data.Table
-	loss  *loss.Loss
-	clip  float64
-	noise adder
+	table   *data.Table
+	learner Learner
+	clip    float64
+	noise   adder
 	// automatic clips so (factor); count, if not 0, is how many steps a unit adds to the count of those within the clip, which is the last of the totals, and within the last released one, in units.
 	automatic     bool
 	count         int64
@@ -101,12 +100,15 @@ func (s *summer) split(size int, batch []int32, add func(units []int32, sum []fl
 
 // one adds the gradients of units of one row, in steps of the lattice.
 //
-// Proof: the gradient is the outer product of the row x and the residual r, so its norm is |x| |r|. r is scaled by at most clip/(|x| |r|), less 2^-40 for rounding, and cut towards zero to whole steps of clip/residualSteps:
-// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number. A residual that is no number, or not finite once scaled, counts as 0 (whole). How exact the scores are does not matter: they are a function of the row and theta, and whatever residual they give is clipped.
+// Proof: claim: a unit adds whole steps, a vector of norm at most Unit. The gradient is a sum of outer products a r, one a layer, of what the layer reads and its residual: they are entries of their own, so the gradient's norm is the root of the sum of (|a| |r|)^2.
+// (1) All residuals are scaled by one factor, so that this is at most Unit, less 2^-40 for rounding, and then cut towards zero to whole steps of clip/residualSteps (Gradient.Scale), which makes none larger. (2) What a layer reads lies on data.Step's grid, so each entry of a product is a whole number of both steps, which make Unit.
+// (3) A residual that is no number, or not finite once scaled, counts as 0 (Whole), and so do all residuals of a row whose norm is no number. How exact the scores are does not matter: they are a function of the row and theta, and whatever residual they give is clipped.
 func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	rows, within, together := s.table.Cursor(), 0.0, s.table.OnDisk() == 0
 	defer rows.Close()
-	c := s.clipper(theta)
+	g := s.learner.At(theta)
+	single, _ := g.(*linearGradient)
+	together = together && single != nil && single.single != nil
 	between, left := data.Between(2*len(theta)), 0
 	for len(units) > 0 {
 		if left <= 0 {
@@ -114,21 +116,21 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 				return
 			}
 		}
-		if n := kernel.Rows; together && c.k == 1 && len(units) >= n { // rows that are in memory stay where they are
+		if n := kernel.Rows; together && len(units) >= n { // rows that are in memory stay where they are
 			var xs [kernel.Rows][]float32
 			var rs [kernel.Rows]float64
 			for i, u := range units[:n] {
 				xs[i] = rows.Row(int(u))
-				within += c.row(xs[i], int(u))
-				rs[i] = c.z[0]
+				within += s.clipped(g, xs[i], int(u))
+				rs[i] = single.residuals[0]
 			}
 			kernel.AxpyRows(&rs, &xs, sum)
 			units, left = units[n:], left-n
 			continue
 		}
 		x := rows.Row(int(units[0]))
-		within += c.row(x, int(units[0]))
-		c.add(x, sum)
+		within += s.clipped(g, x, int(units[0]))
+		g.Add(x, sum)
 		units, left = units[1:], left-1
 	}
 	for j := range sum {
@@ -137,78 +139,24 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	s.counts(within, sum)
 }
 
-// clipper makes rows' residuals, clipped.
-type clipper struct {
-	s      *summer
-	theta  []float64
-	single []float32 // theta
-	k      int
-	z      []float64
-}
-
-func (s *summer) clipper(theta []float64) *clipper {
-	c := &clipper{s: s, theta: theta, k: s.loss.Outputs, z: make([]float64, s.loss.Outputs)}
-	if c.k == 1 {
-		c.single = make([]float32, len(theta))
-		for j, v := range theta {
-			c.single[j] = float32(v)
-		}
-	}
-	return c
-}
-
-// row puts the clipped residuals of a row into z, in whole steps; 1 if it was within the clip.
-func (c *clipper) row(x []float32, i int) (within float64) {
-	s, y := c.s, c.s.table.Target(i)
-	norm := 0.0
-	if c.k == 1 {
-		c.z[0] = s.loss.Residual(kernel.DotSingle(x, c.single), y)
-		norm = math.Abs(c.z[0])
-	} else {
-		kernel.Scores(x, c.theta, c.z)
-		s.loss.Residuals(c.z, y)
-		for _, r := range c.z {
-			norm += r * r
-		}
-		norm = math.Sqrt(norm)
-	}
-	long := norm * s.table.Norm(i) / s.clip
+// clipped puts the clipped gradient of a row into g, in whole steps of residuals; 1 if it was within the clip.
+func (s *summer) clipped(g Gradient, x []float32, i int) (within float64) {
+	long := g.Row(x, s.table.Norm(i), s.table.Target(i)) / s.clip
 	if math.IsNaN(long) { // of parameters that left all bounds: the row adds nothing
-		clear(c.z)
+		g.Scale(0)
 		return counted(0)
 	}
-	by := residualSteps / s.clip * s.factor(long)
-	for j, r := range c.z {
-		c.z[j] = whole(r * by)
-	}
+	g.Scale(residualSteps / s.clip * s.factor(long)) // (1)
 	return counted(long)
-}
-
-// whole cuts a scaled entry towards zero to whole steps. One that is not finite becomes 0, which is within any bound: as it is it would end the training, for the sake of its row.
-func whole(v float64) float64 {
-	if !(math.Abs(v) <= math.MaxFloat64) {
-		return 0
-	}
-	return math.Trunc(v)
-}
-
-// add adds the product of a row and z.
-func (c *clipper) add(x []float32, sum []float64) {
-	if c.k == 1 {
-		kernel.Axpy(c.z[0], x, sum)
-	} else {
-		kernel.Outer(x, c.z, sum)
-	}
 }
 
 // several adds the gradients of units of several rows, each unit's sum clipped once.
 //
-// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger. One that is no number, or not finite once scaled, counts as 0 (whole). A unit that has one row adds what it adds in one.
+// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger. One that is no number, or not finite once scaled, counts as 0 (Whole). A unit that has one row adds what it adds in one.
 func (s *summer) several(theta []float64, units []int32, sum []float64) {
-	k := s.loss.Outputs
-	z, g, rows, within := make([]float64, k), make([]float64, len(theta)), s.table.Cursor(), 0.0
+	all, rows, within := make([]float64, len(theta)), s.table.Cursor(), 0.0
 	defer rows.Close()
-	c, ones := s.clipper(theta), make([]float64, len(theta))
+	g, ones := s.learner.At(theta), make([]float64, len(theta))
 	between, left := data.Between(2*len(theta)), 0
 	goOn := func() bool {
 		if left--; left < 0 {
@@ -224,33 +172,28 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 				return
 			}
 			x := rows.Row(from)
-			within += c.row(x, from)
-			c.add(x, ones)
+			within += s.clipped(g, x, from)
+			g.Add(x, ones)
 			continue
 		}
-		clear(g)
+		clear(all)
 		for i := from; i < to; i++ {
 			if !goOn() {
 				return
 			}
 			x := rows.Row(i)
-			kernel.Scores(x, theta, z)
-			s.loss.Residuals(z, s.table.Target(i))
-			kernel.Outer(x, z, g)
+			g.Row(x, s.table.Norm(i), s.table.Target(i))
+			g.Add(x, all)
 		}
-		norm2 := 0.0
-		for _, v := range g {
-			norm2 += v * v
-		}
-		long := math.Sqrt(norm2) / s.clip
+		long := math.Sqrt(kernel.Squares(all)) / s.clip
 		if math.IsNaN(long) {
 			within += counted(0)
 			continue
 		}
-		by := Unit / s.clip * s.factor(long)
+		Whole(all, Unit/s.clip*s.factor(long))
 		within += counted(long)
-		for j, v := range g {
-			sum[j] += whole(v * by)
+		for j, v := range all {
+			sum[j] += v
 		}
 	}
 	for j, v := range ones {

@@ -2,7 +2,12 @@
 // the same functions.
 package kernel
 
-import "gonum.org/v1/gonum/blas/blas32"
+import (
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // Dot is the scalar product.
 func Dot(x []float32, w []float64) float64 {
@@ -22,7 +27,19 @@ func Dot(x []float32, w []float64) float64 {
 	return (a + b) + (c + d)
 }
 
-// DotSingle is the scalar product in single precision, by gonum's assembly where it has some.
+// Single returns weights in single precision, at an address that is a multiple of 16 bytes.
+func Single(weights []float64) []float32 {
+	const bytes, each = 16, 4
+	w := make([]float32, len(weights)+bytes/each-1)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(w)))%bytes) / each //nolint:gosec // an address as a number, which nothing is read by
+	w = w[off : off+len(weights)]
+	for j, v := range weights {
+		w[j] = float32(v)
+	}
+	return w
+}
+
+// DotSingle is the scalar product in single precision, by gonum's assembly where it has some. The order of its sum depends on the address of w: with weights that Single returned, the same numbers have the same product.
 func DotSingle(x, w []float32) float64 {
 	return float64(blas32.Implementation().Sdot(len(x), x, 1, w, 1))
 }
@@ -84,4 +101,58 @@ func Outer(x []float32, r, g []float64) {
 			row[c] += f * u
 		}
 	}
+}
+
+// The functions of layers below take each element apart, or add in a fixed order, so that what they compute does not depend on addresses.
+
+// Dense puts the scalar products of values with the columns of a matrix into z, as Scores does, for many columns.
+func Dense[T float32 | float64](x []T, w, z []float64) {
+	clear(z)
+	k := len(z)
+	for j, v := range x {
+		if v != 0 {
+			axpy(float64(v), w[j*k:j*k+k], z)
+		}
+	}
+}
+
+// DenseOuter adds the product of values and r to a matrix, as Outer does, for many columns.
+func DenseOuter[T float32 | float64](x []T, r, g []float64) {
+	k := len(r)
+	for j, v := range x {
+		if v != 0 {
+			axpy(float64(v), r, g[j*k:j*k+k])
+		}
+	}
+}
+
+func axpy(a float64, x, y []float64) { blas64.Implementation().Daxpy(len(x), a, x, 1, y, 1) }
+
+// DenseDot is the scalar product of values in double precision.
+func DenseDot(x, y []float64) float64 {
+	var a, b, c, d float64
+	n := len(x) &^ 3
+	y = y[:len(x)]
+	for i := 0; i < n; i += 4 {
+		u, v := x[i:i+4:i+4], y[i:i+4:i+4]
+		a += u[0] * v[0]
+		b += u[1] * v[1]
+		c += u[2] * v[2]
+		d += u[3] * v[3]
+	}
+	for i := n; i < len(x); i++ {
+		a += x[i] * y[i]
+	}
+	return (a + b) + (c + d)
+}
+
+// Squares is the sum of squares, to a relative 2^-43 of up to 2^18 numbers: blocks are added up apart.
+func Squares(list []float64) (sum float64) {
+	const block = 512
+	for len(list) > 0 {
+		part := list[:min(block, len(list))]
+		sum += DenseDot(part, part)
+		list = list[len(part):]
+	}
+	return sum
 }

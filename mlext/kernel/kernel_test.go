@@ -35,3 +35,23 @@ func TestKernels(t *testing.T) {
 		}
 	}
 }
+
+// TestSingle: a product depends on its numbers alone, not on where they lie: else one unit's gradient would change with the rows before it.
+func TestSingle(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 100; n++ {
+		x, w := make([]float32, n), make([]float64, n)
+		for j := range x {
+			x[j], w[j] = float32(r.NormFloat64()), r.NormFloat64()
+		}
+		want := DotSingle(x, Single(w))
+		var held [][]float32 // so that each is elsewhere
+		for off := range 8 {
+			moved := append(make([]float32, off), x...)
+			held = append(held, make([]float32, 1+off), Single(w))
+			if got := DotSingle(moved[off:], held[len(held)-1]); got != want {
+				t.Fatalf("%d numbers: %g, then %g", n, want, got)
+			}
+		}
+	}
+}
