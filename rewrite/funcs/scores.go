@@ -15,10 +15,16 @@ import (
 // ScoresName is the function that dp_predict of arrays, or of several scores, stands for. It is no row of All: no statement can call it by itself.
 const ScoresName = "dp_scores"
 
-// Scores says what is computed of the K linear scores z of a model: each is a number b, an argument, plus the sums of arrays' elements times coefficients, where there are arrays.
+// Scores says what is computed of the K scores z of a model.
+//
+// Those of a linear model are a number b, an argument, plus the sums of arrays' elements times coefficients, where there are arrays. Those of a network are computed from layer to layer: Inputs arguments are the elements of the first array, each from 0 to 1, in place of the numbers b.
+// What they and the other arrays give passes the Layers.
 type Scores struct {
 	Of     string       `json:"of"`
 	K      int          `json:"k"`
+	Inputs int          `json:"inputs,omitempty"`
+	Biases []float64    `json:"biases,omitempty"` // of the first layer of a network
+	Layers []ScoreLayer `json:"layers,omitempty"`
 	Arrays []ScoreArray `json:"arrays"`
 	Lo     float64      `json:"lo"` // of a value or a count: its range
 	Hi     float64      `json:"hi"`
@@ -60,6 +66,22 @@ type ScoreArray struct {
 	Coefficients [][]float64 `json:"c"`
 }
 
+// ScoreLayer is a layer of a network over the scores of the layer before it: they pass Activation, whose values are the elements of an array with coefficients, and Biases are added.
+type ScoreLayer struct {
+	Activation string      `json:"activation"`
+	Lo         float64     `json:"lo"` // of the activation's values
+	Hi         float64     `json:"hi"`
+	Biases     []float64   `json:"biases"`
+	C          [][]float64 `json:"c"` // for each score one of each value
+}
+
+// The activations of layers.
+const (
+	ActivationTanh = "tanh"
+	ActivationRelu = "relu"
+	ActivationElu  = "elu"
+)
+
 // elementSteps is into how many steps the range of elements is cut that are no whole numbers of so few.
 const elementSteps = 1 << 20
 
@@ -83,7 +105,24 @@ type linear struct {
 // scores is the row of one call.
 type scores struct {
 	Scores
-	arrays []linear
+	arrays []linear // of a network with Inputs the first is of these
+	layers []linear
+}
+
+// numbers is how many arguments come first: the numbers b, or the elements of a network's first array.
+func (s *scores) numbers() int {
+	if len(s.Layers) > 0 {
+		return s.Inputs
+	}
+	return s.K
+}
+
+// width is how many scores the first layer has.
+func (s *scores) width() int {
+	if len(s.Layers) > 0 {
+		return len(s.Biases)
+	}
+	return s.K
 }
 
 // NewScores is the row for a text of Scores and the types of the other arguments: a float8 for each score, an int4 for ScoreLoss, the arrays. A score that is NULL, and an array that is NULL, has NULL in it, another length or
@@ -98,19 +137,27 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	if err := gojson.Unmarshal([]byte(text), &s.Scores); err != nil {
 		return nil, badScores()
 	}
-	n := s.K
+	numbers := s.numbers()
+	rest := numbers
 	if s.lost() {
-		n++
+		rest++
 	}
-	if s.K <= 0 || s.Of == ScoreOdds && (s.K > 1 || s.Bins < 1 || OddsBins%s.Bins != 0) || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.lost() && args[s.K] != i4 {
+	types := args[min(rest, len(args)):]
+	if s.Inputs > 0 {
+		types = append([]sqltype.OID{f8Array}, types...)
+	}
+	if s.K <= 0 || s.Of == ScoreOdds && (s.K > 1 || s.Bins < 1 || OddsBins%s.Bins != 0) || s.K > MostScores || s.Inputs < 0 || len(args) < rest || len(types) != len(s.Arrays) || slices.ContainsFunc(args[:numbers], func(t sqltype.OID) bool { return t != f8 }) || s.lost() && args[numbers] != i4 {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {
-		l, err := onGrid(a, args[n+i], s.K)
+		l, err := onGrid(a, types[i], s.width())
 		if err != nil {
 			return nil, err
 		}
 		s.arrays = append(s.arrays, l)
+	}
+	if err := s.readLayers(); err != nil {
+		return nil, err
 	}
 	f := &Func{Name: ScoresName, Kind: Function, Args: append(oids(sqltype.OIDText), args...), MayBeNull: true, Const: []int{0}, Eval: s.eval}
 	hi := decimal.NewFromInt(1)
@@ -150,6 +197,57 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	f.RaisingForm = f.TotalForm
 	return f, nil
 }
+
+// readLayers brings the layers of a network to whole numbers.
+func (s *scores) readLayers() error {
+	if len(s.Layers) == 0 {
+		if s.Inputs > 0 || len(s.Biases) > 0 {
+			return badScores()
+		}
+		return nil
+	}
+	if s.Inputs > 0 && s.Arrays[0].Length != s.Inputs || len(s.Arrays) == 0 || !areBiases(s.Biases) {
+		return badScores()
+	}
+	in := len(s.Biases)
+	for _, l := range s.Layers {
+		if !slices.Contains([]string{ActivationTanh, ActivationRelu, ActivationElu}, l.Activation) || !areBiases(l.Biases) {
+			return badScores()
+		}
+		layer, err := onGrid(ScoreArray{Length: in, Lo: l.Lo, Hi: l.Hi, Coefficients: l.C}, f8Array, len(l.Biases))
+		if err != nil {
+			return err
+		}
+		s.layers, in = append(s.layers, layer), len(l.Biases)
+	}
+	if in != s.K {
+		return badScores()
+	}
+	return nil
+}
+
+func areBiases(list []float64) bool {
+	return len(list) > 0 && len(list) <= MostScores && !slices.ContainsFunc(list, func(b float64) bool { return !(math.Abs(b) < mostScore) })
+}
+
+// activate is a layer's value of a score, by what the printed forms do.
+func activate(activation string, z float64) float64 {
+	switch {
+	case activation == ActivationTanh:
+		return 1 - 2/(math.Exp(math.Max(-mostTanh, math.Min(mostTanh, 2*z)))+1)
+	case z >= 0:
+		return z
+	case activation == ActivationElu:
+		return math.Exp(math.Max(z, -700)) - 1
+	}
+	return 0
+}
+
+// f8Array is the type of the elements that a network has in place of an array.
+var f8Array = func() sqltype.OID { t, _ := sqltype.ArrayOf(sqltype.Float8); return t.OID }()
+
+// mostTanh is twice the score from which on tanh is 1.
+const mostTanh = 40
 
 func badScores() error { return sqlerr.New(sqlerr.Internal, "the scores of a model cannot be read") }
 
@@ -249,6 +347,11 @@ func (l *linear) add(x sqltype.Value, z []float64) bool {
 			}
 		}
 	}
+	return l.addSteps(steps, z)
+}
+
+// addSteps adds the part of elements in steps.
+func (l *linear) addSteps(steps, z []float64) bool {
 	if len(steps) != l.Length {
 		return false
 	}
@@ -271,26 +374,62 @@ const mostScore = 1e290
 // lost says that the class is an argument.
 func (s *Scores) lost() bool { return s.Of == ScoreLoss }
 
+// scored are the scores; nil where an array has none.
+func (s *scores) scored(numbers []float64, rest []sqltype.Value) []float64 {
+	z, arrays := slices.Clone(s.Biases), s.arrays
+	if len(s.layers) == 0 {
+		z = make([]float64, s.K)
+		for j, b := range numbers {
+			if z[j] = math.Max(-mostScore, math.Min(mostScore, b)); math.IsNaN(b) {
+				z[j] = mostScore
+			}
+		}
+	} else if s.Inputs > 0 {
+		arrays[0].addSteps(arrays[0].allSteps(numbers), z)
+		arrays = arrays[1:]
+	}
+	for i := range arrays {
+		if !arrays[i].add(rest[i], z) {
+			return nil
+		}
+	}
+	for i := range s.layers {
+		for j := range z {
+			z[j] = activate(s.Layers[i].Activation, z[j])
+		}
+		next := slices.Clone(s.Layers[i].Biases)
+		s.layers[i].addSteps(s.layers[i].allSteps(z), next)
+		z = next
+	}
+	return z
+}
+
+// allSteps are numbers as whole numbers of steps.
+func (l *linear) allSteps(list []float64) []float64 {
+	steps := make([]float64, len(list))
+	for i, v := range list {
+		steps[i] = l.step(v)
+	}
+	return steps
+}
+
 func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-	z, rest := make([]float64, s.K), args[1:]
-	for j := range z {
-		b, ok := rest[j].(float64)
+	var numbers []float64
+	for _, x := range args[1 : 1+s.numbers()] {
+		v, ok := x.(float64)
 		if !ok {
 			return nil, badScores()
 		}
-		if z[j] = math.Max(-mostScore, math.Min(mostScore, b)); math.IsNaN(b) {
-			z[j] = mostScore
-		}
+		numbers = append(numbers, v)
 	}
-	rest = rest[s.K:]
+	rest := args[1+len(numbers):]
 	y := int64(0)
 	if s.lost() {
 		y, rest = rest[0].(int64), rest[1:]
 	}
-	for i := range s.arrays {
-		if !s.arrays[i].add(rest[i], z) {
-			return nil, nil
-		}
+	z := s.scored(numbers, rest)
+	if z == nil {
+		return nil, nil
 	}
 	best, sum := 0, 0.0
 	for j, v := range z {

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,33 +21,44 @@ func double(v float64) string {
 	return "CAST('" + strconv.FormatFloat(v, 'g', -1, 64) + "' AS double precision)"
 }
 
-// postgres is the form of arguments: scores' numbers, the class, arrays. OFFSET 0 keeps PostgreSQL from writing what is below into what is above, which mentions it often; a compressed text of bytes is unpacked once.
+// postgres is the form of arguments: numbers, the class, arrays. OFFSET 0 keeps PostgreSQL from writing what is below into what is above, which mentions it often; a compressed text of bytes is unpacked once.
 func (s *scores) postgres(x []string) string {
-	var in, sums, zs, more []string
-	for j := range s.K {
-		in = append(in, fmt.Sprintf("float8larger(float8smaller(%s, %s), %s) AS b%d", x[j], double(mostScore), double(-mostScore), j+1))
+	numbers, x := x[:s.numbers()], slices.Clone(x[s.numbers():])
+	var in, more []string
+	begin := make([]string, s.width()) // of each score
+	if len(s.layers) == 0 {
+		for j, b := range numbers {
+			in = append(in, fmt.Sprintf("float8larger(float8smaller(%s, %s), %s) AS b%d", b, double(mostScore), double(-mostScore), j+1))
+			begin[j] = fmt.Sprintf("v.b%d", j+1)
+		}
+	} else {
+		begin = doubles(s.Biases)
 	}
-	at := s.K
 	if s.lost() {
-		in, more, at = append(in, x[at]+" AS y"), []string{"v.y"}, at+1
+		in, x, more = append(in, x[0]+" AS y"), x[1:], []string{"v.y"}
+	}
+	if s.Inputs > 0 {
+		x = append([]string{pgArray(numbers)}, x...)
 	}
 	for i := range s.arrays {
-		l, name := &s.arrays[i], fmt.Sprintf("v.x%d", i+1)
-		text := x[at+i]
-		if l.type_ == blob {
-			text += ` || CAST('' AS bytea)`
+		if s.arrays[i].type_ == blob {
+			x[i] += ` || CAST('' AS bytea)`
 		}
-		in, sums = append(in, fmt.Sprintf("%s AS x%d", text, i+1)), append(sums, l.postgres(name)+fmt.Sprintf(" AS a%d", i+1))
+		in = append(in, fmt.Sprintf("%s AS x%d", x[i], i+1))
 	}
-	for j := range s.K {
-		z := fmt.Sprintf("v.b%d", j+1)
-		for i := range s.arrays {
-			z += fmt.Sprintf(" + a%d.s%d", i+1, j+1)
+	from := pgLayer(fmt.Sprintf("(SELECT %s OFFSET 0) AS v", strings.Join(in, ", ")), begin, s.arrays, more)
+	for i := range s.layers {
+		values := placed("z.z", "", s.layers[i].Length)
+		for j, z := range values {
+			values[j] = activated(s.Layers[i].Activation, z)
 		}
-		zs = append(zs, fmt.Sprintf("%s AS z%d", z, j+1))
+		in = []string{pgArray(values) + " AS x1"}
+		if s.lost() {
+			in = append(in, "z.y")
+		}
+		from = pgLayer(fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS v", strings.Join(in, ", "), from), doubles(s.Layers[i].Biases), s.layers[i:i+1], more)
 	}
-	read := append([]string{fmt.Sprintf("(SELECT %s OFFSET 0) AS v", strings.Join(in, ", "))}, sums...)
-	all, from := placed("z.z", "", s.K), fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS z", strings.Join(append(zs, more...), ", "), strings.Join(read, ", "))
+	all := placed("z.z", "", s.K)
 	if s.K == 1 {
 		return fmt.Sprintf("(SELECT %s FROM %s)", s.said(all, all[0], "z.y", ""), from)
 	}
@@ -55,6 +67,44 @@ func (s *scores) postgres(x []string) string {
 		exps[j] = "exp(greatest(" + z + " - z.m, -700))"
 	}
 	return fmt.Sprintf("(SELECT %s FROM (SELECT z.*, greatest(%s) AS m FROM %s OFFSET 0) AS z)", s.said(all, "z.m", "z.y", strings.Join(exps, " + ")), strings.Join(all, ", "), from)
+}
+
+// pgLayer is a row of scores z1 and on: what they begin with, and the parts of the arrays x1 and on of v. more is kept of v beside them.
+func pgLayer(v string, begin []string, arrays []linear, more []string) string {
+	read, zs := []string{v}, slices.Clone(begin)
+	for i := range arrays {
+		read = append(read, arrays[i].postgres(fmt.Sprintf("v.x%d", i+1))+fmt.Sprintf(" AS a%d", i+1))
+		for j := range zs {
+			zs[j] += fmt.Sprintf(" + a%d.s%d", i+1, j+1)
+		}
+	}
+	for j := range zs {
+		zs[j] += fmt.Sprintf(" AS z%d", j+1)
+	}
+	return fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS z", strings.Join(append(zs, more...), ", "), strings.Join(read, ", "))
+}
+
+func pgArray(list []string) string {
+	return "CAST(ARRAY[" + strings.Join(list, ", ") + "] AS float8[])"
+}
+
+func doubles(list []float64) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = double(v)
+	}
+	return out
+}
+
+// activated is a layer's value of a score: NULL of NULL, and nothing overflows.
+func activated(activation, z string) string {
+	switch activation {
+	case ActivationTanh:
+		return fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN 1 - 2 / (exp(greatest(%d, least(%d, 2 * %s))) + 1) END", z, -mostTanh, mostTanh, z)
+	case ActivationElu:
+		return fmt.Sprintf("CASE WHEN %s >= 0 THEN %s WHEN %s < 0 THEN exp(greatest(%s, -700)) - 1 END", z, z, z, z)
+	}
+	return fmt.Sprintf("CASE WHEN %s >= 0 THEN %s WHEN %s < 0 THEN 0 END", z, z, z)
 }
 
 // placed are the names of k scores.
@@ -106,33 +156,81 @@ func (l *linear) steps(e string, rounding func(name, x string) string) string {
 
 // duck is the same, of lists in the place of arrays: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere. Scores are a list too: with each field of a struct that is named DuckDB binds all of them.
 func (s *scores) duck(x []string) string {
-	at := s.K
-	held := []string{fmt.Sprintf("'b': list_transform([%s], lambda _b: CASE WHEN _b > %s THEN %s WHEN _b < %s THEN %s ELSE _b END)", strings.Join(x[:s.K], ", "), double(mostScore), double(mostScore), double(-mostScore), double(-mostScore))}
-	scored, found := []string{}, []string{"'z': _z.z", "'m': list_max(_z.z)"}
+	numbers, x := x[:s.numbers()], x[s.numbers():]
+	var held, kept []string
+	begin := make([]string, s.width())
+	if len(s.layers) == 0 {
+		held = append(held, fmt.Sprintf("'b': list_transform([%s], lambda _b: CASE WHEN _b > %s THEN %s WHEN _b < %s THEN %s ELSE _b END)", strings.Join(numbers, ", "), double(mostScore), double(mostScore), double(-mostScore), double(-mostScore)))
+		begin = placed("_n.b[", "]", s.K)
+	} else {
+		begin = doubles(s.Biases)
+	}
 	if s.lost() {
-		at++
 		// In a list, as DuckDB may lose the name of a macro; see fill.
-		held, scored, found = append(held, "'y': ["+x[s.K]+"][1]"), append(scored, "'y': _n.y"), append(found, "'y': _z.y")
+		held, kept, x = append(held, "'y': ["+x[0]+"][1]"), append(kept, "'y': _z.y"), x[1:]
 	}
-	for i := range s.arrays {
-		l := &s.arrays[i]
-		a := x[at+i]
-		if l.type_ != blob { // a list
-			held = append(held, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.duckSteps("_h")))
-			continue
+	arrays := s.arrays
+	if s.Inputs > 0 {
+		held = append(held, "'z': CAST(["+strings.Join(numbers, ", ")+"] AS DOUBLE[])")
+		arrays = arrays[1:]
+	}
+	for i := range arrays {
+		l, a := &arrays[i], x[i]
+		elements := fmt.Sprintf("CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END", a, l.Length, a, l.Length, a)
+		element := "_h"
+		if l.type_ == blob {
+			elements, element = fmt.Sprintf("regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..')", a, l.Length, a), "CAST('0x' || _h AS INTEGER)"
 		}
-		held = append(held, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.duckSteps("CAST('0x' || _h AS INTEGER)")))
+		held = append(held, fmt.Sprintf("'n%d': list_transform(%s, lambda _h: %s)", len(s.arrays)-len(arrays)+i+1, elements, l.duckSteps(element)))
 	}
-	zs := placed("_n.b[", "]", s.K)
-	for j := range zs {
-		for i := range s.arrays {
-			l := &s.arrays[i]
+	text := "[{" + strings.Join(held, ", ") + "}]"
+	if s.Inputs > 0 {
+		fields := append([]string{s.arrays[0].duckValues("_h")}, kept...)
+		for i := range arrays {
+			fields = append(fields, fmt.Sprintf("'n%d': _z.n%d", i+2, i+2))
+		}
+		text = duckFields(text, "_z", fields)
+	}
+	kept = nil
+	if s.lost() {
+		kept = []string{"'y': _n.y"}
+	}
+	text = duckFields(text, "_n", append([]string{duckScores(begin, s.arrays)}, kept...))
+	for i := range s.layers {
+		values := []string{s.layers[i].duckValues(activated(s.Layers[i].Activation, "_h"))}
+		if s.lost() {
+			values = append(values, "'y': _z.y")
+		}
+		text = duckFields(duckFields(text, "_z", values), "_n", append([]string{duckScores(doubles(s.Layers[i].Biases), s.layers[i:i+1])}, kept...))
+	}
+	found := []string{"'z': _z.z", "'m': list_max(_z.z)"}
+	if s.lost() {
+		found = append(found, "'y': _z.y")
+	}
+	return fmt.Sprintf("list_transform(%s, lambda _s: %s)[1]",
+		duckFields(text, "_z", found), s.said(placed("_s.z[", "]", s.K), "_s.m", "_s.y", "list_sum(list_transform(_s.z, lambda _e: exp(greatest(_e - _s.m, -700))))"))
+}
+
+// duckFields computes a struct of the one that a list has.
+func duckFields(list, name string, fields []string) string {
+	return fmt.Sprintf("list_transform(%s, lambda %s: {%s})", list, name, strings.Join(fields, ", "))
+}
+
+// duckValues is the field n1 of what a value of the field z becomes, in steps: NULL where one of them is.
+func (l *linear) duckValues(value string) string {
+	return fmt.Sprintf("'n1': list_transform(list_transform(CASE WHEN list_count(_z.z) = %d THEN _z.z END, lambda _h: %s), lambda _h: %s)", l.Length, value, l.duckSteps("_h"))
+}
+
+// duckScores is the field z: what scores begin with, and the parts of the arrays n1 and on.
+func duckScores(begin []string, arrays []linear) string {
+	zs := slices.Clone(begin)
+	for i := range arrays {
+		l := &arrays[i]
+		for j := range zs {
 			zs[j] += fmt.Sprintf(" + (%s + %s * list_dot_product(_n.n%d, CAST('[%s]' AS DOUBLE[])))", double(l.from[j]), double(l.unit[j]), i+1, places64(l.c[j]))
 		}
 	}
-	scored = append(scored, "'z': ["+strings.Join(zs, ", ")+"]")
-	return fmt.Sprintf("list_transform(list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _z: {%s}), lambda _s: %s)[1]",
-		strings.Join(held, ", "), strings.Join(scored, ", "), strings.Join(found, ", "), s.said(placed("_s.z[", "]", s.K), "_s.m", "_s.y", "list_sum(list_transform(_s.z, lambda _e: exp(greatest(_e - _s.m, -700))))"))
+	return "'z': [" + strings.Join(zs, ", ") + "]"
 }
 
 // said is what is computed of all scores, NULL where one is. most is the name of the largest: written out, the text would grow with the square of their number; sum is that of the exponentials of what they are below it.

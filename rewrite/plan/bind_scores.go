@@ -15,6 +15,9 @@ type Scores = funcs.Scores
 // ScoreArray is one of the arrays.
 type ScoreArray = funcs.ScoreArray
 
+// ScoreLayer is one of the layers of a network.
+type ScoreLayer = funcs.ScoreLayer
+
 // What is computed of scores.
 const (
 	ScoreClass    = funcs.ScoreClass
