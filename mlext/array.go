@@ -39,10 +39,14 @@ func (m *Model) predictScores(of *family, args []string, probability bool) (stri
 
 // scores writes what is computed of the scores: the arrays' coefficients are one text, what the other features add an argument for each score.
 func (m *Model) scores(what plan.Scores, args []string, class string) (string, error) {
-	what.K = len(m.Scores)
+	what.K = m.outputs()
 	var list, arrays []string
-	for i := range m.Scores {
-		list = append(list, m.score(&m.Scores[i], args))
+	if len(m.Layers) > 0 {
+		list = m.network(&what, args)
+	} else {
+		for i := range m.Scores {
+			list = append(list, m.score(&m.Scores[i], args))
+		}
 	}
 	if class != "" {
 		list = append(list, class)

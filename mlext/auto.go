@@ -18,20 +18,29 @@ var autos = []string{"objective_perturbation", "dp_gd", "dp_sgd"}
 // population is declared, and delta is not 0. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
 func choose(t *Training) (string, error) {
 	list := append([]string(nil), autos...)
-	if people := t.Spec.number("population", t.Population) > 0; people && !t.Spec.Pure && (t.Loss.Outputs > 3 || t.Rows > 4) {
+	if t.family.network {
+		list = []string{"dp_adam", "dp_sgd", "dp_gd"}
+	}
+	if people := t.Spec.number("population", t.Population) > 0; people && !t.Spec.Pure && !t.family.network && (t.Loss.Outputs > 3 || t.Rows > 4) {
 		list[0], list[1] = list[1], list[0]
 	}
 	given := t.Spec.ofMethods()
 	for _, name := range list {
 		m := methodOf(name)
-		if m.refuses(t.Spec.Model) != "" || t.Spec.Pure && m.pure == nil || slices.ContainsFunc(given, func(o string) bool { return !slices.Contains(m.options, o) }) {
+		if m.refuses(t.family) != "" || t.Spec.Pure && m.pure == nil || slices.ContainsFunc(given, func(o string) bool { return !slices.Contains(m.options, o) }) {
 			continue
 		}
 		return name, nil
 	}
+	if t.Spec.Pure && len(given) == 0 {
+		return "", sqlerr.New(sqlerr.InvalidParam, "no method trains a %s with a delta of 0", t.family.name).At(int(t.Spec.at["delta"])).WithHint("Give a delta: WITH (delta = 1e-9). Linear models have methods without.")
+	}
 	what := strings.Join(given, " and ")
 	if t.Spec.Pure {
 		what += " and a delta of 0"
+	}
+	if len(given) == 1 && !t.Spec.Pure {
+		return "", sqlerr.New(sqlerr.InvalidParam, "no method of a %s has the option %s", t.family.name, what).At(int(t.Spec.at[given[0]])).WithHint("Leave it out.")
 	}
 	return "", sqlerr.New(sqlerr.InvalidParam, "no method has %s together", what).At(int(t.Spec.at[given[0]])).WithHint("Leave one of them out.")
 }

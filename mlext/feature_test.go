@@ -21,6 +21,7 @@ func TestLabels(t *testing.T) {
 		tried := 0
 		for _, target := range list {
 			target.Name = "y"
+			f := f.of(&target)
 			if target.suits(f.target) != nil {
 				continue
 			}
@@ -71,7 +72,7 @@ func labelled(t *testing.T, model, with string, target Feature) {
 		want := float64(min(n, top))
 		if !p.classes() {
 			want = target.Lo + (want-float64(target.From))/float64(target.To-target.From)*(target.Hi-target.Lo)
-			if f := familyOf(model); f.target == "number" {
+			if p.family.target == "number" {
 				want = target.centred(want)
 			}
 		}

@@ -35,6 +35,7 @@ func over(t *testing.T, model string) *Training {
 		target = Feature{Name: "y", Boolean: true, Levels: []string{"false", "true"}, To: 1}
 	case "number", "count":
 		target = Feature{Name: "y", Hi: 9, To: 9}
+	case "": // of the target
 	}
 	p, err := Plan(spec, kinds, target, 1, 1000)
 	if err != nil {
@@ -48,12 +49,12 @@ func TestModelIsTrained(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	for _, f := range families {
 		p := over(t, f.name)
-		k := p.Loss.Outputs
-		theta := make([]float64, p.width*k)
+		theta := make([]float64, p.size())
 		for i := range theta {
 			theta[i] = draw.NormFloat64()
 		}
 		m := p.model(theta, 0)
+		k := len(m.Scores) // of a network the units of its first layer
 		for range 200 {
 			var steps []int64
 			want, got := make([]float64, k), make([]float64, k)
@@ -82,7 +83,7 @@ func TestModelIsTrained(t *testing.T) {
 			}
 			for j, v := range x {
 				for c := range k {
-					want[c] += theta[j*k+c] * v
+					want[c] += theta[j*k+c] * p.gain() * v
 				}
 			}
 			for c := range k {

@@ -8,14 +8,18 @@ import (
 	"github.com/dpsql/dpsql/mlext/loss"
 )
 
-const classWeights = "class_weights"
+const (
+	classWeights = "class_weights"
+	hiddenLayers = "hidden"
+)
 
 // family is a kind of model: what follows from a kind is in its line, or in a switch over its target that has no default.
 type family struct {
 	name    string
 	aliases []string
-	target  outcome
-	shares  bool // its scores are those of a probability
+	target  outcome // "": of what the target is
+	network bool    // hidden layers, which no method trains but noisy gradients
+	shares  bool    // its scores are those of a probability
 	options []string
 	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
 }
@@ -30,6 +34,37 @@ var families = []family{
 	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
 		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
 	}},
+	{name: "mlp", aliases: []string{"neural_network", "dnn"}, network: true, options: []string{hiddenLayers, "activation", "residual_clip", classWeights}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
+		switch naturalOutcome(t) {
+		case oneOfTwo:
+			return loss.Logistic(), nil
+		case oneOfSeveral:
+			return loss.Softmax(len(t.Levels)), nil
+		}
+		return loss.Squared(s.number("residual_clip", 1)), nil
+	}},
+}
+
+// naturalOutcome is what a target is without a word about it.
+func naturalOutcome(t *Feature) outcome {
+	switch {
+	case t.suits(oneOfTwo) == nil:
+		return oneOfTwo
+	case t.Levels != nil:
+		return oneOfSeveral
+	}
+	return aNumber
+}
+
+// of is the kind for a target: what a kind that takes several targets predicts follows from it.
+func (f *family) of(t *Feature) *family {
+	if f.target != "" {
+		return f
+	}
+	out := *f
+	out.target = naturalOutcome(t)
+	out.shares = out.target.classes()
+	return &out
 }
 
 func familyOf(name string) *family {

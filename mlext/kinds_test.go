@@ -14,7 +14,7 @@ import (
 func released(t *testing.T, kind string) (*Model, []string) {
 	t.Helper()
 	p := over(t, kind)
-	m := p.model(make([]float64, p.width*p.Loss.Outputs), 0)
+	m := p.model(make([]float64, p.size()), 0)
 	var names []string
 	for _, f := range m.Features {
 		names = append(names, f.Name)
@@ -45,10 +45,10 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s: %s: %v", f.name, what, err)
 			}
 		}
-		if _, err := m.Predict(names, true); (err == nil) != f.shares {
+		if _, err := m.Predict(names, true); (err == nil) != f.of(&m.Target).shares {
 			t.Errorf("%s: dp_predict_proba: %v", f.name, err)
 		}
-		for _, kind := range []string{"", "mlp", f.aliases[0]} {
+		for _, kind := range []string{"", "transformer", f.aliases[0]} {
 			m.Kind = kind
 			for what, use := range uses {
 				if err := use(m, names); sqlerr.ID(err) != sqlerr.Unsupported.ID {

@@ -17,6 +17,7 @@ type method struct {
 	name    string
 	models  []string // that its proof covers; nil: all
 	why     string   // it does not cover others
+	network bool     // it trains networks
 	options []string
 	plan    func(t *Training) (run, error)
 	pure    func(t *Training) (run, error) // for a delta of 0; nil: it has none
@@ -34,9 +35,9 @@ func init() { // the methods' functions read the registry
 		{name: "output_perturbation", options: []string{"lambda", "noise_multiplier"}, plan: planOutput, pure: planPureOutput},
 		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda", "noise_multiplier"}, plan: planMoments, pure: planPureMoments},
 		{name: "posterior_sample", models: []string{"linear_regression"}, why: "its posterior has no closed form", options: []string{"lambda"}, plan: planPosterior},
-		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
-		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
-		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
+		{name: "dp_gd", network: true, options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
+		{name: "dp_adam", network: true, options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
+		{name: "dp_sgd", network: true, options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
 	}
 }
 
@@ -57,8 +58,11 @@ func methodOf(name string) *method {
 	return nil
 }
 
-func (m *method) refuses(model string) string {
-	if m.models == nil || slices.Contains(m.models, model) {
+func (m *method) refuses(f *family) string {
+	switch {
+	case f.network && !m.network:
+		return "it has no proof for networks, whose loss is not convex"
+	case f.network || m.models == nil || slices.Contains(m.models, f.name):
 		return ""
 	}
 	return m.why
@@ -234,7 +238,7 @@ func planDescent(t *Training) (run, error) {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "method %s divides by the number of people, which is private: the policy must declare its population", t.Method).
 			WithHint("Say about how many people there are: WITH (population = 10000). It is a guess of yours, not read from the data.")
 	}
-	p := &descent.Plan{Until: s.Until, Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.firstClip()), Rate: 1, Population: n,
+	p := &descent.Plan{Until: s.Until, Learner: t.learner(), Rows: t.Rows, Clip: s.number("clip", t.firstClip()), Rate: 1, Population: n,
 		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
 	p.LearningRate = s.number("learning_rate", t.learningRate()*(1-p.Momentum))
 	switch t.Method {
@@ -244,9 +248,16 @@ func planDescent(t *Training) (run, error) {
 		p.Rate, p.Adam = s.number("sampling_rate", 1), true
 		p.LearningRate = s.number("learning_rate", 0.3)
 	}
+	if t.family.network {
+		t.architecture()
+		p.LearningRate = s.number("learning_rate", networkRate[p.Adam])
+	}
 	t.clipping(p)
 	steps := 400.0
-	if s.Noise() == 0 && t.Epsilon < 0.3 {
+	switch {
+	case t.family.network:
+		steps = networkSteps
+	case s.Noise() == 0 && t.Epsilon < 0.3:
 		steps = 100
 	}
 	p.Steps = int(s.number("steps", steps))

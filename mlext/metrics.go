@@ -83,7 +83,7 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 		s.bins = exactBins
 		what, codes = plan.Scores{Of: plan.ScoreBin, Bins: s.bins}, upTo(0, s.bins)
 	case oneOfSeveral:
-		k := len(m.Scores)
+		k := m.outputs()
 		if s.bins = sureness(k); s.bins == 0 {
 			what, codes = plan.Scores{Of: plan.ScoreClass}, upTo(0, k)
 			break
@@ -310,7 +310,7 @@ func calibration(hist [][2]float64) (out []Fact) {
 
 // sure is how often the model is right of several classes, by how sure it says to be.
 func (s *Scoring) sure(hist [][2]float64, half float64) (out []Fact) {
-	k := len(s.model.Scores)
+	k := s.model.outputs()
 	for b, n := range hist[:s.bins] {
 		if all := n[0] + n[1]; all > half*float64(k) { // of k^2 cells; else it is noise
 			out = append(out, Fact{fmt.Sprintf("probability %.2f to %.2f", float64(b)/float64(s.bins), float64(b+1)/float64(s.bins)), fmt.Sprintf("%.0f rows, right %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})

@@ -15,7 +15,10 @@ import (
 )
 
 // wordsAllowed are the options that are words. The first is what there is without the option.
-var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}}
+var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}, "activation": {"tanh", "relu", "elu"}}
+
+// listsAllowed are the options that are lists.
+var listsAllowed = map[string]func(*Spec, pgsyntax.Option) error{classWeights: (*Spec).readWeights, hiddenLayers: (*Spec).readHidden}
 
 var always = []string{"epsilon", "price", "delta", "max_rows_per_unit", "missing", "split"}
 
@@ -53,11 +56,17 @@ func Read(n *pgsyntax.Train) (*Spec, error) {
 			}
 			return nil, unknown("method", n.Method, names)
 		}
-		if why := m.refuses(s.Model); why != "" {
+		if why := m.refuses(f); why != "" {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s does not train a %s: %s", m.name, s.Model, why).At(int(n.Method.Pos)).WithHint("Leave METHOD out for the usual one.")
 		}
 	}
-	return s, s.read(n.With, f)
+	if err := s.read(n.With, f); err != nil {
+		return nil, err
+	}
+	if f.network && s.hidden == nil {
+		s.hidden = usualHidden
+	}
+	return s, nil
 }
 
 func (s *Spec) read(with []pgsyntax.Option, f *family) error {
@@ -75,9 +84,9 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		if !slices.Contains(known, name) {
 			return s.unknownOption(o.Name, slices.Compact(known))
 		}
-		if _, twice := s.at[name]; !twice && name == classWeights {
+		if read := listsAllowed[name]; read != nil && !s.Has(name) {
 			s.at[name] = o.Name.Pos
-			if err := s.readWeights(o); err != nil {
+			if err := read(s, o); err != nil {
 				return err
 			}
 			continue
@@ -125,7 +134,7 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 func (s *Spec) unknownOption(w pgsyntax.Word, known []string) error {
 	name, have := strings.ToLower(w.Text), []string(nil)
 	for _, m := range methods {
-		if slices.Contains(m.options, name) && m.refuses(s.Model) == "" {
+		if slices.Contains(m.options, name) && m.refuses(familyOf(s.Model)) == "" {
 			have = append(have, m.name)
 		}
 	}
@@ -159,6 +168,8 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	if err := t.ranged(); err != nil {
 		return nil, err
 	}
+	f = f.of(&target)
+	t.family = f
 	if err := target.suits(f.target); err != nil {
 		return nil, err.At(int(s.targetAt))
 	}
@@ -177,8 +188,8 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	if err := t.fewClasses(); err != nil {
 		return nil, err
 	}
-	if t.width*t.Loss.Outputs > mostParameters {
-		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", t.width*t.Loss.Outputs, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
+	if n := t.size(); n > mostParameters {
+		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", n, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
 	}
 	t.Method = s.Method
 	if t.Method == "auto" {
@@ -278,7 +289,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 			at++
 		}
 	}
-	if target = t.Of.label(steps[len(steps)-1], t.classes()); familyOf(t.Spec.Model).target == aNumber {
+	if target = t.Of.label(steps[len(steps)-1], t.classes()); t.family.target == aNumber {
 		target = t.Of.centred(target)
 	}
 	return into, target

@@ -19,8 +19,9 @@ type Model struct {
 	Method   string    `json:"method"`
 	Target   Feature   `json:"target"`
 	Features []Feature `json:"features"`
-	// Scores has one entry a linear score: of a class where there are several.
+	// Scores has one entry a linear score: of a class where there are several, of a unit of the first hidden layer of a network.
 	Scores  []Score  `json:"scores"`
+	Layers  []Layer  `json:"layers,omitempty"` // of a network, over the Scores
 	Card    []Fact   `json:"card"`
 	Split   *Split   `json:"split,omitempty"`
 	Form    int      `json:"form"`              // in which it is stored
@@ -46,6 +47,21 @@ type Split struct {
 type Score struct {
 	Intercept    float64     `json:"intercept"`
 	Coefficients [][]float64 `json:"coefficients"`
+}
+
+// Layer is a layer of a network: each of its scores is linear in what Activation makes of the scores before it.
+type Layer struct {
+	Activation   string      `json:"activation"`
+	Biases       []float64   `json:"biases"`
+	Coefficients [][]float64 `json:"coefficients"` // for each score one of each score before it
+}
+
+// outputs is how many scores a prediction goes by.
+func (m *Model) outputs() int {
+	if n := len(m.Layers); n > 0 {
+		return len(m.Layers[n-1].Biases)
+	}
+	return len(m.Scores)
 }
 
 // Fact is a line of a model card.
@@ -105,7 +121,7 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	for _, a := range args {
 		length += len(a)
 	}
-	if m.hasArrays() || len(m.Scores) > 1 {
+	if m.hasArrays() || len(m.Scores) > 1 || len(m.Layers) > 0 {
 		return m.predictScores(of, args, probability)
 	}
 	if length <= shortArgs {
@@ -179,7 +195,7 @@ func (m *Model) score(s *Score, args []string) string {
 			if m.Fill {
 				missing = " ELSE " + number(f.middle())
 			}
-			fmt.Fprintf(&b, " + %s * (CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, CAST(%s AS double precision)))%s END)", number(c[0]), x, number(f.Lo), number(f.Hi), f.since(x), missing)
+			fmt.Fprintf(&b, " + %s * (CASE WHEN %s IS NOT NULL THEN %s%s END)", number(c[0]), x, f.clamped(x), missing)
 		default:
 			b.WriteString(" + (CASE " + x)
 			for l := range f.Levels {
@@ -232,6 +248,9 @@ func (f *Feature) level(i int) string {
 // Describe tells the model: its card, then its coefficients by feature.
 func (m *Model) Describe() []Fact {
 	out := append([]Fact(nil), m.Card...)
+	if len(m.Layers) > 0 { // its coefficients say nothing one by one: EXPORT has them
+		return out
+	}
 	for i := range m.Scores {
 		s, of := &m.Scores[i], ""
 		if len(m.Scores) > 1 {
@@ -263,7 +282,7 @@ func coefficient(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // family is the model's kind; a stored one may be of a kind that is not known here.
 func (m *Model) family() (*family, error) {
 	if f := familyOf(m.Kind); f != nil && f.name == m.Kind {
-		return f, nil
+		return f.of(&m.Target), nil
 	}
 	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
 }
@@ -299,8 +318,15 @@ func (m *Model) whole() error {
 	if of.target == oneOfSeveral {
 		scores = len(m.Target.Levels)
 	}
-	if len(m.Scores) != scores || len(m.Features) == 0 {
-		return fmt.Errorf("mlext: a stored model has %d scores of %d, %d features", len(m.Scores), scores, len(m.Features))
+	if m.outputs() != scores || len(m.Features) == 0 || of.network != (len(m.Layers) > 0) {
+		return fmt.Errorf("mlext: a stored model has %d scores of %d, %d features", m.outputs(), scores, len(m.Features))
+	}
+	in := len(m.Scores)
+	for _, l := range m.Layers {
+		if len(l.Coefficients) != len(l.Biases) || slices.ContainsFunc(l.Coefficients, func(c []float64) bool { return len(c) != in }) {
+			return fmt.Errorf("mlext: a layer of a stored model is not whole")
+		}
+		in = len(l.Biases)
 	}
 	for i := range m.Scores {
 		list := m.Scores[i].Coefficients

@@ -133,7 +133,7 @@ func fact(t *Training, name string) string {
 func TestNoiseSaysEpsilon(t *testing.T) {
 	for _, m := range methods {
 		model := "logistic_regression"
-		if m.refuses(model) != "" { // posterior_sample, whose noise is of two kinds
+		if m.refuses(familyOf(model)) != "" { // posterior_sample, whose noise is of two kinds
 			continue
 		}
 		with := "noise_multiplier = 6.5, delta = 1e-6"
@@ -214,7 +214,7 @@ func TestComposed(t *testing.T) {
 			with += ", steps = 20"
 		}
 		model := "logistic_regression"
-		if m.refuses(model) != "" {
+		if m.refuses(familyOf(model)) != "" {
 			model = "linear_regression"
 		}
 		p, err := planned(model, m.name, with)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/dpsql/dpsql/mlext/descent"
 )
 
 // ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01) or, of an array, a matrix of its elements, and outputs as dp_predict and dp_predict_proba say them. Values are
@@ -29,7 +31,14 @@ func (m *Model) ONNX() ([]byte, error) {
 	g.doubles("/weights", g.weights, len(g.weights)/len(m.Scores), len(m.Scores))
 	g.doubles("/intercepts", intercepts, len(intercepts))
 	g.node("MatMul", "", []string{"/encoded", "/weights"}, "/products")
-	g.node("Add", "", []string{"/products", "/intercepts"}, "/scores")
+	scores := "/scores"
+	if len(m.Layers) > 0 {
+		scores = "/scores0"
+	}
+	g.node("Add", "", []string{"/products", "/intercepts"}, scores)
+	for i := range m.Layers {
+		scores = g.layer(&m.Layers[i], i+1, len(m.Layers), scores)
+	}
 	if err := g.says(m, of); err != nil {
 		return nil, err
 	}
@@ -120,6 +129,28 @@ func (g *graph) feature(m *Model, i int) {
 	}
 }
 
+// layer adds a layer of a network, over the scores before it. The last one's are "/scores".
+func (g *graph) layer(l *Layer, i, of int, scores string) string {
+	name, next := fmt.Sprintf("/layer%d", i), fmt.Sprintf("/scores%d", i)
+	if i == of {
+		next = "/scores"
+	}
+	lo, hi := descent.Activation(l.Activation).Range()
+	g.node(map[string]string{"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}[l.Activation], "", []string{scores}, name+"_open")
+	g.node("Clip", "", []string{name + "_open", g.constants(lo), g.constants(hi)}, name)
+	var weights []float64 // a row of all scores for each value
+	for j := range l.Coefficients[0] {
+		for c := range l.Coefficients {
+			weights = append(weights, l.Coefficients[c][j])
+		}
+	}
+	g.doubles(name+"_weights", weights, len(l.Coefficients[0]), len(l.Coefficients))
+	g.doubles(name+"_biases", l.Biases, len(l.Biases))
+	g.node("MatMul", "", []string{name, name + "_weights"}, name+"_products")
+	g.node("Add", "", []string{name + "_products", name + "_biases"}, next)
+	return next
+}
+
 // says adds the outputs.
 func (g *graph) says(m *Model, of *family) error {
 	t := &m.Target
@@ -140,7 +171,7 @@ func (g *graph) says(m *Model, of *family) error {
 		g.label(t)
 	case oneOfSeveral:
 		g.node("Softmax", "", []string{"/scores"}, "/probabilities", intAttr("axis", 1))
-		g.output("/probabilities", "probabilities", onnxDouble, len(m.Scores))
+		g.output("/probabilities", "probabilities", onnxDouble, m.outputs())
 		g.node("ReduceMax", "", []string{"/probabilities"}, "/probability", intsAttr("axes", []int64{1}), intAttr("keepdims", 1))
 		g.output("/probability", "probability", onnxDouble, 1)
 		g.node("ArgMax", "", []string{"/scores"}, "/class", intAttr("axis", 1), intAttr("keepdims", 1))

@@ -21,7 +21,10 @@ var numbersAllowed = map[string]interval{
 	"steps": {lo: 1, hi: 1e6}, "sampling_rate": {lo: 1e-6, hi: 1}, "learning_rate": {lo: 1e-9, hi: 1e6}, "momentum": {hi: 1, below: true}, "decay": {hi: 1, below: true}, "average": {hi: 1},
 }
 
-// firstClip is the clip without the option: half of what a gradient may be long, within the option's bounds.
+// firstClip is the clip without the option: half of what a gradient may be long, within the option's bounds; networkClip of a network, whose gradients have no bound.
 func (t *Training) firstClip() float64 {
+	if t.family.network {
+		return networkClip
+	}
 	return math.Max(descent.LeastClip, math.Min(descent.MostClip, t.Loss.Lipschitz/2))
 }

@@ -34,7 +34,7 @@ func TestOptionExtremes(t *testing.T) {
 	for _, c := range trained() {
 		for fi := range families {
 			f := &families[fi]
-			if c.method.refuses(f.name) != "" {
+			if c.method.refuses(f) != "" {
 				continue
 			}
 			names := append(append([]string{"epsilon", "delta"}, f.options...), c.method.options...)
@@ -100,7 +100,7 @@ func extreme(t *testing.T, c way, f *family, name string, x float64, rows int, c
 		t.Errorf("%s: %v", what, err)
 		return false
 	}
-	target := map[outcome]Feature{"two": {Levels: []string{"a", "b"}, To: 1}, "classes": {Levels: []string{"a", "b", "c"}, To: 2}, "number": {Hi: 0.001, To: 1}, "count": {Hi: 20, To: 20}}[f.target]
+	target := map[outcome]Feature{"two": {Levels: []string{"a", "b"}, To: 1}, "classes": {Levels: []string{"a", "b", "c"}, To: 2}, "number": {Hi: 0.001, To: 1}, "count": {Hi: 20, To: 20}, "": {Levels: []string{"a", "b", "c"}, To: 2}}[f.target]
 	target.Name = "y"
 	p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 1}}, target, rows, 1000)
 	if err != nil {

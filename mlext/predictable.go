@@ -22,10 +22,10 @@ const alwaysShort = 200
 
 // Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be. It writes them of a model whose coefficients have all their digits.
 func (t *Training) Predictable(most int) error {
-	if t.width*t.Loss.Outputs <= alwaysShort {
+	if t.size() <= alwaysShort && !t.family.network {
 		return nil
 	}
-	theta := make([]float64, t.width*t.Loss.Outputs)
+	theta := make([]float64, t.size())
 	for j := range theta {
 		theta[j] = -1 / (3 + float64(j)/7)
 	}
@@ -57,5 +57,5 @@ func (t *Training) Predictable(most int) error {
 }
 
 func (t *Training) unpredictable() *sqlerr.Error {
-	return sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, more than a statement could predict or be evaluated by", t.width*t.Loss.Outputs).WithHint("Use fewer features, or columns with fewer values.")
+	return sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, more than a statement could predict or be evaluated by", t.size()).WithHint("Use fewer features, or columns with fewer values.")
 }

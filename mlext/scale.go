@@ -2,15 +2,19 @@ package mlext
 
 import "math"
 
-// rowScale is what encoded rows are multiplied by, from the policy alone: for classes such that a row whose numbers are spread evenly over [-1, 1], of square 1/3 each, has norm 1; else such that the longest row has.
+// rowScale is what encoded rows are multiplied by, from the policy alone: for classes such that a row whose numbers are spread evenly over [-1, 1], of square 1/3 each, has norm 1; else such that the longest row has, which of a network is of numbers up to 2 where they are coded from 0.
 func (t *Training) rowScale() float64 {
 	square := 1.0 // the intercept's
 	for i := range t.Features {
-		if t.classes() && t.Features[i].Levels == nil {
-			square += float64(t.Features[i].cells()) / 3
-		} else {
-			square += float64(t.Features[i].cells())
+		f := &t.Features[i]
+		cells := float64(f.cells())
+		switch {
+		case t.family.network && t.isFromZero(f):
+			cells *= 4
+		case !t.family.network && t.classes() && f.Levels == nil:
+			cells /= 3
 		}
+		square += cells
 	}
 	return 1 / math.Sqrt(square)
 }

@@ -16,6 +16,7 @@ type Spec struct {
 	numbers                     map[string]float64
 	words                       map[string]string
 	weights                     []float64 // of the target's values, in their order; the largest is 1
+	hidden                      []int     // units of a network's hidden layers
 	at                          map[string]pgsyntax.Pos
 	targetAt                    pgsyntax.Pos
 }

@@ -2,6 +2,7 @@ package mlext
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/mlext/data"
@@ -23,6 +24,7 @@ type Training struct {
 	Composed   *dp.Composed // what is run, where its Renyi loss is known; nil: it is not
 	Facts      []Fact
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
+	family     *family
 	width      int
 	scale      float64 // of encoded features
 	most       int     // rows that it takes; 0: as many as there are
@@ -36,11 +38,14 @@ func (t *Training) fact(name, format string, args ...any) {
 
 // model turns parameters over encoded features into coefficients of the features: post-processing.
 func (t *Training) model(theta []float64, step float64) *Model {
-	k := t.Loss.Outputs
+	k, by := t.Loss.Outputs, t.scale*t.gain()
+	if t.family.network {
+		k = t.Spec.hidden[0]
+	}
 	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Form: form, Fill: t.Spec.Fill}
 	for c := range k {
 		at := 0
-		next := func() float64 { v := theta[at*k+c] * t.scale; at++; return v }
+		next := func() float64 { v := theta[at*k+c] * by; at++; return v }
 		s := Score{Intercept: next()}
 		for i := range t.Features {
 			f := &t.Features[i]
@@ -70,13 +75,24 @@ func (t *Training) model(theta []float64, step float64) *Model {
 		}
 		m.Scores = append(m.Scores, s)
 	}
+	if t.family.network {
+		m.Layers = t.layers(theta)
+	}
 	m.Card = append(m.Card, t.Facts...)
 	return m
 }
 
 // classes says that a score counts by which side of 0, or of another score, it is on: shortening a row, the 1 of the intercept too, changes no such side, so rows may be scaled as they mostly are and the few long ones be shortened.
 // A number that is predicted would be another one for a shortened row: there all rows that the policy allows must fit.
-func (t *Training) classes() bool { return familyOf(t.Spec.Model).target.classes() }
+func (t *Training) classes() bool { return t.family.target.classes() }
 
 // isFromZero says that a number is coded from 0 to 2 and not from -1 to 1: where its range begins at 0, as that of amounts, counts and brightness, which are 0 or small in most rows and take nothing of a row's norm then.
 func (t *Training) isFromZero(f *Feature) bool { return t.classes() && f.Levels == nil && f.Lo == 0 }
+
+// gain is what a network multiplies a row by, so that its features are about as long as they were before rowScale: a power of two, which moves no feature off its grid.
+func (t *Training) gain() float64 {
+	if !t.family.network {
+		return 1
+	}
+	return math.Exp2(math.Round(-math.Log2(t.scale)))
+}

@@ -41,6 +41,9 @@ func (t *Training) weigh() error {
 		return nil
 	}
 	at := int(t.Spec.at[classWeights])
+	if !t.classes() {
+		return sqlerr.New(sqlerr.InvalidParam, "class_weights are of classes, and the target %s is a number", t.Of.Name).At(at).WithHint("Leave class_weights out.")
+	}
 	if n := max(2, len(t.Of.Levels)); len(w) != n {
 		return sqlerr.New(sqlerr.InvalidParam, "class_weights has %d weights, the target %s has %d values", len(w), t.Of.Name, n).At(at).WithHint("Name one for each value, in their order.")
 	}

@@ -47,9 +47,25 @@ func drawnArray(rnd *rand.Rand, f *mlext.Feature, into *[]any) string {
 // drawnModel is one of each feature with coefficients of which nothing is to be learnt.
 func drawnModel(rnd *rand.Rand, kind string, target mlext.Feature, features ...mlext.Feature) *mlext.Model {
 	m := &mlext.Model{Name: kind, Kind: kind, Method: "dp_gd", Target: target, Features: features}
-	scores := 1
-	if kind == "softmax_regression" {
-		scores = len(target.Levels)
+	outputs := 1
+	if len(target.Levels) > 2 {
+		outputs = len(target.Levels)
+	}
+	scores := outputs
+	if of, activation, ok := strings.Cut(kind, "_"); ok && of == "mlp" {
+		m.Kind, scores = "mlp", 4
+		for _, l := range [][2]int{{4, 3}, {3, outputs}} {
+			layer := mlext.Layer{Activation: activation}
+			for range l[1] {
+				layer.Biases = append(layer.Biases, rnd.NormFloat64())
+				var list []float64
+				for range l[0] {
+					list = append(list, rnd.NormFloat64())
+				}
+				layer.Coefficients = append(layer.Coefficients, list)
+			}
+			m.Layers = append(m.Layers, layer)
+		}
 	}
 	for range scores {
 		s := mlext.Score{Intercept: rnd.NormFloat64()}
@@ -90,6 +106,7 @@ func everyKind() map[string]mlext.Feature {
 	two := mlext.Feature{Name: "y", Type: "boolean", Boolean: true, Levels: []string{"false", "true"}, To: 1}
 	return map[string]mlext.Feature{
 		"logistic_regression": two, "svm": two, "softmax_regression": {Name: "y", Type: "text", Levels: []string{"a", "b's", "c"}, To: 2},
+		"mlp_tanh": two, "mlp_relu": {Name: "y", Type: "text", Levels: []string{"a", "b's", "c"}, To: 2}, "mlp_elu": {Name: "y", Type: "double precision", Lo: -4, Hi: 9, From: -8, To: 18},
 		"linear_regression": {Name: "y", Type: "double precision", Lo: -4, Hi: 9, From: -8, To: 18}, "poisson_regression": {Name: "y", Type: "integer", Hi: 20, To: 20},
 	}
 }

@@ -73,7 +73,7 @@ func TestONNX(t *testing.T) {
 			compareONNX(t, s, name, m, inputs, model, rows)
 		}
 	}
-	if len(kinds) != 5 {
+	if len(kinds) != 6 {
 		t.Errorf("kinds of models: %v", kinds)
 	}
 }

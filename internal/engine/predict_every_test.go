@@ -152,7 +152,7 @@ func (e everybody) scores(m *mlext.Model, row []any) []float64 {
 		}
 		out = append(out, z)
 	}
-	return out
+	return m.Through(out)
 }
 
 // said are the class's place, or the number, and the probability that scores mean.
@@ -166,12 +166,12 @@ func said(m *mlext.Model, z []float64) (says, share float64) {
 	for _, v := range z {
 		sum += math.Exp(v - z[best])
 	}
-	switch t := &m.Target; m.Kind {
-	case "linear_regression":
+	switch t := &m.Target; m.Name {
+	case "linear_regression", "mlp_elu":
 		return math.Max(t.Lo, math.Min(t.Hi, (t.Lo+t.Hi)/2+(t.Hi-t.Lo)/2*z[0])), 0
 	case "poisson_regression":
 		return math.Min(t.Hi, math.Exp(z[0])), 0
-	case "softmax_regression":
+	case "softmax_regression", "mlp_relu":
 		return float64(best), 1 / sum
 	}
 	if z[0] > 0 {
@@ -213,7 +213,7 @@ func TestPredictEvery(t *testing.T) {
 					}
 					says += " END"
 				}
-				share, shares := "0.0", kind == "logistic_regression" || kind == "softmax_regression"
+				share, shares := "0.0", kind == "logistic_regression" || kind == "softmax_regression" || kind == "mlp_tanh" || kind == "mlp_relu"
 				if shares {
 					share = "dp_predict_proba" + call
 				}

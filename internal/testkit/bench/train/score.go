@@ -32,13 +32,18 @@ func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
 	}
 	var all []scored
 	for _, row := range s.test {
-		y, best, most := row[len(row)-1], 0, 0.0
+		var zs []float64
 		for k := range m.Scores {
-			if z := s.z(&m.Scores[k], row); k == 0 || z > most {
+			zs = append(zs, s.z(&m.Scores[k], row))
+		}
+		zs = m.Through(zs)
+		y, best, most := row[len(row)-1], 0, 0.0
+		for k, z := range zs {
+			if k == 0 || z > most {
 				best, most = k, z
 			}
 		}
-		if len(m.Scores) == 1 {
+		if len(zs) == 1 {
 			best = int(bit(most > 0))
 			all = append(all, scored{most, y == 1})
 		}
