@@ -32,6 +32,7 @@ type Analysis struct {
 	Body    *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
 	MaxRows uint64 // m: rows of one unit per group that count; 0: automatic
 	MaxWhy  string // where m comes from, for EXPLAIN
+	Clipped bool   // dpsql.clip says m, and neither keys nor the policy say that people have no more: what it cuts is lost mass
 	// Multiplicities are what was read of public tables for m, of derived bodies too.
 	Multiplicities []Multiplicity
 	// Warnings are what an analyst should know of the answer; they follow from statement and policy.

@@ -2,18 +2,24 @@ package sensitivity
 
 import "github.com/dpsql/dpsql/internal/base/dp"
 
-// CanBeClipped reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
+// CanBeClipped reports that bounds which are chosen, a session's clip, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. The policy's bounds, and keys by which nothing can be lost, have none.
 //
 // Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, let P be the positive part of a unit's lost ones added up. P counts in the classes that LostSteps bound, as much as it is in each, and in all together for min(P, C).
 // When one unit is added or removed, the vector of the classes' sums over units changes upwards only, and by at most C in L1 norm (so in L2 norm too);
-// and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds.
+// and so for the negative part N. (1) Partials, with and without a clip, and what is kept of them are functions of one unit's rows and of released bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds.
 // (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0 (LostSides). (4) A unit's parts are none below 0 and add up to min(P, C). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) CanBeClipped(i int) bool {
 	m := &a.Measures[i]
 	if a.Joined != nil || a.Pairs != nil || m.NeedsOwnScan() || m.Product != nil { // (1) what is left are sums of one unit's partials
 		return false
 	}
-	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped
+	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped || a.Clipped && m.Kind != Units && m.Kind != SomeUnits
+}
+
+// IsClippedUnseen reports that a clip may take away from measure i what is not estimated.
+func (a *Analysis) IsClippedUnseen(i int) bool {
+	m := &a.Measures[i]
+	return a.Clipped && !a.CanBeClipped(i) && m.Kind != Units && m.Kind != SomeUnits && !m.IsOwnExtreme()
 }
 
 // CanAnyBeClipped reports that some measure may lose mass.
@@ -24,6 +30,18 @@ func (a *Analysis) CanAnyBeClipped() bool {
 		}
 	}
 	return false
+}
+
+// Unclipped is the measure of all of a unit's rows, however many a clip keeps: as much as integers hold.
+func (m Measure) Unclipped() Measure {
+	m.Rows, m.Hi = 0, dp.MaxSensitivity/int64(max(1, m.Subdivision)) //nolint:gosec // at most 2^8
+	if m.Lo < 0 {
+		m.Lo = -m.Hi
+	}
+	if m.Bound == nil { // a partial with a bound is of all rows
+		m.Bound = &Choice{}
+	}
+	return m
 }
 
 // LostSides is how many of the two signs what a measure loses may have: (3).

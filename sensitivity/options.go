@@ -21,6 +21,12 @@ type Options struct {
 	MinPeople       int64             // grouped statements measure each group's number of units, to hide those of fewer by it (Analysis.People); 0: none
 }
 
+// WithoutClip are the options of a body within another: a clip is of the rows that the outer one has. A number of rows that an inner one counts is a value, which it must not cut.
+func (o Options) WithoutClip() Options {
+	o.MaxRows = 0
+	return o
+}
+
 // OffUnit says whether joins off the unit are answered.
 type OffUnit byte
 

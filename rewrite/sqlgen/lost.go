@@ -20,6 +20,7 @@ type LostBounds struct {
 // Proof: claim: the numbers of one sign change upwards only, and by at most C together, in these parts, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
 // kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Of what
 // a unit loses, l, the first number counts f(0) - f(1), the next ones f(1) - f(2) and so on, the last f alone: f(0) = min(l, C), f(k) = min(max(l - From C, 0) / (To - From), C) of step k, rounded down. So they add up to f(0), and f(k) <= f(k-1), since f(k) > 0 needs l > From C, where f(k-1) is C.
+// (5) Under a clip what is lost is the partial of all of the unit's rows in that group less what is kept of the one that the clip cuts, which has its sign and is no larger.
 // Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, From C at most 2^62, sums are numeric or HUGEINT.
 func Lost(a *sensitivity.Analysis, d dialect.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
@@ -35,14 +36,15 @@ func (w *private) lost(b LostBounds) *Statement {
 	var h string
 	kept := make([]string, len(a.Measures))
 	if a.Limit.Norm > 0 {
-		list := []string{`"h".*`}
+		list, all := []string{`"h".*`}, []string(nil)
 		for i, m := range a.Measures {
 			if b.Units[i] > 0 {
 				list = append(list, w.normOver(i))
 				kept[i] = w.scaledTo(i, m.Clip(b.Edges[m.Bound.Index]))
+				all = append(all, w.unclipped(i)...)
 			}
 		}
-		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut)) // (1)
+		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut, all...)) // (1)
 	} else {
 		list := []string{`"g"."u" AS "u"`}
 		for i, m := range a.Measures {
@@ -54,6 +56,7 @@ func (w *private) lost(b LostBounds) *Statement {
 				x = w.partial(m, w.columns(i, m, w.inner), a.MaxRows)
 			}
 			list = append(list, fmt.Sprintf(`COALESCE(%s, 0) AS "x%d"`, x, i+1)) // (2): NULL is 0
+			list = append(list, w.unclipped(i)...)
 			kept[i] = w.clipped(i, b)
 		}
 		if a.Limit.Capped {
@@ -72,6 +75,9 @@ func (w *private) lost(b LostBounds) *Statement {
 			continue
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
+		if a.Clipped { // (5)
+			x = fmt.Sprintf(`"h"."r%d"`, i+1)
+		}
 		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
 			name := fmt.Sprintf(`"l%d_%d"`, i+1, side+1)
 			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3): each sign apart
@@ -90,6 +96,19 @@ func (w *private) lost(b LostBounds) *Statement {
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s AS "h" GROUP BY "h"."u") AS "w"`, strings.Join(out, ", "), strings.Join(units, ", "), h)
 	st.Args = w.args
 	return st
+}
+
+// unclipped prints, where a clip cuts, a measure's partial of all of a unit's rows, in parts of steps: (5).
+func (w *private) unclipped(i int) []string {
+	m := w.a.Measures[i]
+	switch {
+	case !w.a.Clipped:
+		return nil
+	case m.Kind == sensitivity.Units:
+		return []string{fmt.Sprintf(`1 AS "r%d"`, i+1)}
+	}
+	x := w.partial(m.Unclipped(), w.columns(i, m, w.inner), 0)
+	return []string{fmt.Sprintf(`COALESCE(%s, 0) * %d AS "r%d"`, w.big(x), m.Subdivision, i+1)}
 }
 
 // clipped prints what is kept of a partial: (2).

@@ -23,8 +23,8 @@ func Scaled(a *sensitivity.Analysis, d dialect.Dialect, clips []uint64) (*Statem
 	return printed(a, d, 0, func(w *private) *Statement { return w.cutTotals(clips) })
 }
 
-// vectors prints the level of (unit, group) rows that both scans have, partials in parts of steps.
-func (w *private) vectors(ut sqltype.Type) string {
+// vectors prints the level of (unit, group) rows that both scans have, partials in parts of steps, with more columns beside them.
+func (w *private) vectors(ut sqltype.Type, more ...string) string {
 	a := w.a
 	list := []string{`"g"."u" AS "u"`}
 	for i := range w.keys {
@@ -41,7 +41,7 @@ func (w *private) vectors(ut sqltype.Type) string {
 		}
 		list = append(list, fmt.Sprintf(`(%s) * %d AS "x%d"`, w.big(x), m.Subdivision, i+1))
 	}
-	return fmt.Sprintf(`(SELECT %s%s) AS "h"`, strings.Join(list, ", "), w.grouped(ut))
+	return fmt.Sprintf(`(SELECT %s%s) AS "h"`, strings.Join(append(list, more...), ", "), w.grouped(ut))
 }
 
 // power is the sum of a measure's partials, each to the norm's exponent: Scaled's q.

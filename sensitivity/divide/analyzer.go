@@ -68,6 +68,7 @@ func (z *analyzer) run() error {
 	reuse.SortMeasures(z.Out, z.Smooth)
 	z.WarnLost()
 	z.WarnNoValues()
+	z.WarnClipped()
 	return z.check()
 }
 

@@ -321,7 +321,7 @@ func (j *joining) rowsOf(p *joinSide) error {
 			WithHint("SET dpsql.clip = 10 counts so many rows of each person; or the owner can declare max_rows_per_unit of the table in the policy.")
 	}
 	if j.NoRows != nil || clip > 0 && clip < p.rows {
-		p.rows, p.why = clip, "dpsql.clip"
+		p.rows, p.why, j.Out.Clipped = clip, "dpsql.clip", true
 	}
 	if j.NoRows = nil; p.rows > dp.MaxSensitivity {
 		return interval.TooWide().At(p.scans[0].Scan.Pos)

@@ -132,7 +132,11 @@ func (n *normal) key(k sensitivity.Key) string {
 
 func limitText(a *sensitivity.Analysis) string {
 	norm := map[sensitivity.Norm]string{sensitivity.NoNorm: "false", sensitivity.L1: "l1", sensitivity.L2: "true"}[a.Limit.Norm] // the words that stored releases have
-	return fmt.Sprintf("limit %d capped %t chosen %t norm %s rows %d", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, norm, a.MaxRows)
+	text := fmt.Sprintf("limit %d capped %t chosen %t norm %s rows %d", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, norm, a.MaxRows)
+	if a.Clipped {
+		text += " clipped"
+	}
+	return text
 }
 
 // measure is a measure with all that bounds it, but for where an automatic bound is chosen.

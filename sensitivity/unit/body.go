@@ -84,7 +84,7 @@ func (z *Linker) linkedBody() error {
 
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *Linker) inside(r plan.Rel) (*Linker, error) {
-	in := NewLinker(z.Ctx, z.Out.Query, &plan.Aggregate{Input: r, Pos: z.Out.Agg.Pos}, z.Opts)
+	in := NewLinker(z.Ctx, z.Out.Query, &plan.Aggregate{Input: r, Pos: z.Out.Agg.Pos}, z.Opts.WithoutClip())
 	in.Out.Query, in.Linked, in.around, in.Merged, in.Units, in.lost, in.PersonsOnly = z.Out.Query, z.Linked, z.around, z.Merged, z.Units, z.lost, z.PersonsOnly
 	err := in.Body(r)
 	z.take(in)

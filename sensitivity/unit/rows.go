@@ -56,7 +56,7 @@ func (z *Linker) countRows() error {
 	}
 	if !known || clip > 0 && clip < z.Out.MaxRows {
 		z.Out.MaxRows, z.Out.MaxWhy = clip, ""
-		if clip > 0 {
+		if z.Out.Clipped = clip > 0; clip > 0 {
 			z.Out.MaxWhy = "dpsql.clip"
 		}
 	}

@@ -112,7 +112,7 @@ func (z *Linker) publicQuery(r plan.Rel) (plan.Rel, error) {
 
 // ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
 func (z *Linker) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*Linker, *plan.Scan, error) {
-	in := NewLinker(z.Ctx, z.Out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.Opts)
+	in := NewLinker(z.Ctx, z.Out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.Opts.WithoutClip())
 	in.Out.Query, in.Linked, in.Merged, in.Units, in.lost, in.around = z.Out.Query, z.Linked, z.Merged, z.Units, z.lost, append(slices.Clone(z.around), of)
 	rows, above := s.Query, func(r plan.Rel) plan.Rel { return r }
 	var err error

@@ -149,7 +149,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 		return nil, err
 	}
 	for i, m := range a.Measures {
-		if len(r.Chosen) == 0 {
+		if len(r.Chosen) == 0 && !a.Clipped {
 			continue
 		}
 		if e.few[i], err = IsFarBeyondBound(a, r, i); err != nil {

@@ -182,10 +182,10 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// IsFarBeyondBound reports that people have so much beyond a bound that was chosen that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells surely of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
+// IsFarBeyondBound reports that people have so much beyond a clip, or a bound that was chosen, that nothing limits it: the last class of sensitivity.LostSteps, which has no end, tells surely of people that no tail explains (farthest); or of a sum of one sign, that is no average's,
 // that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. Not so where the cap of groups is the largest that may be, as everybody may have more groups then. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
-	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
+	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil && !a.Clipped {
 		return false, nil
 	}
 	n, err := lostNoiseOf(r.Run.Lost[i].Event)
@@ -196,7 +196,7 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
 	for _, side := range l.Sides {
 		told, near := toldOn(side)
-		if !capped && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
+		if !capped && m.Bound != nil && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
 			return true, nil
 		}
 		if farthest(told, n) == len(told)-1 {

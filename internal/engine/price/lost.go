@@ -127,8 +127,8 @@ func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) 
 
 // Beyond is about how many units bounds may have left beyond measure i's: the thresholds of its choices, of which none ended at its last candidate.
 func (p *Quote) Beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
-	if a.Limit.Cap == nil && a.Limit.Capped {
-		return 0 // what a declared cap cuts
+	if a.Limit.Cap == nil && a.Limit.Capped || a.Clipped {
+		return 0 // what a declared cap or a clip cuts
 	}
 	n := 0.0
 	for _, c := range []*sensitivity.Choice{a.Measures[i].Bound, a.Limit.Cap} {

@@ -189,6 +189,15 @@ func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Cho
 // EndLines warn of bounds at an end of their candidates, with the cure.
 func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
+	for i, m := range a.Measures {
+		if m.Bound != nil || a.Limit.Cap != nil || !a.Clipped {
+			continue
+		}
+		if far, err := finish.IsFarBeyondBound(a, r, i); far && err == nil {
+			out = append(out, fmt.Sprintf("dpsql.clip = %d is far below what people have, so what depends on it is NULL. A larger one mends that, or SET dpsql.clip = auto", a.MaxRows))
+			break
+		}
+	}
 	for _, c := range a.Choices {
 		end := AtEnd(r, c)
 		smooth := c.By == sensitivity.BySmooth
