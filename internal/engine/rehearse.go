@@ -209,7 +209,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 			continue
 		}
 		if !p.Under.Fresh {
-			of, err := r.computed(p, st, asked)
+			of, err := r.computed(ctx, p, st, asked)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -57,7 +58,7 @@ type rehearsedRelative struct {
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(p *stage.Staged, st *stage.Stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
+func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
 	k := p.ReuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
@@ -83,12 +84,12 @@ func (r *Rehearsal) computed(p *stage.Staged, st *stage.Stage, asked *rehearsedR
 		if made == nil {
 			continue
 		}
-		if noise, err := stage.LogNoise(an, made); err != nil || math.IsInf(noise, 1) {
+		if noise, err := stage.LogNoise(ctx, an, made); err != nil || math.IsInf(noise, 1) {
 			return nil, err
 		}
 		enough := asked == nil
 		if !enough && an == st.An && asked.reusable != nil {
-			if enough, err = private.ErrsLess(st.An, made, asked.reusable.release); err != nil {
+			if enough, err = private.ErrsLess(ctx, st.An, made, asked.reusable.release); err != nil {
 				return nil, err
 			}
 		}

@@ -301,9 +301,12 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	if err != nil {
 		return nil, "", "", err
 	}
-	var one *finish.Errors
+	var one, most *finish.Errors
 	if e == nil {
 		if one, err = of(oneRowEach(a, mp)); err != nil {
+			return nil, "", "", err
+		}
+		if most, err = of(largestBounds(a, mp)); err != nil {
 			return nil, "", "", err
 		}
 	}
@@ -314,8 +317,11 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		f := a.Formulas[n.Formula]
 		text, perRow := known[i].Words, f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
-		isKnown, width := false, math.NaN()
+		isKnown, width, limit := false, math.NaN(), ""
 		switch {
+		case most != nil && !f.IsPick() && !f.IsOrderStatistic():
+			width, limit = most.Expected(n.Formula, rows), "at most "
+			isKnown = !math.IsNaN(width)
 		case e == nil || f.IsPick() || stage.RankText(a, e, n.Formula) != "":
 		case f.IsOrderStatistic():
 			rank, _ := e.Rank(n.Formula)
@@ -329,13 +335,22 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			isKnown = !math.IsNaN(width)
 		default:
 			width = e.Expected(n.Formula, rows)
+			if old != nil && f.Kind == sensitivity.IsAvg { // it tells how large the group and the average are
+				if of, err := stage.AverageError(x.Session, a, old, e, n.Formula); err != nil {
+					return nil, "", "", err
+				} else if !math.IsNaN(of) {
+					width, perRow = of, false
+				}
+			}
 			isKnown = !math.IsNaN(width)
 		}
 		switch {
 		case isKnown:
-			text, bounded = server.Number(width), bounded || old != nil
-			if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
-				text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most))
+			text, bounded = limit+plusMinus(server.Number(width)), bounded || old != nil
+			if e != nil {
+				if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
+					text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most))
+				}
 			}
 			sized = sized || perRow
 		case f.Kind == sensitivity.IsAvg && one != nil:
@@ -361,7 +376,10 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			assuming += " and what they cut"
 		}
 	}
-	if unknown && e == nil {
+	switch {
+	case a.Clipped && old == nil && a.CanAnyBeClipped():
+		note = fmt.Sprintf(". What dpsql.clip = %d cuts makes intervals wider", a.MaxRows)
+	case unknown && e == nil:
 		note = ". dpsql chooses bounds when the statement is asked, and what they cut makes intervals wider" + knownBefore(a)
 	}
 	return words, assuming, note, nil
@@ -420,6 +438,18 @@ func (x Explainer) earlierBounds(ctx context.Context) (price.Chosen, *release.Re
 	return at, old, nil
 }
 
+// largestBounds are those beyond which keys, declared bounds and clips let nobody have anything; nil where some bound has no such end.
+func largestBounds(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
+	at := make(price.Chosen, len(a.Choices))
+	for i, c := range a.Choices {
+		if c.Most == 0 || c.IsCap() {
+			return nil
+		}
+		at[i] = min(slices.Index(c.Edges, c.Most), int(mp.CandidateCount(c))-1) //nolint:gosec // candidates are few
+	}
+	return at
+}
+
 // oneRowEach are the least bounds that hold one row a person; nil where no range says them.
 func oneRowEach(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
 	at := make(price.Chosen, len(a.Choices))
@@ -467,6 +497,8 @@ func rowsInWords(a *sensitivity.Analysis, mp *price.Quote, made *release.Release
 		return chosenInWords(a, made)
 	case a.Pairs != nil:
 		return "dpsql chooses privately how many count"
+	case a.Clipped && a.CanAnyBeClipped():
+		return fmt.Sprintf("at most %d in a group count (%s). A part of the price tells what that cuts", a.MaxRows, a.MaxWhy)
 	case a.MaxRows > 0:
 		return fmt.Sprintf("at most %d in a group count (%s)", a.MaxRows, a.MaxWhy)
 	case len(a.Choices) == 0:

@@ -149,7 +149,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 		return nil, err
 	}
 	for i, m := range a.Measures {
-		if len(r.Chosen) == 0 && !a.Clipped {
+		if len(r.Chosen) == 0 && (len(a.Choices) > 0 || !a.Clipped) {
 			continue
 		}
 		if e.few[i], err = IsFarBeyondBound(a, r, i); err != nil {
@@ -174,7 +174,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 	return e, nil
 }
 
-// Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known).
+// Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known). An average's is the most that it may be, wherever in its declared range the average is.
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
 	if f.IsOrderStatistic() || f.IsPick() { // a value's error is where the values are
@@ -197,7 +197,18 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	if count > 0 && count < 1<<53 {
 		v[f.Count].SetInt64(int64(count))
 	}
-	return e.Group(i, v)
+	width := e.Group(i, v)
+	m := &e.a.Measures[f.Sum]
+	if f.Kind != sensitivity.IsAvg || !m.Declared {
+		return width
+	}
+	for _, end := range []int64{m.RowLo, m.RowHi} { // the farther the average is from the centre, the more the count's noise moves it
+		v[f.Sum].Mul(v[f.Count], big.NewInt(2*end-m.DoubledCentre()))
+		if x := e.Group(i, v); !(x <= width) {
+			width = x
+		}
+	}
+	return width
 }
 
 // nothing are the values of a group in which nothing is.

@@ -32,7 +32,7 @@ const (
 	lostPeople   = 1.1  // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostOneGroup = 1.4  // by how much more may be lost where there is one group,
 	lostSpread   = 2.3  // where a group's part of it may be larger than its part of the values,
-	lostCapped   = 3.4  // most of all where people count in one of their groups: those in the group may have most of their rows elsewhere
+	lostCapped   = 3.4  // most of all where people count in one of their groups, so that those in the group may have most of their rows elsewhere; and where a clip may cut a large part of all
 	lostFewMiss  = 3e-4 // how often noise alone may tell of a few people far beyond a bound in a class: the interval is useless then
 )
 
@@ -286,7 +286,7 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 			switch ev, err := run.Event(i); {
 			case err != nil:
 				return nil, err
-			case m.groups > 1 && a.Limit.Cap != nil && isOneGroup(ev):
+			case m.groups > 1 && (a.Limit.Cap != nil && isOneGroup(ev) || a.Clipped):
 				more = lostCapped
 			case m.groups > 1:
 				more = lostSpread

@@ -24,8 +24,8 @@ func (r *Run) related(a *StageRun) ledger.Hash {
 }
 
 // computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
-// release of the question itself, made at less, that has to err more. Where an error was asked for there is none: SolveForTargetError has looked.
-func (p *Run) computed(ctx context.Context, a *StageRun, exact *release.Release) (*release.Release, int64, error) {
+// release of the question itself, made at less, that has to err more: the other one errs at most that part of it. Where an error was asked for there is none: SolveForTargetError has looked.
+func (p *Run) computed(ctx context.Context, a *StageRun, exact *release.Release, part float64) (*release.Release, int64, error) {
 	if a.TargetNote != "" {
 		return nil, 0, nil
 	}
@@ -40,7 +40,7 @@ func (p *Run) computed(ctx context.Context, a *StageRun, exact *release.Release)
 			}
 			return one.Release, one.Of, nil
 		}
-		enough, err := ErrsLess(a.An, one.Release, exact)
+		enough, err := errsUpTo(ctx, a.An, one.Release, exact, part)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -68,19 +68,27 @@ func (r *Run) inForm(of int) {
 	}
 }
 
-// ErrsLess says whether no measure errs more than in a release of the question itself.
-func ErrsLess(a *sensitivity.Analysis, r, exact *release.Release) (bool, error) {
-	for i := range a.Measures {
-		if exact == nil {
-			break
-		}
-		v, err := r.Variance(a, i)
-		if err != nil {
-			return false, err
-		}
-		limit, err := exact.Variance(a, i)
-		if err != nil || v > limit*(1+1e-9) {
-			return false, err
+// ErrsLess says whether no measure errs more than in a release of the question itself: noise, and what bounds may have taken away. exact may be nil.
+func ErrsLess(ctx context.Context, a *sensitivity.Analysis, r, exact *release.Release) (bool, error) {
+	return errsUpTo(ctx, a, r, exact, 1+1e-9)
+}
+
+// errsUpTo: no measure errs more than that part of what it errs in another release.
+func errsUpTo(ctx context.Context, a *sensitivity.Analysis, r, exact *release.Release, part float64) (bool, error) {
+	if exact == nil {
+		return true, nil
+	}
+	widths, err := stage.MeasureWidths(ctx, a, r)
+	if err != nil {
+		return false, err
+	}
+	limits, err := stage.MeasureWidths(ctx, a, exact)
+	if err != nil {
+		return false, err
+	}
+	for i, w := range widths {
+		if !(w <= limits[i]*part) {
+			return false, nil
 		}
 	}
 	return true, nil

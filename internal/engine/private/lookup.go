@@ -65,10 +65,13 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 			return nil, 0, false, p.Session.LedgerFailed(err)
 		}
 		if !st.Request.IsWorthTopUp(old.Price) {
+			if other, from, err := p.narrower(ctx, a, r); other != nil || err != nil {
+				return other, from, err == nil, errors.Join(err, r.Close())
+			}
 			return r, of, true, nil
 		}
 	}
-	other, from, err := p.computed(ctx, a, r)
+	other, from, err := p.computed(ctx, a, r, 1+1e-9)
 	topped := !p.NeedsFreshRelease(st.An, r) && !r.IsOnDisk()
 	if err == nil && other == nil && !st.Again && topped { // some are not measured again: at a higher price it is a new release
 		return r, of, false, nil
@@ -86,6 +89,17 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 		return other, from, true, nil
 	}
 	return nil, of, false, err
+}
+
+// clearlyLess is the part of a stored answer's errors that another one's have at most where it takes its place: those of noise alone differ little.
+const clearlyLess = 0.9
+
+// narrower is what is computed from another question's release where a release of the question itself is stored and errs clearly more, as bounds that are chosen may make it; nil: there is none.
+func (p *Run) narrower(ctx context.Context, a *StageRun, own *release.Release) (*release.Release, int64, error) {
+	if !a.An.CanAnyBeClipped() || own.IsOnDisk() {
+		return nil, 0, nil
+	}
+	return p.computed(ctx, a, own, clearlyLess)
 }
 
 // answerFromRival gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
@@ -128,6 +142,25 @@ func (r *Run) answerFromRival(ctx context.Context, of int) error {
 	for i, x := range r.StageRuns {
 		if i != of && x.As == of {
 			x.Stage = x.RivalStage()
+		}
+	}
+	return nil
+}
+
+// keepNarrower shows what was stored before in place of a release that was asked anew for its smaller error, and errs more after all.
+//
+// Proof: post-processing of two releases of this analyst's, of one state of the data (NeedsFreshRelease).
+func (r *Run) keepNarrower(ctx context.Context) error {
+	for of, a := range r.StageRuns {
+		if a.As != of || a.staleRelease == nil || a.Release == nil || a.Release.IsOnDisk() {
+			continue
+		}
+		less, err := ErrsLess(ctx, a.An, a.staleRelease, a.Release)
+		if err != nil {
+			return err
+		}
+		if a.keptStale = less; less {
+			a.Release = a.staleRelease
 		}
 	}
 	return nil

@@ -42,6 +42,7 @@ type StageRun struct {
 	Plan         *price.Quote        // the whole
 	Release      *release.Release    // what there is, or was made
 	staleRelease *release.Release    // what it would have topped up, were it not asked anew
+	keptStale    bool                // that is shown, as the new one errs more
 	StalePrice   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
 	stored       int64               // its reservation, where it was stored
 	Free         bool                // it answers as it was stored

@@ -28,6 +28,7 @@ import (
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
+// (9) Whether a target was reached follows from released numbers and scales.
 // (8) What is left out, as the session was told it before, follows from earlier warnings, which show nothing more by (1) to (7).
 func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	var inner, later []session.Warning // (1) these follow from statement, policy, schema and public values
@@ -37,7 +38,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	list := r.releases()
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a)) {
+		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -207,6 +208,21 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		if line += ". " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
+	}
+	return lines
+}
+
+// missedLines say that an answer errs by more than dpsql.target_error, and that one which errs less was kept.
+func (r *Run) missedLines(ctx context.Context, a *StageRun) (lines []string) {
+	t, _, err := r.TargetAndSize()
+	if err != nil || t.Most == 0 || a.TargetNote == "" {
+		return nil
+	}
+	if a.keptStale {
+		lines = append(lines, fmt.Sprintf("the new release errs by more than the one made at price %s, which is shown", server.Number(a.Release.LastQuote().Price)))
+	}
+	if missed := r.Missed(ctx, slices.Index(r.StageRuns, a), a.Stage, t, a.Release); len(missed) > 0 {
+		lines = append(lines, fmt.Sprintf("dpsql.target_error = %s is missed. The 95%% error is: %s", t, strings.Join(missed, ", ")))
 	}
 	return lines
 }

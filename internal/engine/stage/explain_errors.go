@@ -315,6 +315,15 @@ func largestShown(s *session.Session, a *sensitivity.Analysis, r *release.Releas
 	return most, err
 }
 
+// AverageError is the error that an average has by e in the group of a release where it counts most; NaN where none tells it.
+func AverageError(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (float64, error) {
+	g, err := largestShown(s, a, r, a.Formulas[formula])
+	if g == nil || err != nil {
+		return math.NaN(), err
+	}
+	return e.Group(formula, g.Values), nil
+}
+
 // eachShown are the groups that are not too small to be shown.
 func eachShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, f func(g *release.Group)) error {
 	least := big.NewInt(s.World.Policy.Query.MinPeople)

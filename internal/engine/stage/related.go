@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -98,7 +99,7 @@ func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value,
 		if r == nil || !hasPublicGroups(an, r) {
 			continue
 		}
-		noise, err := LogNoise(an, r)
+		noise, err := LogNoise(ctx, an, r)
 		if err != nil {
 			return nil, err
 		}
@@ -169,16 +170,32 @@ func ComputedFrom(k *reuse.Candidate, old *release.Release) (*release.Release, *
 	return r, made.Analysis
 }
 
-// LogNoise is the sum of the logarithms of the measures' variances.
-func LogNoise(a *sensitivity.Analysis, r *release.Release) (sum float64, err error) {
-	for i := range a.Measures {
-		v, err := r.Variance(a, i)
-		if err != nil {
-			return 0, err
-		}
-		sum += math.Log(v)
+// LogNoise is the sum of the logarithms of the measures' widths.
+func LogNoise(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (sum float64, err error) {
+	widths, err := MeasureWidths(ctx, a, r)
+	for _, w := range widths {
+		sum += math.Log(w)
 	}
-	return sum, nil
+	return sum, err
+}
+
+// unknownWidth is that of a measure of which nothing can be said: wider than all others.
+const unknownWidth = 1e300
+
+// MeasureWidths are the 95% half widths of a release's measures in the group where each is largest: noise, and what bounds may have taken away.
+func MeasureWidths(ctx context.Context, a *sensitivity.Analysis, r *release.Release) ([]float64, error) {
+	e, err := finish.Of(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	e = e.For(r, nil)
+	out := make([]float64, len(a.Measures))
+	for i := range out {
+		if out[i] = e.Widest(i); e.IsUnknown(i) || math.IsNaN(out[i]) {
+			out[i] = unknownWidth
+		}
+	}
+	return out, nil
 }
 
 // Decoded is a stored release, whose spool is its own.

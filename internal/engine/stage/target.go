@@ -226,16 +226,10 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
 	sized := slices.ContainsFunc(named, func(n NamedAggregate) bool { return isSizeDependent(t, st.An, st.An.Formulas[n.Formula]) })
 	if len(st.An.Choices) > 0 { // first of all: no size makes bounds known
-		hint := once
-		if isRowCountOnly(st.An) && p.Under.Clip == 0 && !slices.ContainsFunc(named, func(n NamedAggregate) bool {
-			return t.Relative && !(math.Abs(valueAt(st.An, st.An.Formulas[n.Formula], 1)) > 0)
-		}) {
-			if hint += " Or SET dpsql.clip to the number of rows of a person that shall count"; rows == 0 && sized {
-				hint += ", and dpsql.expected_size to the number of rows that a group has, about"
-			}
-			hint += "."
-		}
-		return nil, sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t).WithHint("%s", hint)
+		return nil, sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t).WithHint("%s", once)
+	}
+	if st.An.Clipped && st.An.CanAnyBeClipped() {
+		return nil, sqlerr.New(sqlerr.TargetUnknown, "what dpsql.clip cuts is not known before the statement is asked, and so not at which price it has an error of %s", t).WithHint("%s", once)
 	}
 	if rows == 0 && sized {
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "how large this statement's groups are is not known, and so not at which price it has an error of %s", t).
@@ -259,12 +253,6 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	return &Widths{Within: p.widthsAt(st, t, rows, named), from: from}, nil
 }
 
-// isRowCountOnly: all that is chosen is how many rows of a person count, which dpsql.clip would say: not what values add up to without a range, how many groups, how long vectors are, how often joined values occur, or what passes between two people.
-func isRowCountOnly(a *sensitivity.Analysis) bool {
-	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && a.Limit.Norm == 0 &&
-		!slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound != nil && m.IsSumBounded() && !m.Declared })
-}
-
 // IsFiltered says whether some rows are left out, so the population tells nothing of how many are kept.
 func IsFiltered(a *sensitivity.Analysis) bool {
 	for _, m := range a.Measures {
@@ -284,25 +272,29 @@ func isDistinctCount(a *sensitivity.Analysis, f sensitivity.Formula) bool {
 	return slices.ContainsFunc([]int{f.Count, f.Sum}, func(m int) bool { return m >= 0 && a.Measures[m].NeedsOwnScan() })
 }
 
-// valueAt is an aggregate's value in a group of so many rows, each in the middle of its range; NaN of others than counts, sums and averages of them.
+// valueAt is the least magnitude that an aggregate may have in a group of so many rows, by their range: a part of it is within the target then wherever the values are. NaN of others than counts, sums and averages of them.
 func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float64 {
 	if isDistinctCount(a, f) {
 		return math.NaN()
 	}
-	middle := func() float64 {
+	least := func() float64 {
 		m := a.Measures[f.Sum]
 		if !m.Declared {
 			return math.NaN()
 		}
-		return (m.RangeLo.InexactFloat64() + m.RangeHi.InexactFloat64()) / 2
+		lo, hi := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
+		if lo <= 0 && hi >= 0 {
+			return 0
+		}
+		return math.Min(math.Abs(lo), math.Abs(hi))
 	}
 	switch f.Kind {
 	case sensitivity.IsCount:
 		return rows
 	case sensitivity.IsSum, sensitivity.IsSumFromPair:
-		return rows * middle()
+		return rows * least()
 	case sensitivity.IsAvg:
-		return middle()
+		return least()
 	}
 	return math.NaN()
 }

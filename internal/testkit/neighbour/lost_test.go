@@ -655,6 +655,7 @@ func TestLostPlantedBugs(t *testing.T) {
 			{"what is below 0 counts against what is above", single, 0, replace(`greatest\((least\("h"\."x2", \d+\)), -\d+\)`, "$1"), true},
 			{"gains count", public, 0, replace(`\(greatest\(("h"\."x2" - [^,]*?, \d+\), -\d+\)), 0\)`, "($1"), false},
 			{"the near segment begins below", centredSum, 0, replace(`least\("w"\."l(\d)_1" \* 100, (\d+)\)`, `least("w"."l${1}_1" * 100 + 1, $2)`), true},
+			{"what a clip cuts is not told", lostCases[16], 0, replace(`"h"\."r(\d)"`, `"h"."x$1"`), true},
 			{"vectors are not scaled", scaled, 0, replace(`CASE WHEN ("h"\."q\d") > \d+ THEN`, "CASE WHEN $1 < 0 THEN"), true},
 		} {
 			a := analyse(t, k.of)
