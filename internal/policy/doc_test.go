@@ -66,7 +66,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.price'' | ''query.price'', at most the analyst's ''max_query_price'' | from ''query.price''/1000 (else 22023) to ''max_query_price'' (else PV008) | price of the next statements |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
-| ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'' is that number, or one that is chosen |
+| ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'': that number, or one that is chosen |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: see [policy.md](policy.md#querybounding). ''weighted'' counts [joined rows](joins.md) by weights, which is another number than count(*) |
 | ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, in place of ''dpsql.price'' ([below](#asking-for-an-error)) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for EXPLAIN's intervals and ''dpsql.target_error'' |
@@ -86,7 +86,7 @@ of a price. A stored release that errs no more answers, free. It may be of the s
 from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else dpsql finds the
 least price that should give the error, at most ''max_query_price''.
 
-For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever
+For a number, and counts and sums with the policy's bounds, nothing more has to be known: their noise is as wide whatever
 the group. A share of the value, and averages and statistics, need the size of a group, and private rows may not tell
 it. The first of these that is known counts:
 
@@ -94,8 +94,8 @@ it. The first of these that is known counts:
    its count is. What is asked is then a top-up of that release, or a new one where the [data may have
    changed](budget.md#changing-data). Without one, a release of another question from which this one is computed tells
    it in the same way, and its chosen bounds. What is asked is then a new release.
-2. ''dpsql.expected_size''. A sum is expected to be that many times the middle of its range, an average to be the
-   middle.
+2. ''dpsql.expected_size''. A share of a sum or average is taken of the least that the range allows. So it is refused
+   where the range holds 0. The error of an average is the widest that it has anywhere in its range.
 3. The policy's ''population'', spread evenly over public groups, where nothing is filtered. With people of several
    kinds it is that of the kind whose rows they are.
 
@@ -106,7 +106,7 @@ These are refused (PV019):
 - statements for which such a size is not known
 - order statistics, whose error depends on where the values are
 - releases without a column of their own (what a condition compares with)
-- bounds that are still to be chosen: ask those once at a small price first.
+- bounds that are still to be chosen, and ''dpsql.clip'', of which nobody knows what it cuts: ask those once first.
 
 An earlier release may have chosen bounds, or groups that are not public, with ten times as much noise as the new
 price gives. These are chosen anew. The statement is asked again as a whole, at the whole price, since a top-up would
@@ -117,8 +117,13 @@ of the statement tells what the same frequencies should give at the new price. T
 less it tells of them, and the more cautious the expectation is. The error is mostly half to all of the target. At ten
 times the earlier price it may be a quarter.
 
+Bounds that are chosen anew may end higher than before. So dpsql pays for bounds that are four candidates higher, which
+is about four times as high. Most answers err less than the target then. If the new release errs by more than the
+stored one, the stored one is shown.
+
 The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A
-group that proves to be smaller has a larger error. Then a repeat goes by the release, and costs what is missing.
+group that proves to be smaller has a larger error. A warning says where an answer misses its target, with the error
+that it has. Then a repeat goes by the release, and costs what is missing.
 
 ## Asking anew
 

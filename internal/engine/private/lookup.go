@@ -151,17 +151,17 @@ func (r *Run) answerFromRival(ctx context.Context, of int) error {
 //
 // Proof: post-processing of two releases of this analyst's, of one state of the data (NeedsFreshRelease).
 func (r *Run) keepNarrower(ctx context.Context) error {
+	t, _, err := r.TargetAndSize()
 	for of, a := range r.StageRuns {
-		if a.As != of || a.staleRelease == nil || a.Release == nil || a.Release.IsOnDisk() {
+		if err != nil || a.As != of || a.staleRelease == nil || a.Release == nil {
 			continue
 		}
-		less, err := ErrsLess(ctx, a.An, a.staleRelease, a.Release)
-		if err != nil {
-			return err
-		}
-		if a.keptStale = less; less {
+		if a.keptStale = r.IsNarrower(ctx, of, a.Stage, t, a.staleRelease, a.Release); a.keptStale {
+			if err := a.Release.Close(); err != nil {
+				return err
+			}
 			a.Release = a.staleRelease
 		}
 	}
-	return nil
+	return err
 }

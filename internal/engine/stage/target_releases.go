@@ -269,11 +269,20 @@ func raised(a *sensitivity.Analysis, mp *price.Quote, at price.Chosen) price.Cho
 	return out
 }
 
-// Missed are the output columns of a release whose errors are above the target, with them.
-func (p *Staged) Missed(ctx context.Context, i int, st *Stage, t session.Target, r *release.Release) (words []string) {
+// namedError is an output column of a release, with its value and its error where it is largest.
+type namedError struct {
+	name         string
+	value, width float64
+}
+
+// namedErrors are those of stage i's columns; nil where a release does not tell them.
+func (p *Staged) namedErrors(ctx context.Context, i int, st *Stage, t session.Target, r *release.Release) (out []namedError) {
+	if r.IsOnDisk() {
+		return nil
+	}
 	named := p.NamedOf(i)
 	size, err := p.sizes(ctx, st, t, r, named)
-	if err != nil || r.IsOnDisk() {
+	if err != nil {
 		return nil
 	}
 	e, err := finish.Of(ctx, st.An, r)
@@ -281,21 +290,40 @@ func (p *Staged) Missed(ctx context.Context, i int, st *Stage, t session.Target,
 		return nil
 	}
 	for k, n := range named {
-		var value, width float64
+		one := namedError{name: n.name}
 		if size[k] == nil {
-			width = e.For(r, nil).Expected(n.Formula, math.NaN())
+			one.width = e.For(r, nil).Expected(n.Formula, math.NaN())
 		} else {
-			value, width = e.For(r, size[k]).Value(n.Formula, size[k].Values)
+			one.value, one.width = e.For(r, size[k]).Value(n.Formula, size[k].Values)
 		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// Missed are the output columns of a release whose errors are above the target, with them.
+func (p *Staged) Missed(ctx context.Context, i int, st *Stage, t session.Target, r *release.Release) (words []string) {
+	for _, n := range p.namedErrors(ctx, i, st, t, r) {
 		switch {
-		case isWithinTarget(t, width, value):
-		case math.IsNaN(width):
+		case isWithinTarget(t, n.width, n.value):
+		case math.IsNaN(n.width):
 			words = append(words, n.name+" unknown")
 		default:
-			words = append(words, n.name+" "+server.Number(width))
+			words = append(words, n.name+" "+server.Number(n.width))
 		}
 	}
 	return words
+}
+
+// IsNarrower reports that no output column errs more in one release than in another.
+func (p *Staged) IsNarrower(ctx context.Context, i int, st *Stage, t session.Target, r, than *release.Release) bool {
+	one, other := p.namedErrors(ctx, i, st, t, r), p.namedErrors(ctx, i, st, t, than)
+	for k := range one {
+		if k >= len(other) || !(one[k].width <= other[k].width) && !math.IsNaN(other[k].width) {
+			return false
+		}
+	}
+	return len(one) > 0
 }
 
 // BoundsOf are the bounds that a new release is expected to have, by its plan: those of an earlier one; where these follow the price, what is expected of the values that are as frequent as that one tells.
