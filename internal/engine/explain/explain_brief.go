@@ -334,7 +334,9 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			}
 			isKnown = !math.IsNaN(width)
 		default:
-			width = e.Expected(n.Formula, rows)
+			if width = e.Expected(n.Formula, rows); f.Kind == sensitivity.IsAvg && old == nil && len(a.Choices) > 0 {
+				limit = "at most "
+			}
 			if old != nil && f.Kind == sensitivity.IsAvg { // it tells how large the group and the average are
 				if of, err := stage.AverageError(x.Session, a, old, e, n.Formula); err != nil {
 					return nil, "", "", err
