@@ -27,9 +27,9 @@ var clipStatements = []struct {
 	{"avg(n)", "(select patient_id, count(*) as n from encounters group by patient_id) t", ""},
 }
 
-// TestClipIntervals: what dpsql.clip cuts is in the interval. Each cell of each statement is asked 12 times at each of two clips; of independent answers that miss in 5 % of draws, more than 9 of 12 miss with a probability below 1e-9, in all cells together.
+// TestClipIntervals: what dpsql.clip cuts is in the interval. Each cell of each statement is asked 9 times at each of two clips; if each answer misses in 5 % of draws, all 9 miss in one of 60 cells with a probability below 1e-9.
 func TestClipIntervals(t *testing.T) {
-	const rounds, most = 12, 9
+	const rounds, most = 9, 8
 	db := demoDuck(t)
 	for _, c := range clipStatements {
 		s := demoSession(t, db, "analyst", func(p *policy.Policy) { p.Budget.Epsilon, p.Query.Bounding, p.Query.MaxGroups = 10_000, "auto", 0 })
@@ -98,7 +98,7 @@ func TestClipExplained(t *testing.T) {
 func TestClipWarned(t *testing.T) {
 	s := demoSession(t, demoDuck(t), "analyst")
 	set(t, s, "dpsql.clip", "4")
-	const words = "dpsql.clip = 4 cuts what people have beyond 4 rows, and intervals of "
+	const words = "dpsql.clip = 4 cuts what people have beyond it, and intervals of "
 	for sql, warned := range map[string]bool{
 		"select count(*), sum(medications), avg(medications) from encounters": false, "select stddev(medications) from encounters": true,
 		"select percentile_cont(0.5) within group (order by medications) from encounters": true, "select max(medications) from encounters": false, "select count(distinct patient_id) from encounters": false,

@@ -21,6 +21,6 @@ func (z *Measurer) WarnClipped() {
 		}
 	}
 	if len(names) > 0 {
-		z.Warn(fmt.Sprintf("dpsql.clip = %d cuts what people have beyond %[1]d rows, and intervals of %s do not include that. A larger dpsql.clip cuts less", z.Opts.MaxRows, strings.Join(names, ", ")))
+		z.Warn(fmt.Sprintf("dpsql.clip = %d cuts what people have beyond it, and intervals of %s do not include that. A larger dpsql.clip cuts less", z.Opts.MaxRows, strings.Join(names, ", ")))
 	}
 }
