@@ -65,7 +65,7 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 			return nil, 0, false, p.Session.LedgerFailed(err)
 		}
 		if !st.Request.IsWorthTopUp(old.Price) {
-			if other, from, err := p.narrower(ctx, a, r); other != nil || err != nil {
+			if other, from, err := p.narrower(ctx, a, r, of); other != nil || err != nil {
 				return other, from, err == nil, errors.Join(err, r.Close())
 			}
 			return r, of, true, nil
@@ -94,12 +94,16 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 // clearlyLess is the part of a stored answer's errors that another one's have at most where it takes its place: those of noise alone differ little.
 const clearlyLess = 0.9
 
-// narrower is what is computed from another question's release where a release of the question itself is stored and errs clearly more, as bounds that are chosen may make it; nil: there is none.
-func (p *Run) narrower(ctx context.Context, a *StageRun, own *release.Release) (*release.Release, int64, error) {
+// narrower is what is computed from another question's release where a release of the question itself is stored, as reservation of, and errs clearly more, as bounds that are chosen may make it; nil: there is none. It is of the same data, or was made later.
+func (p *Run) narrower(ctx context.Context, a *StageRun, own *release.Release, of int64) (*release.Release, int64, error) {
 	if !a.An.CanAnyBeClipped() || own.IsOnDisk() {
 		return nil, 0, nil
 	}
-	return p.computed(ctx, a, own, clearlyLess)
+	other, from, err := p.computed(ctx, a, own, clearlyLess)
+	if other == nil || from > of || own.Data != "" && own.Data == other.Data {
+		return other, from, err
+	}
+	return nil, 0, errors.Join(err, other.Close())
 }
 
 // answerFromRival gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.

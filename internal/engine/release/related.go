@@ -32,6 +32,7 @@ var errNotComputed = errors.New("release: it cannot be computed")
 // one row (Single), or there is one cell. (3) Without a cell a group has no rows: 0. (4) Numbers of distinct values do not add up, nor do flows of two units' rows: one cell each. (5) Groups that were chosen stay those that they were: one for one (Made.Whole).
 func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release, error) {
 	out := old.part(a, c.Made)
+	out.Data = old.Data
 	if !a.Groups.Public {
 		for _, g := range old.Groups {
 			n := Group{Values: c.values(&g), Cells: 1}

@@ -244,7 +244,7 @@ func DecodeRelated(text []byte) (*Release, error) {
 			return nil, errShape
 		}
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &price.Run{Mechanism: p.Mechanism, Measures: s.Reuse.Run}, Groups: make([]Group, len(s.Groups))}
+	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &price.Run{Mechanism: p.Mechanism, Measures: s.Reuse.Run}, Groups: make([]Group, len(s.Groups)), Data: s.Data}
 	if len(s.Lost) != len(s.Reuse.Lost) || len(s.Reuse.Beyond) != len(s.Reuse.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
 		return nil, errShape
 	}
