@@ -86,7 +86,7 @@ func (s *scriptedSession) Set(name string, values []string) error {
 		return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
 	}
 	if values[0] == "99" {
-		return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.price 99 is too large").WithHint("The most is 1.")
+		return sqlerr.New(sqlerr.PriceTooLarge, "dpsql.price 99 is too large").WithHint("The most is 1.")
 	}
 	s.values = maps.Clone(s.values)
 	s.values[name] = values[0]

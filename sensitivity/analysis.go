@@ -57,6 +57,8 @@ type Analysis struct {
 	Lost, NoPerson []string
 	// NoValues names the columns of whose public values the conditions keep none, and so no group, or hardly any row.
 	NoValues []string
+	// Unmet are the columns of whose declared values the whole answer asks for none: it has no row, if columns hold what the policy declares.
+	Unmet []Unmet
 	// NoGroups are the conditions on grouping columns that ask for a text which is not among the column's public values.
 	NoGroups []string
 	// Suggestions name the public value that is nearest to a text which conditions ask for and which is none: 'FRANCE' for 'FRANSE'.
@@ -71,6 +73,9 @@ type Analysis struct {
 	// Joined is of rows of several units each; nil: each row is one unit's.
 	Joined *Joined
 }
+
+// Unmet is a column of whose declared values conditions keep none, and a condition that keeps some.
+type Unmet struct{ Column, Cure string }
 
 // Body is the relation that is aggregated: Rel yields one row a private row, with UnitCol, the keys and the arguments.
 type Body struct {

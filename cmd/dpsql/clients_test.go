@@ -164,7 +164,7 @@ func TestPsql(t *testing.T) {
 	}{
 		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1;", "left: 99 statements at price 1;"}},
 		{[]string{"-c", "begin; select 1; commit"}, []string{"BEGIN", "?column?", "COMMIT"}},
-		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "of your epsilon 100 is spent"}},
+		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "of your budget (epsilon 100) is spent"}},
 		{[]string{"-c", "set dpsql.price = 0.5", "-c", "show dpsql.price", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},
 		{[]string{"-c", "explain select sum(days) from stays where days <> 7"}, []string{"QUERY PLAN", "Price: 1, "}},
 		{[]string{"-c", "select version()"}, []string{"PostgreSQL 15"}},

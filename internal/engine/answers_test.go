@@ -25,7 +25,7 @@ func TestNegativeCounts(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	negative := 0
 	for i := range 20 {
-		from := fmt.Sprintf("from encounters where days > %d group by 1", 100+i)
+		from := fmt.Sprintf("from encounters where days + 0 > %d group by 1", 100+i)
 		_, a := ask(t, s, "select readmitted, count(*), count(*) + 0, dp_low(count(*)), dp_error(count(*)), count(*) * 1.0 "+from+" order by 1")
 		if len(a.Rows) != 3 {
 			t.Fatalf("%d groups", len(a.Rows))
@@ -58,7 +58,7 @@ func TestNegativeCounts(t *testing.T) {
 func TestNobody(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for i := range 10 {
-		where := fmt.Sprintf(" from encounters where days > %d", 200+i)
+		where := fmt.Sprintf(" from encounters where days + 0 > %d", 200+i)
 		_, a := ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
 		if len(a.Rows) != 1 || slices.Contains(a.Rows[0], nil) {
 			t.Fatalf("%v", a.Rows)

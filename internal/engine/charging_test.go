@@ -255,7 +255,7 @@ func TestQuotaAndLimits(t *testing.T) {
 	guest, ann := newSession(e, t, "guest"), newSession(e, t, "ann")
 	_, err := try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
-	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "of your quota") || denied.Hint == "" {
+	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "of your budget (") || denied.Hint == "" {
 		t.Errorf("%+v", err)
 	}
 	ask(t, ann, "select count(*) from encounters")
@@ -264,10 +264,10 @@ func TestQuotaAndLimits(t *testing.T) {
 	}
 	set(t, guest, "dpsql.price", "0.1")
 	ask(t, guest, "select count(*) from patients")
-	if err := guest.Set("dpsql.price", []string{"5.5"}); sqlerr.ID(err) != "epsilon_too_large" {
+	if err := guest.Set("dpsql.price", []string{"5.5"}); sqlerr.ID(err) != "price_too_large" {
 		t.Errorf("%v", err)
 	}
-	if err := ann.Set("dpsql.price", []string{"5.0001"}); sqlerr.ID(err) != "epsilon_too_large" {
+	if err := ann.Set("dpsql.price", []string{"5.0001"}); sqlerr.ID(err) != "price_too_large" {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []string{"0", "-1", "NaN", "inf", "", "x", "1e20"} {
@@ -333,7 +333,7 @@ func TestBudgetTable(t *testing.T) {
 		t.Errorf("after a Gaussian: %v", last)
 	}
 	line, ok, err := s.Show("dpsql.budget")
-	if !ok || err != nil || !strings.Contains(line, " % of your epsilon ") || len(line) > session.BudgetLineLength {
+	if !ok || err != nil || !strings.Contains(line, " % of your budget (epsilon ") || len(line) > session.BudgetLineLength {
 		t.Errorf("%q, %v", line, err)
 	}
 }
@@ -347,7 +347,7 @@ func TestOverBudget(t *testing.T) {
 	}
 	n := 0
 	for i := range 20 {
-		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err == nil {
+		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err == nil {
 			n++
 		} else if sqlerr.ID(err) != "budget_exhausted" {
 			t.Fatal(err)
@@ -403,7 +403,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 			set(t, s, "dpsql.price", "0.77")
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			for i := range 40 {
-				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil || c.target != "" {
+				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil || c.target != "" {
 					break
 				}
 			}

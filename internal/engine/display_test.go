@@ -217,7 +217,7 @@ func TestNobodyShown(t *testing.T) {
 	set(t, s, "dpsql.price", "0.05")
 	nulls, kept := 0, 0
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
-		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days > " + days
+		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days + 0 > " + days
 		set(t, s, "dpsql.on_low_count", session.LowKeep)
 		row := mustTry(t, s, sql)[0]
 		if row[0] == nil || row[1] == nil || row[2] == nil {
@@ -379,7 +379,7 @@ func TestComputedShown(t *testing.T) {
 	}
 	s = fixedNoise(clinicSession(t, tame, funcs.Postgres), 22) // the database computes it, for the power
 	set(t, s, "dpsql.rounding", session.RoundError)
-	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
+	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days + 0 > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
 	p, a := ask(t, s, few)
 	set(t, s, "dpsql.price", "5")
 	row := mustTry(t, s, many)[0]
@@ -388,7 +388,7 @@ func TestComputedShown(t *testing.T) {
 	}
 	set(t, s, "dpsql.on_low_count", session.LowNull) // which is of aggregates alone
 	told := explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
-	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to what their errors leave significant; r: rounded to what their errors leave significant\n") {
+	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to the digits that their errors leave; r: rounded to the digits that their errors leave\n") {
 		t.Error(told)
 	}
 }

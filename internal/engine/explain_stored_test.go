@@ -164,7 +164,7 @@ func TestNoticeOfChosenRows(t *testing.T) {
 
 // TestUnseenWords: the NOTICE, and EXPLAIN before, say of about how many people with far more than all others no interval holds what they have: the largest threshold of the choices of bounds. Where bounds are declared they say nothing of it.
 func TestUnseenWords(t *testing.T) {
-	unseen := regexp.MustCompile(`; more where fewer than about (\d+) people have far more than all others`)
+	unseen := regexp.MustCompile(`; it is larger if a few people \(fewer than about (\d+)\) have far more than all others`)
 	plans := []*price.Quote{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6}}}}
 	for n, of := range map[string][]*price.Quote{"": plans[:1], "7": plans, "6": plans[2:]} {
 		if told := unseen.FindStringSubmatch(private.OutlierNote(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
@@ -187,7 +187,7 @@ func TestUnseenWords(t *testing.T) {
 				choices++
 			}
 		}
-		want := fmt.Sprintf("; more where fewer than about %d people have far more than all others", most)
+		want := fmt.Sprintf("; it is larger if a few people (fewer than about %d) have far more than all others", most)
 		for _, text := range []string{a.Notice, before} {
 			if choices != c.choices || strings.Contains(text, want) != (choices > 0) || choices == 0 && unseen.MatchString(text) {
 				t.Errorf("%s, %d choices: %s not in %s", c.sql, choices, want, text)

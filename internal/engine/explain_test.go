@@ -149,7 +149,7 @@ func TestOdometerShown(t *testing.T) {
 		return text
 	}
 	show := func() string { return showOf(s) }
-	if text := show(); !strings.Contains(text, "; 0 % of your epsilon 20 is spent") {
+	if text := show(); !strings.Contains(text, "; 0 % of your budget (epsilon 20) is spent") {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
@@ -157,13 +157,13 @@ func TestOdometerShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, want := show(), fmt.Sprintf("; %.3g %% of your epsilon 20 is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
+	if text, want := show(), fmt.Sprintf("; %.3g %% of your budget (epsilon 20) is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
 		t.Errorf("%s: %s", want, text)
 	}
 	guest := newSession(s.Engine, t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "; 0 % of your quota (1 % of the data set's) is spent") {
+	if text := showOf(guest); !strings.Contains(text, "; 0 % of your budget (1 % of the data set's) is spent") {
 		t.Error(text)
 	}
 	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {

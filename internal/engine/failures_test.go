@@ -125,7 +125,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			e.Log = slog.New(slog.NewTextHandler(&log, nil))
 			s := newSession(e, t, "ann")
 			asked++
-			sql := fmt.Sprintf("select days, count(*) from encounters where days > %d group by 1", -asked)
+			sql := fmt.Sprintf("select days, count(*) from encounters where days + 0 > %d group by 1", -asked)
 			before, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -192,7 +192,7 @@ func TestStoppedAnalyst(t *testing.T) {
 	ask(t, ann, "select count(*) from encounters")
 	e.Backend = &failing{Backend: real, query: errBackend}
 	for i := range ledger.MaxFailures {
-		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) != "resource_failure" {
+		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) != "resource_failure" {
 			t.Fatal(err)
 		}
 	}

@@ -82,7 +82,7 @@ func TestCountInItsInterval(t *testing.T) {
 
 // TestNoisyNumbersInside: where rows are chosen by a released number, a warning says that the intervals are of the rows that the noisy number gives. Of what is computed from released numbers alone they hold the exact value.
 func TestNoisyNumbersInside(t *testing.T) {
-	const words = "goes by the noisy number"
+	const words = "an inner query's number has noise"
 	for sql, warns := range map[string]bool{
 		"select count(*) from accounts where balance > (select avg(balance) from accounts)":                  true,
 		"with m as (select avg(balance) a from accounts) select count(*) from accounts, m where balance > a": true,

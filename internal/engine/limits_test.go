@@ -138,7 +138,7 @@ func TestDocumentedSettings(t *testing.T) {
 		name, value string
 		want        sqlerr.Kind
 	}{
-		{"dpsql.price", "0.0004", sqlerr.InvalidParam}, {"dpsql.price", "5.01", sqlerr.EpsilonTooLarge},
+		{"dpsql.price", "0.0004", sqlerr.InvalidParam}, {"dpsql.price", "5.01", sqlerr.PriceTooLarge},
 		{"dpsql.max_groups", "0", sqlerr.InvalidParam}, {"dpsql.max_groups", "100001", sqlerr.InvalidParam},
 	} {
 		if err := s.Set(c.name, []string{c.value}); sqlerr.ID(err) != c.want.ID {

@@ -19,7 +19,7 @@ var noticedStatements = []string{
 	"select diag, count(*), sum(free) from encounters group by 1",
 	"select diag, days, count(*) from encounters group by 1, 2",
 	"select kind_id, stddev_samp(days), count(*) / (count(*) - count(*)) from encounters group by 1",
-	"select readmitted, avg(cost), 100 / count(*) from encounters where days > 1000 group by 1",
+	"select readmitted, avg(cost), 100 / count(*) from encounters where days + 0 > 1000 group by 1",
 	"select n, count(*) from (select city_id, count(*) as n from patients group by 1) t group by 1",
 	"select count(*) from encounters where days > (select 10 / (count(*) - count(*)) from encounters)",
 	"select kind_id, max(free), min(days), max(days) from encounters group by 1",

@@ -190,7 +190,7 @@ func TestWindows(t *testing.T) {
 		t.Errorf("%v", rows)
 	}
 	line, _, err := s.Show("dpsql.budget")
-	if err != nil || !strings.Contains(line, "; renews 2026-02-01 00:00 UTC") {
+	if err != nil || !strings.Contains(line, "; renews 2026-02-01") {
 		t.Errorf("%q, %v", line, err)
 	}
 	now = now.Add(2 * time.Minute)
@@ -288,8 +288,8 @@ func TestHeard(t *testing.T) {
 	}
 	defer func() { _ = e.Close() }()
 	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
-	mustTry(t, ann, "select count(*) from encounters where days > 7654")
-	mustTry(t, ann, "select count(*) from encounters where days > 7654")
+	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
+	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
 	_, _ = try(guest, "select count(*) from labs")
 	_, _ = try(ann, "select nothing")
 	if len(log) != 3 {

@@ -3,11 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -82,7 +85,7 @@ func TestBudgetLine(t *testing.T) {
 		}
 		return text
 	}
-	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements at price 0.5; 0 % of your epsilon 20 is spent") {
+	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements at price 0.5; 0 % of your budget (epsilon 20) is spent") {
 		t.Error(text)
 	}
 	text := line(guest) // a quota of 0.2, in statements of 0.5
@@ -97,7 +100,7 @@ func TestBudgetLine(t *testing.T) {
 	}
 	set(t, ann, "dpsql.mechanism", "laplace")
 	for i := 0; ; i++ {
-		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil {
+		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
 			break
 		}
 	}
@@ -107,7 +110,7 @@ func TestBudgetLine(t *testing.T) {
 	}
 	_, spent, _ := strings.Cut(text, "pass; ")
 	var percent float64
-	if _, err := fmt.Sscanf(spent, "%f %% of your epsilon 20 is spent", &percent); err != nil || !(percent > 95 && percent <= 100) {
+	if _, err := fmt.Sscanf(spent, "%f %% of your budget (epsilon 20) is spent", &percent); err != nil || !(percent > 95 && percent <= 100) {
 		t.Errorf("at the end: %s: %v", text, err)
 	}
 	bob := newSession(e, t, "bob")
@@ -121,6 +124,53 @@ func TestBudgetLine(t *testing.T) {
 }
 
 // i64 is how many statements the budget table says are left.
+// TestBudgetAtItsEnd: when the budget ends, SHOW dpsql.budget and EXPLAIN tell the price that passes and the day on which the budget comes back, and no row of dpsql.budget has more than the budget promises.
+func TestBudgetAtItsEnd(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 4, delta: 1e-6, per: month, lifetime: 40}")
+	e, err := server.Open(t.Context(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	s := newSession(e, t, "ann")
+	set(t, s, "dpsql.mechanism", "gaussian")
+	for i := 0; ; i++ {
+		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
+			break
+		}
+	}
+	line, _, err := s.Show("dpsql.budget")
+	if err != nil || !strings.HasPrefix(line, "left: no statement at price 0.5; SET dpsql.price = ") || !strings.Contains(line, "lets a count pass; renews 2026-02-01") || !strings.HasSuffix(line, " % of your budget (epsilon 4) is spent") {
+		t.Errorf("%s %v", line, err)
+	}
+	if told := explained(t, s, "(verbose off) select count(*) from patients"); !strings.Contains(told, "lets it pass; renews 2026-02-01") {
+		t.Error(told)
+	}
+	for { // what is left, in statements as large as pass
+		_, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 1000))
+		e := refusal(err)
+		if e == nil {
+			break
+		}
+		var price string
+		if _, err := fmt.Sscanf(e.Hint, "SET dpsql.price = %s lets", &price); err != nil {
+			t.Fatal(e.Hint)
+		}
+		set(t, s, "dpsql.price", price)
+	}
+	b, err := s.Balance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if so, _ := b.Began.Odometer(b.Analyst.Spent); so <= 4 {
+		t.Fatalf("the odometer alone is %g: the test needs it above the promise", so)
+	}
+	if rows := mustTry(t, s, "select odometer_epsilon, odometer_delta from dpsql.budget where scope = 'analyst'"); rows[0][0] != 4.0 || rows[0][1] != 1e-6 {
+		t.Errorf("%v", rows)
+	}
+}
+
 func i64(t *testing.T, s *session.Session) int64 {
 	t.Helper()
 	_, a := ask(t, s, "select statements_left from dpsql.budget where scope = 'analyst'")

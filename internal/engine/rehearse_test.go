@@ -157,7 +157,7 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 			t.Errorf("%s: %+v", script[i], got[i])
 		}
 	}
-	for i, id := range map[int]string{9: sqlerr.RawRows.ID, 10: sqlerr.Unsupported.ID, 11: sqlerr.EpsilonTooLarge.ID} {
+	for i, id := range map[int]string{9: sqlerr.RawRows.ID, 10: sqlerr.Unsupported.ID, 11: sqlerr.PriceTooLarge.ID} {
 		if sqlerr.ID(got[i].Err) != id {
 			t.Errorf("%s: %v", script[i], got[i].Err)
 		}

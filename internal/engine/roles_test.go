@@ -66,7 +66,7 @@ func TestRoles(t *testing.T) {
 		return r
 	}
 	r := refused(ann, "select count(*) from labs")
-	if !strings.HasPrefix(r.Message, "role lab's budget does not hold") || !regexp.MustCompile(`^Left: [0-9.]+ % of role lab's quota \([0-9.]+ % of the data set's\)\.`).MatchString(r.Detail) {
+	if !strings.HasPrefix(r.Message, "role lab's budget does not hold") || !regexp.MustCompile(`^Left: [0-9.]+ % of role lab's budget \([0-9.]+ % of the data set's\)\.`).MatchString(r.Detail) {
 		t.Errorf("%+v", r)
 	}
 	var passes float64

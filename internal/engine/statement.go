@@ -159,6 +159,9 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *divide.P
 	if none, words := withoutStages(program, stages); none != nil {
 		return p.arrange(ctx, none, &divide.Program{Class: sensitivity.Public, Query: none, Answer: divide.Computed{Root: none.Root}, Warnings: append(words, program.Warnings...)})
 	}
+	if err := stage.RefuseUnmet(stages); err != nil {
+		return nil, nil, err
+	}
 	public, by, err := stage.Finishable(s, program, shown)
 	if err != nil {
 		return nil, nil, err

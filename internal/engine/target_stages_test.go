@@ -76,7 +76,7 @@ func TestTargetStages(t *testing.T) {
 	set(t, s, "dpsql.expected_size", "400")
 	set(t, s, "dpsql.target_error", "1.5")
 	_, err := try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
-	if sqlerr.ID(err) != sqlerr.EpsilonTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.Engine)) != 0 {
+	if sqlerr.ID(err) != sqlerr.PriceTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.Engine)) != 0 {
 		t.Errorf("more than one may spend, together: %v", err)
 	}
 }

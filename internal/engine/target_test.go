@@ -131,8 +131,8 @@ func TestTargetRefused(t *testing.T) {
 		"distinct, an average":    {"select avg(distinct days) from encounters", "2", "1000", "target_unknown", nil},
 		"a statistic":             {"select median(days) from encounters", "5%", "1000", "target_unknown", nil},
 		"a variance":              {"select variance(days) from encounters", "5%", "1000", "target_unknown", nil},
-		"more than one may spend": {"select count(*) from encounters", "1%", "100", "epsilon_too_large", nil},
-		"never":                   {"select count(*) from encounters", "0.0000001", "100", "epsilon_too_large", nil},
+		"more than one may spend": {"select count(*) from encounters", "1%", "100", "price_too_large", nil},
+		"never":                   {"select count(*) from encounters", "0.0000001", "100", "price_too_large", nil},
 	} {
 		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 		set(t, s, "dpsql.expected_size", c.size)

@@ -387,7 +387,7 @@ func TestRehearseTopUps(t *testing.T) {
 
 // TestNoticeOfTopUps: of a release that was topped up the NOTICE says that bounds and what they cut are known as at its first price, and what asks anew; so it does of its repeats. Declared bounds cut nothing that is estimated.
 func TestNoticeOfTopUps(t *testing.T) {
-	const words = "; bounds, and how much they cut, are those of the first release at price 0.1 (SET dpsql.fresh = on asks anew, at the whole price)"
+	const words = "; bounds were chosen by the first release, at price 0.1 (SET dpsql.fresh = on chooses anew, at the whole price)"
 	for i, edits := range [][]string{autoEdits, autoEdits[4:]} {
 		s := clinicSession(t, tame, funcs.DuckDB, edits...)
 		set(t, s, "dpsql.notices", "brief")

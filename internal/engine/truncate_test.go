@@ -40,7 +40,7 @@ var truncatedStatements = []string{
 	"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days",
 	"select count(*) from encounters a join encounters b on a.diag = b.diag where a.days < b.medications",
 	"select sum(c.days), count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.diag = b.diag",
-	"select count(*) from encounters a join patients p on p.race = a.diag where a.days > 1000000",
+	"select count(*) from encounters a join patients p on p.race = a.diag where a.days + 0 > 1000000",
 }
 
 // truncatedHolds holds a statement's print against the clinic's neighbours: without a unit all groups of a measure together change by at most its PerGroup, and by nothing without rows of nobody or in another physical order.

@@ -156,7 +156,7 @@ func TestServersBeginAWindow(t *testing.T) {
 	for i := range 8 {
 		s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
 		set(t, s, "dpsql.price", "0.1")
-		p, err := prepare(s, fmt.Sprintf("select count(*) from encounters where days > %d", i))
+		p, err := prepare(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestOrderIsAskedThrice(t *testing.T) {
 		l := &restless{e.Ledger, 0, c.moves}
 		e.Ledger = l
 		before := len(charges(t, e))
-		_, err := try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
+		_, err := try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
 		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
 			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
 		}

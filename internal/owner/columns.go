@@ -27,7 +27,7 @@ func (s *schema) columnLines(t *table) []line {
 
 const (
 	rangeBlank  = "sums need range: [ , ] = lowest and highest value that make sense, values outside are cut; from meaning, never from max()"
-	valuesBlank = "values: [ , ] = groups that are answered whoever is in them; without it they are found with noise"
+	valuesBlank = "values: [ , ] lists its groups, and all are answered; without it groups are found with noise"
 	shapeBlank  = "trainings need shape: [ , ] = how many numbers it has, and range: [ , ] of them"
 	fileTypes   = `CSV carries no types: integer, bigint, "numeric(12,2)" with its quotes, double precision, boolean, date, timestamp`
 )

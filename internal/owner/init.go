@@ -110,7 +110,7 @@ func (w *writer) head(opt InitOptions, candidates []Candidate) {
 	}
 	w.add("backend: {" + opt.Backend + ": " + scalar(place) + "}" + note)
 	w.unit(opt, candidates)
-	w.add("# population: 100000  # about how many people the data is of, as the public may know it; budget.delta is held against it")
+	w.add("# population: 100000  # about how many people the data is of. It is public, and check compares budget.delta with it")
 	w.units(candidates)
 	w.add("")
 }

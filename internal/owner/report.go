@@ -211,7 +211,7 @@ func (b Budget) Print(to io.Writer) error {
 			say("  Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons\n", *d.Order)
 		}
 		if ended {
-			say("  ended: since the first Gaussian answer the sum of epsilons has no room, and Renyi losses alone count\n")
+			say("  ended: a Gaussian answer has no epsilon to add, so from the first one on Renyi losses alone count\n")
 		}
 		say("  left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss\n")
 		say("  more: how many statements at the usual price still fit\n")
@@ -222,9 +222,9 @@ func (b Budget) Print(to io.Writer) error {
 			say("  note: %s\n", d.Note)
 		}
 		if so := d.SoFar; so.Epsilon < d.Epsilon {
-			say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", so.Epsilon, so.Delta)
+			say("  all answers so far together: epsilon %.4g at delta %.4g\n", so.Epsilon, so.Delta)
 		} else { // the filter's own promise says more by now than the odometer
-			say("  all answers so far, and all to come: epsilon %.4g at delta %.4g, as the budget promises\n", d.Epsilon, d.Delta)
+			say("  all answers together, those to come too: epsilon %.4g at delta %.4g, as the budget promises\n", d.Epsilon, d.Delta)
 		}
 	}
 	windows := "windows, each in full"

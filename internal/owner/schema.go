@@ -182,17 +182,20 @@ func (s *schema) arrow(e edge) string {
 }
 
 // findPaths gives each table its shortest way to the unit, along foreign keys that check would take, and finds the look-up tables
-// among the rest. In a merge, a listed table comes with the way that its owner wrote.
+// among the rest. A way that no row lacks comes first: by a column that may be NULL, most rows may be nobody's. In a merge, a
+// listed table comes with the way that its owner wrote.
 func (s *schema) findPaths() {
 	if s.root != nil {
 		s.root.hops, s.root.path = 0, nil
 		s.settle(s.root)
-		for hops := 1; hops <= len(s.tables); hops++ {
-			for _, t := range s.tables {
-				if t.hops < 0 {
-					s.findPath(t, hops)
-				} else if t.hops == hops && t.path != nil && t.closed {
-					s.settle(t)
+		for _, always := range []bool{true, false} {
+			for hops := 1; hops <= len(s.tables); hops++ {
+				for _, t := range s.tables {
+					if t.hops < 0 {
+						s.findPath(t, hops, always)
+					} else if t.hops == hops && t.path != nil && t.closed {
+						s.settle(t)
+					}
 				}
 			}
 		}
@@ -200,13 +203,22 @@ func (s *schema) findPaths() {
 	s.findLookups()
 }
 
-// findPath takes the first foreign key that leads to a table one step nearer.
-func (s *schema) findPath(t *table, hops int) {
+// alwaysLeads reports that each row that an edge's table has leads to a person by it.
+func (s *schema) alwaysLeads(t *table, e edge) bool {
+	lacks := t.nullable(e.columns)
+	for at := e.to; len(lacks) == 0 && at != s.root; at = at.path.to {
+		lacks = s.mayLack(at)
+	}
+	return len(lacks) == 0
+}
+
+// findPath takes the first foreign key that leads to a table one step nearer, and where always is said only one by which each row has a person.
+func (s *schema) findPath(t *table, hops int, always bool) {
 	if t.closed || !t.proposable() {
 		return
 	}
 	for _, e := range t.edges {
-		if e.to.hops == hops-1 && !e.weak && t.usable(e) {
+		if e.to.hops == hops-1 && !e.weak && t.usable(e) && (!always || s.alwaysLeads(t, e)) {
 			t.path, t.hops = &e, hops
 			s.settle(t)
 			return

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -78,8 +76,9 @@ func (d *Database) columnComment(t *plan.Table, i int) string {
 	if c.Unprotected {
 		words = append(words, "a person whom it names is not protected")
 	}
-	if r := c.Range; r != nil {
-		words = append(words, fmt.Sprintf("range %s to %s", endText(r.Lo, c.Type), endText(r.Hi, c.Type)))
+	if c.Range != nil {
+		lo, hi := c.RangeTexts()
+		words = append(words, fmt.Sprintf("range %s to %s", lo, hi))
 	}
 	if c.Step != nil {
 		words = append(words, "step "+c.Step.String())
@@ -119,17 +118,6 @@ func unitText(t *plan.Table, column int) string {
 		return ""
 	}
 	return "leads to the privacy unit " + strings.Join(leads, " and ")
-}
-
-// endText is an end of a range as its type writes it: ranges of dates count from 2000-01-01.
-func endText(x decimal.Decimal, t sqltype.Type) string {
-	switch t.OID {
-	case sqltype.OIDDate:
-		return sqltype.FormatText(sqltype.Days(x.IntPart()), t) //nolint:gosec // G115: ends of a range are dates
-	case sqltype.OIDTimestamp:
-		return sqltype.FormatText(sqltype.Micros(x.IntPart()), t)
-	}
-	return x.String()
 }
 
 // domainText lists a column's public values.

@@ -12,7 +12,7 @@ import (
 
 // What becomes of rows that lead to no person.
 const (
-	withoutOwn  = "own"  // each is a unit of its own, with everything that hangs on it
+	withoutOwn  = "own"  // each is a unit of its own, with the rows of other tables that lead to it
 	withoutDrop = "drop" // they are in no answer
 )
 
@@ -20,7 +20,7 @@ func (f *file) withoutUnit(t *tableDecl, n ast.Node, what string) {
 	w, ok := f.text(n, what)
 	if ok && w.text != withoutOwn && w.text != withoutDrop {
 		f.add(w.position, "%s must be %s or %s, not %q", what, withoutOwn, withoutDrop, clip(w.text)).
-			hint("%s: such a row is a unit of its own, with everything that hangs on it; %s: it is in no answer", withoutOwn, withoutDrop)
+			hint("%s: such a row is a unit of its own, with the rows of other tables that lead to it; %s: it is in no answer", withoutOwn, withoutDrop)
 		return
 	}
 	t.withoutUnit = w

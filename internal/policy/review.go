@@ -93,7 +93,7 @@ func (w *warnings) file(f *file) {
 			where = f.p.tables[i].at
 		}
 		w.add(where, "bounds are automatic and no population is declared: they are chosen as for %d people", AssumedPopulation).
-			hint("%s: how many people there are, about; of more people bounds take less of the price, of fewer they are found more surely", f.p.populationSays())
+			hint("%s: how many people there are, about. Bounds then take the part of the price that so many people need", f.p.populationSays())
 	}
 	if len(f.p.kinds) > 1 && n > 0 && f.p.Population.each == nil {
 		w.add(f.populationAt, "population is one number for %d kinds of units: it is taken for each kind's, and a delta is held against it alone", len(f.p.kinds)).
@@ -300,13 +300,47 @@ func (w *warnings) withoutUnit(b *binding, bt *boundTable, at position, columns 
 	for _, name := range bt.lostWithout(columns) {
 		switch t.withoutUnit.text {
 		case withoutOwn:
-			w.add(t.withoutUnit.position, "%s.%s can be NULL: each such row is protected as one unit, with everything that hangs on it, and not the person behind several of them", t, name).
-				hint("if erasing a person sets it to NULL, that person's rows become such: delete them instead, or say rows_without_unit: drop")
+			w.add(t.withoutUnit.position, "%s.%s can be NULL: each row without it counts as one person, with the rows of other tables that lead to it. Who has several such rows is not protected as one person", t, name).
+				hint("rows_without_unit: drop leaves them out. If erasing a person sets the column to NULL, delete that person's rows instead")
 		case "":
 			w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.fallbackColumns != nil]).
 				hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
 		}
 	}
+}
+
+// otherWay warns of a unit by columns that may be NULL where a foreign key that never is leads each row to a person, who is then not protected.
+func (w *warnings) otherWay(b *binding, bt *boundTable, kind int) {
+	lacks := bt.mayLack(bt.as[kind], bt.path[kind])
+	if len(lacks) == 0 {
+		return
+	}
+	for _, fk := range bt.rel.ForeignKeys {
+		if slices.ContainsFunc(fk.Columns, func(name string) bool { c, ok := bt.rel.Column(name); return !ok || !c.NotNull }) {
+			continue
+		}
+		for _, target := range b.targets(fk) {
+			if target == bt || target.as == nil || target.as[kind] == nil || b.sameWayOf(kind, bt, target, fk) || !b.alwaysLeads(target, kind) {
+				continue
+			}
+			of := strings.Join(lacks, " or ")
+			w.add(bt.path[kind].at, "table %s: %s can be NULL, but by %s each row leads to a person, whom this unit does not protect", bt.decl, of, strings.Join(fk.Columns, ", ")).
+				hint("unit: %q, and unprotected: true at the column %s", arrow(fk.Columns, target.decl, fk.RefColumns), of)
+		}
+	}
+}
+
+// alwaysLeads reports that each row of a table leads to a person of a kind.
+func (b *binding) alwaysLeads(bt *boundTable, kind int) bool {
+	for at := bt; at != nil && at.as != nil && at.as[kind] != nil; at = b.bound[at.path[kind].parent] {
+		switch {
+		case len(at.mayLack(at.as[kind], at.path[kind])) > 0:
+			return false
+		case at.path[kind] == nil || at.as[kind].UnitCol >= 0:
+			return true
+		}
+	}
+	return false
 }
 
 // fallbackUnits warns of values that name units beside persons: of blanks, which are values too, and of columns of other names, whose values are other units.
@@ -361,6 +395,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	if path == nil {
 		return
 	}
+	w.otherWay(b, bt, kind)
 	w.withoutUnit(b, bt, path.at, bt.mayLack(as, path))
 	enforced := false
 	for _, fk := range bt.rel.ForeignKeys {

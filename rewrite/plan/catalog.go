@@ -121,6 +121,20 @@ func (c *TableColumn) Values() (n uint64, ok bool) {
 	return 0, false
 }
 
+// RangeTexts are the ends of the range as the type writes them: ranges of dates count from 2000-01-01.
+func (c *TableColumn) RangeTexts() (lo, hi string) {
+	text := func(x decimal.Decimal) string {
+		switch c.Type.OID {
+		case sqltype.OIDDate:
+			return sqltype.FormatText(sqltype.Days(x.IntPart()), c.Type) //nolint:gosec // G115: ends of a range are dates
+		case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+			return sqltype.FormatText(sqltype.Micros(x.IntPart()), c.Type)
+		}
+		return x.String()
+	}
+	return text(c.Range.Lo), text(c.Range.Hi)
+}
+
 // Elements are an array's: Length numbers within Range, in as many dimensions as Shape has. The array itself is stored with one.
 type Elements struct {
 	Shape  []int

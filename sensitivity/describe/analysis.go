@@ -99,7 +99,7 @@ func (a explainer) unitText() string {
 		without = "neither"
 	}
 	if a.OwnRows {
-		name += ". A row that leads to " + without + " is a unit of its own, with everything that hangs on it"
+		name += ". A row that leads to " + without + " is a unit of its own, with the rows of other tables that lead to it"
 	}
 	return name
 }

@@ -69,6 +69,7 @@ func (z *analyzer) run() error {
 	z.WarnLost()
 	z.WarnNoValues()
 	z.WarnClipped()
+	z.FindUnmet()
 	return z.check()
 }
 

@@ -27,39 +27,53 @@ func (z *Intervals) Allowed(s *scope.ScanInfo, id plan.ColID) (is func(sqltype.V
 // AllowedIn is allowed of a point in time that stands for a step of it; 0: of single values.
 func (z *Intervals) AllowedIn(s *scope.ScanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
 	t := z.TypeOf(id)
-	checks := func(from *scope.Block) (out []check) {
-		for _, c := range ConditionsFrom(from) {
-			if only, ok := z.OnlyColumn(c); !ok || only != id {
-				continue
-			}
-			if f, err := z.Function(c, id); err == nil {
-				own, known := z.StepOfTime(c, id, map[plan.ColID]bool{})
-				out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
-				nodes += relation.Size(c)
-			}
-		}
-		return out
-	}
-	here := checks(s.In)
+	here, nodes := z.checks(ConditionsFrom(s.In), id, step)
 	around := here
 	if s.Nullable() { // a padded row is of one that ON does not keep
-		around = checks(s.In.Parent)
+		var more int
+		around, more = z.checks(ConditionsFrom(s.In.Parent), id, step)
+		nodes += more
 	}
 	return func(v sqltype.Value) bool {
-		list := here
 		if v == nil {
-			list = around
+			return keepsValue(around, v, t)
 		}
-		for _, c := range list {
-			if v != nil && (!c.any || !IsSameOnBackends([]sqltype.Value{v}, c.cond, t)) {
-				continue
-			}
-			if is, err := c.f(v); err == nil && is != true {
-				return false
-			}
-		}
-		return true
+		return keepsValue(here, v, t)
 	}, nodes
+}
+
+// AllowedBy says which values of a column these conditions keep, and how many nodes it looks at for one.
+func (z *Intervals) AllowedBy(conds []plan.Scalar, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
+	list, nodes := z.checks(conds, id, 0)
+	return func(v sqltype.Value) bool { return keepsValue(list, v, z.TypeOf(id)) }, nodes
+}
+
+// checks are the conditions on one column alone, and how many nodes they have.
+func (z *Intervals) checks(conds []plan.Scalar, id plan.ColID, step int64) (out []check, nodes int) {
+	for _, c := range conds {
+		if only, ok := z.OnlyColumn(c); !ok || only != id {
+			continue
+		}
+		if f, err := z.Function(c, id); err == nil {
+			own, known := z.StepOfTime(c, id, map[plan.ColID]bool{})
+			out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
+			nodes += relation.Size(c)
+		}
+	}
+	return out, nodes
+}
+
+// keepsValue: each check is true of a value, or not known of it.
+func keepsValue(list []check, v sqltype.Value, t sqltype.Type) bool {
+	for _, c := range list {
+		if v != nil && (!c.any || !IsSameOnBackends([]sqltype.Value{v}, c.cond, t)) {
+			continue
+		}
+		if is, err := c.f(v); err == nil && is != true {
+			return false
+		}
+	}
+	return true
 }
 
 // StepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it

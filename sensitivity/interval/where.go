@@ -66,9 +66,15 @@ func SpanOf(iv *num.Interval) Span {
 // Narrowed is where WHERE and ON put a scan's column: numbers, or days and microseconds of dates and timestamps.
 func (z *Intervals) Narrowed(id plan.ColID) (out Span) {
 	if s := z.Owner[id]; s != nil {
-		for _, c := range z.conditions(s) {
-			out = out.Meet(z.spanIn(c, id))
-		}
+		return z.NarrowedBy(z.conditions(s), id)
+	}
+	return out
+}
+
+// NarrowedBy is where these conditions put a scan's column.
+func (z *Intervals) NarrowedBy(conds []plan.Scalar, id plan.ColID) (out span) {
+	for _, c := range conds {
+		out = out.Meet(z.spanIn(c, id))
 	}
 	return out
 }

@@ -80,14 +80,14 @@ var (
 	Privilege           = reg("insufficient_privilege", "42501")
 	Internal            = reg("internal", "XX000")
 
-	RawRows         = reg("raw_rows", "PV001")          // a row-returning SELECT on private data
-	NoRange         = reg("no_range", "PV002")          // a sum or average without declared range
-	JoinOffUnit     = reg("join_off_unit", "PV004")     // a join of two persons' rows
-	UnknownGroups   = reg("unknown_groups", "PV005")    // unknown groups with delta 0
-	TooManyGroups   = reg("too_many_groups", "PV006")   // more public groups than max_public_groups
-	BudgetExhausted = reg("budget_exhausted", "PV007")  // not enough budget left
-	EpsilonTooLarge = reg("epsilon_too_large", "PV008") // above max_query_price
-	PrivateShape    = reg("private_shape", "PV009")     // a shape over private rows that cannot be bounded
+	RawRows         = reg("raw_rows", "PV001")         // a row-returning SELECT on private data
+	NoRange         = reg("no_range", "PV002")         // a sum or average without declared range
+	JoinOffUnit     = reg("join_off_unit", "PV004")    // a join of two persons' rows
+	UnknownGroups   = reg("unknown_groups", "PV005")   // unknown groups with delta 0
+	TooManyGroups   = reg("too_many_groups", "PV006")  // more public groups than max_public_groups
+	BudgetExhausted = reg("budget_exhausted", "PV007") // not enough budget left
+	PriceTooLarge   = reg("price_too_large", "PV008")  // above max_query_price
+	PrivateShape    = reg("private_shape", "PV009")    // a shape over private rows that cannot be bounded
 	BadMechanism    = reg("mechanism_unavailable", "PV010")
 	NoiseTooLarge   = reg("noise_too_large", "PV011")
 	ResourceFailure = reg("resource_failure", "PV012")   // the one fixed error of everything that fails after admission
@@ -99,6 +99,7 @@ var (
 	SchemaChanged   = reg("schema_changed", "PV018")     // the database no longer enforces what the policy needs
 	TargetUnknown   = reg("target_unknown", "PV019")     // no price is known that gives dpsql.target_error
 	PromiseChanged  = reg("promise_changed", "PV020")    // the budget was raised, and this server has not read the policy since
+	NoDeclaredValue = reg("no_declared_value", "PV021")  // conditions ask for values of a column that the policy says it has none of
 )
 
 var kinds []Kind

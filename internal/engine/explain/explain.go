@@ -200,7 +200,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 	}
 	if alone {
 		rep.All = warningLines(p.Staged)
-		rep.Brief, err = briefly(ctx, p.Staged, rep, list, charged, whole, b)
+		rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 		return rep, err
 	}
 	rep.All = append(finishingLines(p.Staged), warningLines(p.Staged)...)
@@ -215,7 +215,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		rep.All = append(rep.All, answer.Line{Text: "Charge in all: " + stage.PriceLine(sum, p.Filter.Order), Key: "Charge in all", Value: lossJSON(p.Filter, sum)}, accountants)
 	}
 	rep.All = append(rep.All, leftLine(b, stage.Total(whole), "such statements"))
-	rep.Brief, err = briefly(ctx, p.Staged, rep, list, charged, whole, b)
+	rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 	return rep, err
 }
 

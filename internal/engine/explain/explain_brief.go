@@ -57,7 +57,8 @@ func briefReport(r *answer.Report) []string {
 }
 
 // briefly sums up a private statement's report.
-func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*private.StageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*private.StageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+	p := r.Staged
 	say := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -75,7 +76,11 @@ func briefly(ctx context.Context, p *stage.Staged, rep *answer.Report, list []*p
 	switch n := b.StatementsLeft(left.Loss); {
 	case len(whole) == 0:
 	case n == 0 && len(charged) > 0:
-		say("Left: 0 statements at this price, so it would be refused")
+		cure := "no price of it passes now"
+		if set := r.PassingPrice(b); set != "" {
+			cure = set + " lets it pass"
+		}
+		say("Left: 0 statements at this price; %s%s", cure, session.RenewsNote(b))
 	default:
 		say("Left: %s at this price", server.StatementCount(n))
 	}

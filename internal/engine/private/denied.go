@@ -57,9 +57,20 @@ func RefusedByBudget(s *session.Session, d *ledger.Denied, what, hint string) er
 }
 
 func (r *Run) deniedHint(b ledger.Balance) string {
-	off, free := "", "is free"
-	epsilon := r.passes(b, "")
-	if slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Plan.Mechanism == price.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
+	free := "is free"
+	if r.Under.Fresh {
+		free = "is free with dpsql.fresh off"
+	}
+	if set := r.PassingPrice(b); set != "" {
+		return fmt.Sprintf("%s lets this statement pass now, and no larger price does. A statement that was answered before %s.", set, free)
+	}
+	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s. More budget is the owner's to give.", free)
+}
+
+// PassingPrice is what sets the largest price at which a balance holds the statement; "" where it holds none.
+func (r *Run) PassingPrice(b ledger.Balance) string {
+	off, epsilon := "", r.passes(b, "")
+	if slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Plan != nil && a.Plan.Mechanism == price.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
 		if other := r.passes(b, price.Laplace); other > epsilon {
 			epsilon, off = other, "SET dpsql.mechanism = laplace; "
 		}
@@ -67,13 +78,10 @@ func (r *Run) deniedHint(b ledger.Balance) string {
 	if r.hasTarget() {
 		off = "SET dpsql.target_error = off; " + off
 	}
-	if r.Under.Fresh {
-		free = "is free with dpsql.fresh off"
+	if !(epsilon > 0) {
+		return ""
 	}
-	if epsilon > 0 {
-		return fmt.Sprintf("%sSET dpsql.price = %s lets this statement pass now, and no larger price does. A statement that was answered before %s.", off, server.Number(epsilon), free)
-	}
-	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s. More budget is the owner's to give.", free)
+	return off + "SET dpsql.price = " + server.Number(epsilon)
 }
 
 // hasTarget: its releases are priced one by one, by dpsql.target_error.

@@ -83,7 +83,7 @@ func (r *Run) Notice(ctx context.Context) string {
 func firstReleaseNote(list []*StageRun) string {
 	for _, a := range list {
 		if a.Release.EarlierQuote() != nil && a.An.CanAnyBeClipped() {
-			return fmt.Sprintf("; bounds, and how much they cut, are those of the first release at price %s (SET dpsql.fresh = on asks anew, at the whole price)", server.Number(a.Release.Plan.Price))
+			return fmt.Sprintf("; bounds were chosen by the first release, at price %s (SET dpsql.fresh = on chooses anew, at the whole price)", server.Number(a.Release.Plan.Price))
 		}
 	}
 	return ""
@@ -98,7 +98,7 @@ func OutlierNote(plans ...*price.Quote) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; more where fewer than about %d people have far more than all others", n)
+	return fmt.Sprintf("; it is larger if a few people (fewer than about %d) have far more than all others", n)
 }
 
 // stagePrefix begins what is of some of several releases.

@@ -125,8 +125,13 @@ func (s *Session) budgetRows(context.Context) ([][]sqltype.Value, error) {
 	return rows, nil
 }
 
-// odometer is what the answers guarantee together that an analyst paid for in this window.
-func odometer(b ledger.Balance) (epsilon, delta float64) { return b.Began.Odometer(b.Analyst.Spent) }
+// odometer is what the answers guarantee together that an analyst paid for in this window: never less than the budget promises of all.
+func odometer(b ledger.Balance) (epsilon, delta float64) {
+	if epsilon, delta = b.Began.Odometer(b.Analyst.Spent); epsilon > b.Filter.Epsilon {
+		return b.Filter.Epsilon, b.Filter.Delta
+	}
+	return epsilon, delta
+}
 
 // renews is when a budget with windows comes back; NULL where it never does, be it that the lifetime holds no further window.
 func renews(b ledger.Balance) sqltype.Value {
@@ -145,39 +150,43 @@ func (s *Session) LastRows(ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 // BudgetLineLength is the most characters of SHOW dpsql.budget; the table dpsql.budget has what does not fit.
-const BudgetLineLength = 132
+const BudgetLineLength = 160
 
-// budgetLine is SHOW dpsql.budget: what is left, and of what.
+// budgetLine is SHOW dpsql.budget: what is left, when it comes back, and how much of what is spent.
 func (s *Session) budgetLine() (string, error) {
 	b, err := s.Balance()
 	if err != nil {
 		return "", err
 	}
 	f := b.Filter
-	epsilon := min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted)
-	parts := []string{s.LeftLine(b), fmt.Sprintf("; %.3g %% of your %s is spent", 100*b.Analyst.Used(), QuotaText(epsilon, f.Epsilon))}
-	switch {
-	case s.World.Policy.Budget.Per == "" || b.Dataset.Ended: // the line begins with that
-	case b.Window.Last:
-		parts = append(parts, "; it does not renew")
-	default:
-		parts = append(parts, "; renews "+b.Window.Renews.Format("2006-01-02 15:04")+" UTC")
-	}
-	line := ""
-	for _, part := range parts {
-		if len(line)+len(part) <= BudgetLineLength {
-			line += part
-		}
+	line := s.LeftLine(b) + RenewsNote(b)
+	share := fmt.Sprintf("; %.3g %% of your %s is spent", 100*b.Analyst.Used(), QuotaText(min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted), f.Epsilon))
+	if len(line)+len(share) <= BudgetLineLength {
+		line += share
 	}
 	return line, nil
 }
 
-// QuotaText says what an account's epsilon is: the guarantee where it is the data set's, and a share of the data set's budget where it is a quota.
+// RenewsNote says when a budget with windows comes back; "" for one without, and where what is left says it.
+func RenewsNote(b ledger.Balance) string {
+	switch at := b.Window.Renews; {
+	case at.IsZero() || b.Dataset.Ended:
+		return ""
+	case b.Window.Last:
+		return "; it does not renew"
+	case at.Equal(at.Truncate(24 * time.Hour)):
+		return "; renews " + at.Format(time.DateOnly)
+	default:
+		return "; renews " + at.Format("2006-01-02 15:04") + " UTC"
+	}
+}
+
+// QuotaText says what an account's budget is: the guarantee where it is the data set's, and a share of the data set's budget where it is a quota.
 func QuotaText(epsilon, dataset float64) string {
 	if epsilon < dataset {
-		return fmt.Sprintf("quota (%.3g %% of the data set's)", 100*epsilon/dataset)
+		return fmt.Sprintf("budget (%.3g %% of the data set's)", 100*epsilon/dataset)
 	}
-	return "epsilon " + server.Number(epsilon)
+	return fmt.Sprintf("budget (epsilon %s)", server.Number(epsilon))
 }
 
 // UsedNote says which share of the own budget is spent.

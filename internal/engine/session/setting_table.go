@@ -335,7 +335,7 @@ func (s *Session) Settings() []Setting {
 // MayAsk refuses an epsilon above the analyst's for one statement.
 func (s *Session) MayAsk(what string, epsilon float64) *sqlerr.Error {
 	if most := s.Analyst.MaxQueryEpsilon; epsilon > most {
-		return sqlerr.New(sqlerr.EpsilonTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
+		return sqlerr.New(sqlerr.PriceTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
 	}
 	return nil
 }

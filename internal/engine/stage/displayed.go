@@ -133,7 +133,7 @@ func (n *Displayed) columnNote(m DisplayColumn) string {
 		parts = append(parts, "groups with a value less than its error left out")
 	}
 	if n.Rounding == session.RoundError && !m.IsExact {
-		parts = append(parts, "rounded to what their errors leave significant")
+		parts = append(parts, "rounded to the digits that their errors leave")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -135,9 +135,12 @@ func AtEnd(r *release.Release, c *sensitivity.Choice) string {
 	return ""
 }
 
-// choiceName is a choice's number, with the aggregates that depend on it where others do not.
+// choiceName is a chosen bound, with its number where there are several, and the aggregates that depend on it where others do not.
 func choiceName(a *sensitivity.Analysis, c *sensitivity.Choice) string {
-	name := fmt.Sprintf("choice %d", c.Index+1)
+	name := "chosen bound"
+	if len(a.Choices) > 1 {
+		name = fmt.Sprintf("chosen bound %d", c.Index+1)
+	}
 	if of := AggregatesOf(a, c); len(of) > 0 && len(of) < len(a.Formulas) {
 		name += " (" + FirstFew(AggregateNames(a, of)) + ")"
 	}
@@ -283,7 +286,7 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
 	case a.HasTimes(a.Measures[c.Measure]):
-		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
+		out = []string{"column BETWEEN lo AND hi for each column of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
 	default:
 		out = []string{"a range in the policy", "greatest(lo, least(x, hi)) with constants"}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -35,7 +36,7 @@ func (p *Staged) InnerWarnings() (lines []string) {
 		add(line)
 	}
 	if p.Program.ReadsNoisyNumbers() {
-		add("an inner query's number has noise, and the outer query goes by the noisy number: its dp_low and dp_high do not include that noise")
+		add("an inner query's number has noise, which dp_low and dp_high of the outer query do not include")
 	}
 	for _, st := range p.Stages {
 		for _, w := range st.An.Warnings {
@@ -206,6 +207,34 @@ func Unread(list []*sensitivity.Analysis) (lines []string) {
 	return lines
 }
 
+// RefuseUnmet refuses a statement of which each release that it would be charged for has no row, if columns hold what the policy declares.
+//
+// Proof: it follows from the statement, the policy and public values alone (groups.FindUnmet), and is decided before anything is charged or read.
+func RefuseUnmet(stages []*Stage) error {
+	var columns, cures, near []string
+	for _, st := range stages {
+		if !st.IsCharged() {
+			continue
+		}
+		if st.An.Unmet == nil {
+			return nil
+		}
+		for _, u := range st.An.Unmet {
+			columns, cures = append(columns, u.Column), append(cures, u.Cure)
+		}
+		near = append(near, st.An.Suggestions...)
+	}
+	if columns == nil {
+		return nil
+	}
+	slices.Sort(cures)
+	hint := fmt.Sprintf("These conditions keep them: WHERE %s.", strings.Join(slices.Compact(cures), " AND "))
+	if len(near) > 0 {
+		hint = fmt.Sprintf("Write %s. ", either(near)) + hint
+	}
+	return sqlerr.New(sqlerr.NoDeclaredValue, "the conditions keep none of the values that the policy declares for %s", either(columns)).WithHint("%s", hint)
+}
+
 const notPublic = "a condition asks for a value that is not public. Write %s"
 
 // either names columns or values.
@@ -216,11 +245,11 @@ func either(list []string) string {
 
 // TotalsHide says why a total over groups may be NULL, with what gives it.
 func (p *Staged) TotalsHide() string {
-	words := "a total leaves out groups that are not shown"
+	words := "a total leaves out groups that are not shown. Ask for the total as a query of its own, with the same conditions"
 	if conds := p.publicConditions(); len(conds) > 0 {
-		words += fmt.Sprintf(". With %s in WHERE all groups are shown, and each total and running total has them", strings.Join(conds, " and "))
+		words += fmt.Sprintf(", or write %s in WHERE, which shows all groups", strings.Join(conds, " and "))
 	}
-	return words + ". The total as a query of its own, with the same conditions, has them all: (SELECT count(*) FROM ...) or (SELECT sum(x) FROM ...). So have groups whose values the policy lists"
+	return words
 }
 
 // publicConditions are conditions that make the groups of a statement public, of each column that some are grouped by and that has no listed values.

@@ -63,7 +63,7 @@ func (p *Staged) SolveForTargetError(ctx context.Context, stages []*Stage, args 
 		}
 	}
 	if sum > most*(1+1e-9) {
-		return nil, nil, sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
+		return nil, nil, sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
 			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_price.")
 	}
 	return out, words, nil
@@ -157,7 +157,7 @@ func (p *Staged) leastPrice(st *Stage, t session.Target, w *Widths) (float64, er
 		_, found, err := Narrowed(low, high, 1.004, w.Within)
 		return min(high, server.RoundUp3(found)), err
 	}
-	no := sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a larger price than this analyst may ask for, which is %g", t, high)
+	no := sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a larger price than this analyst may ask for, which is %g", t, high)
 	const most = 1000
 	if ok, err = w.Within(most); err != nil {
 		return 0, err

@@ -1,0 +1,118 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/interval"
+	"github.com/dpsql/dpsql/sensitivity/relation"
+	"github.com/dpsql/dpsql/sensitivity/scope"
+)
+
+// mostListed are the values that a cure names.
+const mostListed = 20
+
+// FindUnmet notes the columns of whose declared values the whole answer asks for none.
+//
+// Proof: what is noted follows from the statement's literals and the policy's lists and ranges alone, so that a statement may be refused for it. (1) The conditions are true in every row of the body, or stand in the FILTER of every aggregate
+// over public groups: without a row that meets them, nothing is counted. (2) Of a column with listed values each one fails them, and so does NULL where it may be stored; of one with a range, they hold beyond it only, and NULL fails a comparison.
+func (z *Grouper) FindUnmet() {
+	if len(z.Blocks) == 0 || len(z.Ownerless) > 0 { // groups of a public table LEFT JOIN a private one are there without such rows
+		return
+	}
+	conds, a := z.Blocks[0].Conds, z.Out
+	if a.Unmet = z.unmet(conds); a.Unmet != nil || !a.Groups.Public {
+		return
+	}
+	var each []sensitivity.Unmet
+	for _, g := range z.Aggs { // (1)
+		if g.Filter == nil {
+			return
+		}
+		own := z.unmet(append(slices.Clone(conds), plan.Conjuncts(g.Filter)...))
+		if own == nil {
+			return
+		}
+		each = merged(each, own)
+	}
+	a.Unmet = each
+}
+
+func merged(list, more []sensitivity.Unmet) []sensitivity.Unmet {
+	for _, u := range more {
+		if !slices.Contains(list, u) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// unmet are the columns of whose declared values conditions keep none together; nil where they keep some of each.
+func (z *Grouper) unmet(conds []plan.Scalar) (out []sensitivity.Unmet) {
+	for _, s := range z.Scans {
+		if !s.Private() || s.In != z.Blocks[0] || s.Scan.Rows != nil {
+			continue
+		}
+		for i := range s.Scan.Table.Columns {
+			if cure := z.unmetColumn(s, i, conds); cure != "" {
+				out = append(out, sensitivity.Unmet{Column: z.Out.VisibleName(s.Scan.Columns[i]), Cure: cure})
+			}
+		}
+	}
+	for _, x := range conds { // a OR b, of which neither keeps a value
+		n, is := x.(*plan.Logic)
+		if !is || n.Op != plan.Or || out != nil {
+			continue
+		}
+		var each []sensitivity.Unmet
+		for _, part := range n.Args {
+			own := z.unmet(plan.Conjuncts(part))
+			if own == nil {
+				each = nil
+				break
+			}
+			each = merged(each, own)
+		}
+		out = each
+	}
+	return out
+}
+
+// unmetColumn is a condition that keeps declared values of a column, where the statement's keep none; "" where they keep some. (2)
+func (z *Grouper) unmetColumn(s *scope.ScanInfo, i int, conds []plan.Scalar) string {
+	c, id := &s.Scan.Table.Columns[i], s.Scan.Columns[i]
+	if !c.Visible {
+		return ""
+	}
+	name := plan.QuoteIdent(c.Name)
+	literal := func(v sqltype.Value) string { return plan.Readable(z.Out.Query, &plan.Const{Value: v, T: c.Type}) }
+	if c.Domain != nil && len(c.Domain.Values) > 0 {
+		allowed, nodes := z.AllowedBy(conds, id)
+		if nodes == 0 || nodes*len(c.Domain.Values) > interval.MostChecked || slices.ContainsFunc(c.Domain.Values, allowed) || allowed(nil) && z.CanColumnBeNull(id, interval.Stored) {
+			return ""
+		}
+		var texts []string
+		for _, v := range c.Domain.Values {
+			if v != nil && len(texts) < mostListed {
+				texts = append(texts, literal(v))
+			}
+		}
+		return name + " IN (" + strings.Join(texts, ", ") + ")"
+	}
+	if c.Range == nil || !c.Type.IsNumber() && !relation.IsDay(c.Type) {
+		return ""
+	}
+	at := z.NarrowedBy(conds, id)
+	if !(at.Lo != nil && at.Lo.GreaterThan(c.Range.Hi)) && !(at.Hi != nil && at.Hi.LessThan(c.Range.Lo)) {
+		return ""
+	}
+	lo, hi := c.RangeTexts()
+	if !c.Type.IsNumber() {
+		lo, hi = "'"+lo+"'", "'"+hi+"'"
+	}
+	return fmt.Sprintf("%s BETWEEN %s AND %s", name, lo, hi)
+}
