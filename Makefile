@@ -12,7 +12,7 @@ all: build
 
 # The targets, each with the comment above it.
 help:
-	@awk '/^#/ { said = substr($$0, 3); next } /^[a-z][a-z0-9-]*( [a-z0-9-]+)*:/ && !/\?=/ { split($$0, name, ":"); printf "make %-28s %s\n", name[1], said } { said = "" }' Makefile
+	@awk '/^#/ { said = substr($$0, 3); next } /[?]=/ { next } /^[a-z][a-z0-9-]*( [a-z0-9-]+)*:/ { split($$0, name, ":"); printf "make %-28s %s\n", name[1], said } { said = "" }' Makefile
 
 # The binary bin/dpsql.
 build:

@@ -177,6 +177,8 @@ func backendKind(where string) (string, error) {
 		return "", fmt.Errorf("the backend is neither a postgres:// URL nor a file or folder: %w", err)
 	case info.IsDir():
 		return "files", nil
+	case slices.Contains([]string{".csv", ".tsv", ".parquet", ".json", ".gz"}, strings.ToLower(filepath.Ext(where))):
+		return "", fmt.Errorf("%s is one file of data: give the folder that has it, as in --backend %s", where, filepath.Dir(where))
 	}
 	return "duckdb", nil
 }
@@ -185,6 +187,9 @@ var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // datasetOf proposes a name: the database's, or the file's.
 func datasetOf(kind, where string) string {
+	if whole, err := filepath.Abs(where); err == nil && kind != "postgres" { // the folder . has a name too
+		where = whole
+	}
 	name := strings.TrimSuffix(filepath.Base(where), filepath.Ext(where))
 	if kind == "postgres" {
 		name = ""

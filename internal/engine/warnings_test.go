@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -101,18 +102,18 @@ func TestNoDeclaredValue(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
 	const listed, ranged = "These conditions keep them: WHERE readmitted IN ('NO', '<30', '>30').", "These conditions keep them: WHERE days BETWEEN 1 AND 14."
 	for sql, hint := range map[string]string{
-		"select sum(free) from encounters where readmitted = 'wbe'":                                                                   listed,
-		"select max(free) from encounters where readmitted = 'wbe' and diag = 'a'":                                                    listed,
-		"select count(*) from encounters where readmitted not in ('NO', '<30', '>30')":                                                listed,
-		"select count(*) from encounters where readmitted = 'no'":                                                                     "Write 'NO' for 'no'. " + listed,
-		"select count(*) from encounters where days > 20":                                                                             ranged,
-		"select diag, count(*) from encounters where days between 15 and 99 group by 1":                                               ranged,
-		"select count(*) from encounters e join patients p on p.patient_id = e.patient_id where e.days < 1":                           ranged,
-		"select count(*) from encounters where readmitted = 'wbe' or days > 20":                                                       "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
-		"select count(*) filter (where readmitted = 'wbe'), sum(free) filter (where days > 20) from encounters":                       "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
-		"select (select count(*) from encounters where readmitted = 'wbe') + (select count(*) from encounters where days > 20)":       "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
-		"select count(*) from stays where admitted > '2021-01-01'":                                                                   "These conditions keep them: WHERE admitted BETWEEN '2018-03-01' AND '2020-12-31'.",
-		"select days from (select days, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n":      listed,
+		"select sum(free) from encounters where readmitted = 'wbe'":                                                                     listed,
+		"select max(free) from encounters where readmitted = 'wbe' and diag = 'a'":                                                      listed,
+		"select count(*) from encounters where readmitted not in ('NO', '<30', '>30')":                                                  listed,
+		"select count(*) from encounters where readmitted = 'no'":                                                                       "Write 'NO' for 'no'. " + listed,
+		"select count(*) from encounters where days > 20":                                                                               ranged,
+		"select diag, count(*) from encounters where days between 15 and 99 group by 1":                                                 ranged,
+		"select count(*) from encounters e join patients p on p.patient_id = e.patient_id where e.days < 1":                             ranged,
+		"select count(*) from encounters where readmitted = 'wbe' or days > 20":                                                         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
+		"select count(*) filter (where readmitted = 'wbe'), sum(free) filter (where days > 20) from encounters":                         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
+		"select (select count(*) from encounters where readmitted = 'wbe') + (select count(*) from encounters where days > 20)":         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
+		"select count(*) from stays where admitted > '2021-01-01'":                                                                      "These conditions keep them: WHERE admitted BETWEEN '2018-03-01' AND '2020-12-31'.",
+		"select days from (select days, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n":       listed,
 		"select count(*) from patients where patient_id in (select patient_id from encounters where days = 3) and gender = 'Femaleish'": "",
 	} {
 		for _, sql := range []string{sql, "explain " + sql} {

@@ -29,7 +29,8 @@ const (
 	rangeBlank  = "sums need range: [ , ] = lowest and highest value that make sense, values outside are cut; from meaning, never from max()"
 	valuesBlank = "values: [ , ] lists its groups, and all are answered; without it groups are found with noise"
 	shapeBlank  = "trainings need shape: [ , ] = how many numbers it has, and range: [ , ] of them"
-	fileTypes   = `CSV carries no types: integer, bigint, "numeric(12,2)" with its quotes, double precision, boolean, date, timestamp`
+	fileTypes   = "CSV carries no types: write the column's"
+	typesOfFile = `# Types of CSV columns: integer, bigint, "numeric(12,2)" with its quotes, double precision, boolean, date, timestamp, text.`
 )
 
 func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {

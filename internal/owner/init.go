@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -102,11 +103,17 @@ func (w *writer) head(opt InitOptions, candidates []Candidate) {
 	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types, constraints and comments. No value was read.")
 	w.add("# To finish it: read every comment, replace FILL_IN where it stands, then run dpsql check. A table or column that is not listed")
 	w.add("# does not exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
+	if opt.Backend == backendFiles {
+		w.add(typesOfFile)
+	}
 	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to")
 	place, note := opt.URL, ""
 	if opt.Backend == backendPostgres && hasPassword(opt.URL) {
 		place = "env:" + URLVariable
 		note = "  # the URL has a password, so it stays out of this file: export " + URLVariable + "=postgres://..."
+	}
+	if opt.Backend != backendPostgres && !filepath.IsAbs(place) {
+		note = "  # a path without / in front begins at this file's folder"
 	}
 	w.add("backend: {" + opt.Backend + ": " + scalar(place) + "}" + note)
 	w.unit(opt, candidates)

@@ -71,6 +71,7 @@ type SoFar struct {
 type Account struct {
 	Analyst    string     `json:"analyst,omitempty"` // "": the data set, or a role
 	Role       string     `json:"role,omitempty"`
+	Used       float64    `json:"used"`  // the part of the own budget that is spent
 	Quota      *float64   `json:"quota"` // epsilon by the policy; the data set's is its total
 	Granted    float64    `json:"granted"`
 	PureSpent  *float64   `json:"pure_spent"`
@@ -134,7 +135,7 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 			left.Pure, left.Renyi, left.Delta = min(left.Pure, w.Left.Pure), min(left.Renyi, w.Left.Renyi), min(left.Delta, w.Left.Delta)
 			more = min(more, w.StatementsLeft(usual))
 		}
-		one := Account{Quota: quota, Granted: of.Granted, PureRoom: of.Rooms.Pure, DeltaSpent: of.Spent.Delta, DeltaRoom: of.Rooms.Delta, DeltaLeft: left.Delta,
+		one := Account{Used: of.Used(), Quota: quota, Granted: of.Granted, PureRoom: of.Rooms.Pure, DeltaSpent: of.Spent.Delta, DeltaRoom: of.Rooms.Delta, DeltaLeft: left.Delta,
 			Statements: of.Statements, More: more, Failures: of.Failures, Ended: of.Ended}
 		if !math.IsInf(of.Spent.Pure, 1) {
 			one.PureSpent, one.PureLeft = &of.Spent.Pure, &left.Pure
@@ -193,7 +194,7 @@ func (b Budget) Print(to io.Writer) error {
 		} else {
 			say(", for ever")
 		}
-		say("\n  who\tquota\tgranted\tepsilon spent\tleft\tRenyi spent\tleft\tdelta spent\tleft\tstatements\tmore\tfailures\n")
+		say("\n  who\tused\tquota\tgranted\tepsilon spent\tleft\tRenyi spent\tleft\tdelta spent\tleft\tstatements\tmore\tfailures\n")
 		unknown, ended := false, false
 		for _, a := range d.Accounts {
 			who, quota := a.Analyst, orDash(a.Quota, "?")
@@ -204,9 +205,10 @@ func (b Budget) Print(to io.Writer) error {
 				who = "(everybody)"
 			}
 			unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
-			say("  %s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
+			say("  %s\t%.3g %%\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, 100*a.Used, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
 				orDash(a.RenyiSpent, "-"), orDash(a.RenyiLeft, "-"), a.DeltaSpent, a.DeltaLeft, a.Statements, a.More, a.Failures)
 		}
+		say("  used: the part of the own budget that is spent\n")
 		if d.Order != nil {
 			say("  Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons\n", *d.Order)
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,6 +21,9 @@ type NewAnalyst struct {
 // AddAnalyst gives a policy's text with one analyst more, as the first of analysts, and every other byte as it was. What comes
 // out is a policy: a name that is taken, a table that nobody listed or a mistake that was there before are its problems.
 func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
+	if _, err := analystsKey(text); errors.Is(err, errNoAnalysts) {
+		text = append(bytes.TrimRight(text, "\r\n"), "\nanalysts: {}\n"...)
+	}
 	p, err := ParseToEdit(name, text)
 	if err != nil {
 		return nil, err
@@ -98,6 +102,8 @@ type analystsAt struct {
 	flow         bool
 }
 
+var errNoAnalysts = errors.New("there is no key analysts in block style")
+
 func analystsKey(text []byte) (at analystsAt, err error) {
 	f, err := parser.ParseBytes(unixLines(text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -127,7 +133,7 @@ func analystsKey(text []byte) (at analystsAt, err error) {
 			return at, nil
 		}
 	}
-	return at, fmt.Errorf("there is no key analysts in block style")
+	return at, errNoAnalysts
 }
 
 // quoteYAML quotes what YAML would not read as a plain text.

@@ -158,9 +158,9 @@ func TestWarningsOfRowsWithoutAPerson(t *testing.T) {
 	for says, want := range map[string][]string{
 		way:                               {"stays.who can be NULL: rows without it belong to nobody and are in no answer"},
 		way + "rows_without_unit: drop, ": nil,
-		way + "rows_without_unit: own, ":  {"stays.who can be NULL: each such row is protected as one unit"},
+		way + "rows_without_unit: own, ":  {"stays.who can be NULL: each row without it counts as one person"},
 		`unit: "coalesce(who, mail) -> people.id", `:                          {two, "stays.who and mail can be NULL: rows without any of them belong to nobody and are in no answer"},
-		`unit: "coalesce(who, mail) -> people.id", rows_without_unit: own, `:  {two, "stays.who and mail can be NULL: each such row is protected as one unit"},
+		`unit: "coalesce(who, mail) -> people.id", rows_without_unit: own, `:  {two, "stays.who and mail can be NULL: each row without it counts as one person"},
 		`unit: "coalesce(who, room) -> people.id", rows_without_unit: drop, `: {"the unit is the value of room"},
 	} {
 		r := review(t, `
@@ -732,4 +732,60 @@ func (r *Review) Err() error {
 		return nil
 	}
 	return &Error{File: r.Policy.Name, Problems: r.Problems}
+}
+
+// TestOtherWay: a unit by a column that may be NULL is warned of where a foreign key that never is leads each row to a person, with the line that protects that one; not where that way may lead nowhere itself.
+func TestOtherWay(t *testing.T) {
+	key := func(table string, columns, of []string) sqltype.RelationForeignKey {
+		return sqltype.RelationForeignKey{Columns: columns, RefSchema: "public", RefTable: table, RefColumns: of}
+	}
+	people, _ := peopleAndStays()
+	for _, c := range []struct {
+		memberIsNever, giftIsNever bool
+		unit, columns, want        string
+	}{
+		{true, false, "gift_for -> people.id", "nr: {unprotected: true}, gift_for: {}", "table items: gift_for can be NULL, but by nr each row leads to a person, whom this unit does not protect"},
+		{true, false, "nr -> orders.nr", "nr: {}, gift_for: {unprotected: true}", ""},
+		{false, false, "gift_for -> people.id", "nr: {unprotected: true}, gift_for: {}", ""},
+		{true, true, "gift_for -> people.id", "nr: {unprotected: true}, gift_for: {}", ""},
+	} {
+		orders := sqltype.Relation{Schema: "public", Name: "orders", Kind: sqltype.KindTable, Keys: [][]string{{"nr"}}, Columns: []sqltype.RelationColumn{column("nr", sqltype.Int4, true), column("member", sqltype.Int4, c.memberIsNever)},
+			ForeignKeys: []sqltype.RelationForeignKey{key("people", []string{"member"}, []string{"id"})}}
+		items := sqltype.Relation{Schema: "public", Name: "items", Kind: sqltype.KindTable, Keys: [][]string{{"item"}},
+			Columns:     []sqltype.RelationColumn{column("item", sqltype.Int4, true), column("nr", sqltype.Int4, true), column("gift_for", sqltype.Int4, c.giftIsNever)},
+			ForeignKeys: []sqltype.RelationForeignKey{key("people", []string{"gift_for"}, []string{"id"}), key("orders", []string{"nr"}, []string{"nr"})}}
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+tables:
+  people: {columns: {id: {}}}
+  orders: {unit: member -> people.id, max_rows_per_unit: 3, columns: {nr: {}}}
+  items: {unit: `+c.unit+`, max_rows_per_unit: 3, columns: {`+c.columns+`}}
+budget: {epsilon: 1, delta: 0}
+analysts: {ann: {password: env:VERIFIER, may: [people]}}
+`, people, orders, items)
+		if len(r.Problems) > 0 {
+			t.Fatal(r.Problems)
+		}
+		if contains(r.Warnings, "whom this unit does not protect") != (c.want != "") || c.want != "" && !slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+			return p.Message == c.want && p.Hint == `unit: "nr -> orders.nr", and unprotected: true at the column gift_for`
+		}) {
+			t.Errorf("%+v: %v", c, r.Warnings)
+		}
+	}
+}
+
+// TestAddToNoAnalysts: a policy without the key analysts is given it with the first analyst.
+func TestAddToNoAnalysts(t *testing.T) {
+	const text = "dataset: d\nbackend: {duckdb: x.duckdb}\nunit: p.id\ntables: {p: {columns: {id: {}}}}\nbudget: {epsilon: 1, delta: 0}"
+	for _, end := range []string{"", "\n"} {
+		added, err := AddAnalyst("p.yaml", []byte(text+end), NewAnalyst{Name: "ann", Verifier: testVerifier, May: []string{"p"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := parse("p.yaml", added, testEnv); err != nil || len(p.Analysts) != 1 || !strings.HasPrefix(string(added), text+"\nanalysts:\n  ann: ") {
+			t.Errorf("%v\n%s", err, added)
+		}
+	}
 }

@@ -15,7 +15,8 @@ import (
 
 const blob = sqltype.OIDBytea
 
-const hashWhy = "a hash hides nothing: it is for public values"
+// HashesPublicOnly is why hashes have no form for private values.
+const HashesPublicOnly = "a hash hides nothing: it is for public values"
 
 // binaryFunctions has those of bytea, and the hashes.
 func binaryFunctions() []*Func {
@@ -67,10 +68,10 @@ func binaryFunctions() []*Func {
 		{"sha384", func(b []byte) []byte { s := sha512.Sum384(b); return s[:] }},
 		{"sha512", func(b []byte) []byte { s := sha512.Sum512(b); return s[:] }},
 	} {
-		out = append(out, row(Function, h.name, oids(blob), blob, false, forms{why: hashWhy}).
+		out = append(out, row(Function, h.name, oids(blob), blob, false, forms{why: HashesPublicOnly}).
 			eval(of1(func(b sqltype.Bytes) (sqltype.Value, error) { return sqltype.Bytes(h.sum([]byte(b))), nil })))
 	}
-	return append(out, row(Function, "md5", oids(blob), text, false, forms{why: hashWhy}).
+	return append(out, row(Function, "md5", oids(blob), text, false, forms{why: HashesPublicOnly}).
 		eval(of1(func(b sqltype.Bytes) (sqltype.Value, error) {
 			s := md5.Sum([]byte(b)) //nolint:gosec // PostgreSQL's md5()
 			return hex.EncodeToString(s[:]), nil

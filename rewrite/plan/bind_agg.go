@@ -57,7 +57,7 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if x.Star {
 		if item.Fn != Count {
-			return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
+			return nil, undefinedFunction(x.Name, "", x.Pos, takesStar)
 		}
 		item.Fn, item.Type = CountRows, sqltype.Int8
 		return e.aggs.shared(item, x.Name), nil

@@ -90,7 +90,11 @@ func noAggregate(x *pgsyntax.FuncCall) error {
 			continue
 		}
 		if !slices.ContainsFunc(pgcat.Procs(x.Name), func(p *pgcat.Proc) bool { return !x.Star || len(p.Args) == 0 }) {
-			return undefinedFunction(x.Name, "", x.Pos, anyFunction)
+			takes := anyFunction
+			if x.Star {
+				takes = takesStar
+			}
+			return undefinedFunction(x.Name, "", x.Pos, takes)
 		}
 		return sqlerr.New(sqlerr.WrongObjectType, "%s specified, but %s is not an aggregate function", c.what, x.Name).At(int(x.Pos))
 	}
@@ -376,8 +380,12 @@ func undefinedFunction(name, signature string, pos pgsyntax.Pos, takes func(name
 	}
 	err := sqlerr.New(sqlerr.UndefinedFunction, "function %s does not exist", signature).At(int(pos))
 	if len(pgcat.Procs(name)) == 0 {
-		names := slices.DeleteFunc(functionNames(), func(n string) bool { return len(pgcat.Procs(n)) > 0 && !takes(n) })
-		if n := sqlerr.Nearest(name, names); n != "" && n != name {
+		unfit := func(n string) bool { return len(pgcat.Procs(n)) > 0 && !takes(n) }
+		n := sqlerr.Nearest(name, slices.DeleteFunc(aggregateNames(), unfit)) // cout is count before cot
+		if n == "" {
+			n = sqlerr.Nearest(name, slices.DeleteFunc(functionNames(), unfit))
+		}
+		if n != "" && n != name {
 			return err.WithHint("Perhaps you meant %s.", n)
 		}
 	}
@@ -395,8 +403,15 @@ func (b *binder) takes(args []Scalar, names []string, variadic bool) func(string
 // anyFunction is for calls whose arguments are not known.
 func anyFunction(string) bool { return true }
 
+// takesStar is for name(*).
+func takesStar(name string) bool { return name == string(Count) }
+
+func aggregateNames() []string {
+	return []string{string(Count), string(Sum), string(Avg), string(Min), string(Max)}
+}
+
 func functionNames() []string {
-	names := []string{"coalesce", "nullif", "greatest", "least", string(Count), string(Sum), string(Avg), string(Min), string(Max)}
+	names := append(aggregateNames(), "coalesce", "nullif", "greatest", "least")
 	for n := range errorNames {
 		names = append(names, n)
 	}
@@ -436,7 +451,7 @@ func unsupportedFunction(name, types string, args []Scalar, pos pgsyntax.Pos) er
 	case "generate_series":
 		hint = "Write it in FROM, with constants: SELECT n FROM generate_series(1, 10) AS n."
 	case "random":
-		hint = "Leave it out. Released rows have an order without meaning by ORDER BY md5(x)."
+		hint = "Leave it out: rows of people are not drawn at random, and released rows need no order."
 	}
 	return sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, types).At(int(pos)).WithHint("%s", hint)
 }

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -27,12 +29,35 @@ func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	value, err := e.expr(of)
 	if err != nil {
-		return nil, err
+		return nil, ofOutput(err, e.aggs.stmt, x.Name, of)
 	}
 	if ok && isAggregate(inner) {
 		return e.col(e.aggs.aggregateIntervals().item(e.aggs.agg, ErrorItem{Kind: kind, Of: value.(*Col).ID})), nil
 	}
 	return e.computedError(kind, x, value)
+}
+
+// ofOutput hints at an output name in place of its aggregate.
+func ofOutput(err error, s *pgsyntax.Select, call string, of pgsyntax.Expr) error {
+	var e *sqlerr.Error
+	c, is := of.(*pgsyntax.ColumnRef)
+	if !is || len(c.Path) != 1 || !errors.As(err, &e) || e.ID != sqlerr.UndefinedColumn.ID {
+		return err
+	}
+	for _, t := range s.Targets {
+		if f, ok := t.Expr.(*pgsyntax.FuncCall); ok && t.Alias == c.Path[0] {
+			arg := "..."
+			if f.Star {
+				arg = "*"
+			} else if len(f.Args) == 1 {
+				if c, ok := f.Args[0].(*pgsyntax.ColumnRef); ok {
+					arg = strings.Join(c.Path, ".")
+				}
+			}
+			return e.WithHint("An output name cannot be used there. Repeat the aggregate: %s(%s(%s)).", call, f.Name, arg)
+		}
+	}
+	return err
 }
 
 func notOverAggregates(x *pgsyntax.FuncCall) error {

@@ -262,7 +262,10 @@ func (p *printer) forgives(n *plan.Call) bool {
 // noForm tells which function has no form on the backend, of which types, and why.
 func noForm(n *plan.Call, types []sqltype.Type, d dialect.Dialect) error {
 	e := sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", callName(n, types)).At(n.Pos)
-	if why := n.Fn.Refused[d]; why != "" {
+	if why := n.Fn.Refused[d]; why == funcs.HashesPublicOnly {
+		return sqlerr.New(sqlerr.PrivateFunction, "%s is not computed of private values, as a hash hides nothing", callName(n, types)).At(n.Pos).
+			WithHint("Use the value itself: GROUP BY x has the groups of GROUP BY %s(x).", n.Fn.Name)
+	} else if why != "" {
 		return e.WithHint("The reason: %s.", why)
 	}
 	return e.WithHint("It has no form there that cannot fail on some value. Cast what it reads to double precision, or use another function.")

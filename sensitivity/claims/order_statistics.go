@@ -43,8 +43,9 @@ func (z *Measurer) orderStatistic(g plan.AggItem, f *sensitivity.Formula) error 
 		if g.Fn == plan.Max {
 			order = "1 DESC NULLS LAST"
 		}
+		text := plan.Readable(z.Out.Query, x)
 		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, t).At(g.Pos).
-			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; of a text, group by it: SELECT x, count(*) FROM t GROUP BY 1 ORDER BY %s LIMIT 1.", order)
+			WithHint("Group by it: SELECT %s, count(*) FROM %s GROUP BY 1 ORDER BY %s LIMIT 1. Of a time, take a number: extract(epoch FROM x).", text, z.FromText(), order)
 	}
 	t, err := z.tree(x, g)
 	if err != nil {

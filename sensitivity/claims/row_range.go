@@ -48,6 +48,9 @@ func (z *Measurer) noRange(x plan.Scalar, g plan.AggItem) error {
 			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out%s.", z.TableColumn(s, slices.Index(s.Scan.Columns, id)), z.Named(c.ID), such)
 		}
 	}
+	if names := z.withoutRange(x); len(names) > 0 {
+		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy, from which that of the expression follows. Or bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", strings.Join(names, " and "), such)
+	}
 	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
 }
 

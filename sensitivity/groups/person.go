@@ -38,5 +38,5 @@ func (z *Grouper) RefusePerUnitGroups() error {
 	}
 	names := strings.Join(alone, ", ")
 	return sqlerr.New(sqlerr.RawRows, "each group is of one person: an answer by %s would show persons", names).At(a.Agg.Pos).
-		WithHint("Leave %s out of GROUP BY; or aggregate once more: SELECT count(*), avg(n) FROM (SELECT %s, count(*) AS n FROM ... GROUP BY %s) AS t", names, names, names)
+		WithHint("Leave %s out of GROUP BY; or aggregate once more: SELECT count(*), avg(n) FROM (SELECT %s, count(*) AS n FROM %s GROUP BY %s) AS t", names, names, z.FromText(), names)
 }

@@ -48,6 +48,14 @@ func (z *Scope) Warn(list ...string) {
 	}
 }
 
+// FromText is the body as messages have it in FROM: its table, or ... of several.
+func (z *Scope) FromText() string {
+	if len(z.Scans) == 1 && len(z.Scans[0].Scan.Table.Columns) > 0 && z.Scans[0].Scan.Rows == nil {
+		return plan.QuoteIdent(z.Scans[0].Scan.Table.Name)
+	}
+	return "..."
+}
+
 // Hidden is the way from a scan to its unit along tables that the statement does not name.
 type Hidden struct {
 	Scans []*plan.Scan

@@ -6,12 +6,19 @@ import (
 	"strconv"
 )
 
-// Number is a number with three digits, in words where it is infinite.
+// mostPlain is the least number that messages write with an exponent.
+const mostPlain = 1e9
+
+// Number is a number of messages: three digits that count, without an exponent up to a thousand million.
 func Number(x float64) string {
 	if math.IsInf(x, 1) {
 		return "unlimited"
 	}
-	return fmt.Sprintf("%.3g", x)
+	text := fmt.Sprintf("%.3g", x)
+	if short, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(short) >= 1000 && math.Abs(short) < mostPlain {
+		return strconv.FormatFloat(short, 'f', -1, 64)
+	}
+	return text
 }
 
 // StatementCount is a number of statements in words.
