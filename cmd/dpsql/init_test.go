@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // TestInitMerge: a first policy of a real database, with nothing of its values in it; merging it again changes nothing; what
@@ -64,4 +66,32 @@ func output(t *testing.T, args ...string) string {
 		t.Fatalf("dpsql %s: %v\n%s", strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return string(out)
+}
+
+// TestInitOfOneFile: a file of data is not taken for a database: its folder is named. The folder in which init runs is named by its own name.
+func TestInitOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	people := filepath.Join(dir, "people.csv")
+	if err := os.WriteFile(people, []byte("id\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backendKind(people); err == nil || !strings.Contains(err.Error(), "people.csv is one file of data: give the folder that has it, as in --backend "+dir) {
+		t.Error(err)
+	}
+	t.Chdir(dir)
+	if got, want := datasetOf("files", "."), datasetOf("files", dir); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestRehearseNotes: what is noted of several lines is printed once, below the table.
+func TestRehearseNotes(t *testing.T) {
+	var out bytes.Buffer
+	list := []engine.Forecast{{Line: 1, SQL: "select 1", Class: "private", Note: "a note"}, {Line: 3, SQL: "select 2", Class: "private", Note: "a note"}, {Line: 4, SQL: "select 3", Class: "private", Note: "other"}}
+	if err := printForecasts(&out, list); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "\nlines 1, 3: a note\nline 4: other\n") || strings.Count(text, "a note") != 1 {
+		t.Error(text)
+	}
 }

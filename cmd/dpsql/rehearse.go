@@ -138,6 +138,7 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 			_, _ = fmt.Fprintf(out, "line %d: %s\n", f.Line, explained(f.Err))
 		}
 	}
+	printNotes(out, list)
 	for _, f := range list {
 		if f.Denied {
 			_, _ = fmt.Fprintf(out, "line %d is the first that the budget does not hold\n", f.Line)
@@ -153,6 +154,28 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 		err = errFound
 	}
 	return err
+}
+
+// printNotes says once what is noted of several lines.
+func printNotes(out io.Writer, list []engine.Forecast) {
+	var notes []string
+	of := map[string][]string{}
+	for _, f := range list {
+		if f.Note == "" {
+			continue
+		}
+		if of[f.Note] == nil {
+			notes = append(notes, f.Note)
+		}
+		of[f.Note] = append(of[f.Note], fmt.Sprint(f.Line))
+	}
+	for _, n := range notes {
+		lines := "lines "
+		if len(of[n]) == 1 {
+			lines = "line "
+		}
+		_, _ = fmt.Fprintf(out, "%s%s: %s\n", lines, strings.Join(of[n], ", "), n)
+	}
 }
 
 // oneLine shortens a statement for a table.

@@ -360,7 +360,7 @@ func TestOverBudget(t *testing.T) {
 	if e := refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
 		t.Errorf("nothing is left: %v", err)
 	}
-	ask(t, s, "select count(*) from encounters where days > 1")
+	ask(t, s, "select count(*) from encounters where days + 0 > 1")
 	b, err := s.Engine.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Spent.Pure > 2 {
 		t.Errorf("%+v, %v", b, err)

@@ -39,6 +39,7 @@ type Forecast struct {
 	Denied   bool     // the budget that is left would not hold it
 	Left     int64    // statements like it that would be left after it
 	Expected []string // 95% intervals of the aggregates that are output columns, and what they assume: "avg +- 2 for 600 rows a group"
+	Note     string   // of bounds that are not known before
 }
 
 // NotRehearsed is the class of statements that a rehearsal does not price: they need a trained model, or values.
@@ -188,7 +189,10 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 			return err
 		}
 		if len(words) > 0 {
-			words[len(words)-1] += given + note
+			words[len(words)-1] += given
+		}
+		if note != "" {
+			f.Note = strings.TrimPrefix(note, ". ")
 		}
 		if f.Expected = append(f.Expected, words...); st.As != i || !st.IsCharged() {
 			keys[i] = keys[st.As]
