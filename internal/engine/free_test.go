@@ -30,8 +30,6 @@ var freeSteps = []string{
 	"select readmitted, sum(cost) from encounters group by readmitted",
 	"select count(*) from encounters", // a person may be in several groups, and counts less in one
 	"select count(*) from encounters where readmitted in ('NO', '<30')",
-	"select count(*) from encounters where readmitted = 'never'",                   // a group that the policy does not list
-	"select count(*) from encounters where readmitted not in ('NO', '<30', '>30')", // all of such groups
 	"select count(*) from encounters where readmitted = 'NO' and days > 3",
 	"select readmitted, count(*) from encounters where days > 3 group by readmitted",
 	"free select count(*) from encounters where days > 3 and readmitted = '>30'",

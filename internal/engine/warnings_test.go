@@ -130,6 +130,7 @@ func TestNoDeclaredValue(t *testing.T) {
 	for _, sql := range []string{
 		"select count(*) from encounters where readmitted = 'wbe' or diag = 'a'",
 		"select count(*) from encounters where readmitted in ('wbe', diag)",
+		"select count(*) from encounters where readmitted = null",
 		"select count(*), count(*) filter (where readmitted = 'wbe') from encounters",
 		"select (select count(*) from encounters), (select count(*) from encounters where readmitted = 'wbe')",
 		"select count(p.weight) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 20",

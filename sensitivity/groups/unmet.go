@@ -53,6 +53,7 @@ func merged(list, more []sensitivity.Unmet) []sensitivity.Unmet {
 
 // unmet are the columns of whose declared values conditions keep none together; nil where they keep some of each.
 func (z *Grouper) unmet(conds []plan.Scalar) (out []sensitivity.Unmet) {
+	conds = slices.DeleteFunc(slices.Clone(conds), comparesNull)
 	for _, s := range z.Scans {
 		if !s.Private() || s.In != z.Blocks[0] || s.Scan.Rows != nil {
 			continue
@@ -80,6 +81,14 @@ func (z *Grouper) unmet(conds []plan.Scalar) (out []sensitivity.Unmet) {
 		out = each
 	}
 	return out
+}
+
+// comparesNull: a condition has a constant NULL, as a parameter may be. It asks for no value.
+func comparesNull(x plan.Scalar) bool {
+	if c, is := x.(*plan.Const); is {
+		return c.Value == nil
+	}
+	return slices.ContainsFunc(plan.Children(x), comparesNull)
 }
 
 // unmetColumn is a condition that keeps declared values of a column, where the statement's keep none; "" where they keep some. (2)
