@@ -131,6 +131,7 @@ func TestNoDeclaredValue(t *testing.T) {
 		"select count(*) from encounters where readmitted = 'wbe' or diag = 'a'",
 		"select count(*) from encounters where readmitted in ('wbe', diag)",
 		"select count(*) from encounters where readmitted = null",
+		"select count(*) from encounters where readmitted = 'NO' and readmitted = '<30'",
 		"select count(*), count(*) filter (where readmitted = 'wbe') from encounters",
 		"select (select count(*) from encounters), (select count(*) from encounters where readmitted = 'wbe')",
 		"select count(p.weight) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 20",

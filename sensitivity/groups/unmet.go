@@ -19,7 +19,7 @@ const mostListed = 20
 // FindUnmet notes the columns of whose declared values the whole answer asks for none.
 //
 // Proof: what is noted follows from the statement's literals and the policy's lists and ranges alone, so that a statement may be refused for it. (1) The conditions are true in every row of the body, or stand in the FILTER of every aggregate
-// over public groups: without a row that meets them, nothing is counted. (2) Of a column with listed values each one fails them, and so does NULL where it may be stored; of one with a range, they hold beyond it only, and NULL fails a comparison.
+// over public groups: without a row that meets them, nothing is counted. (2) Of a column with listed values each one fails a condition, and so does NULL where it may be stored; of one with a range, a condition holds beyond it only, and NULL fails a comparison.
 func (z *Grouper) FindUnmet() {
 	if len(z.Blocks) == 0 || len(z.Ownerless) > 0 { // groups of a public table LEFT JOIN a private one are there without such rows
 		return
@@ -51,36 +51,40 @@ func merged(list, more []sensitivity.Unmet) []sensitivity.Unmet {
 	return list
 }
 
-// unmet are the columns of whose declared values conditions keep none together; nil where they keep some of each.
+// unmet are the columns of whose declared values a condition keeps none by itself; nil where each keeps some. Conditions that exclude each other are not meant.
 func (z *Grouper) unmet(conds []plan.Scalar) (out []sensitivity.Unmet) {
-	conds = slices.DeleteFunc(slices.Clone(conds), comparesNull)
-	for _, s := range z.Scans {
-		if !s.Private() || s.In != z.Blocks[0] || s.Scan.Rows != nil {
+	for _, x := range conds {
+		if n, is := x.(*plan.Logic); is && n.Op == plan.Or {
+			out = merged(out, z.unmetOr(n))
 			continue
 		}
-		for i := range s.Scan.Table.Columns {
-			if cure := z.unmetColumn(s, i, conds); cure != "" {
-				out = append(out, sensitivity.Unmet{Column: z.Out.VisibleName(s.Scan.Columns[i]), Cure: cure})
-			}
-		}
-	}
-	for _, x := range conds { // a OR b, of which neither keeps a value
-		n, is := x.(*plan.Logic)
-		if !is || n.Op != plan.Or || out != nil {
+		if comparesNull(x) {
 			continue
 		}
-		var each []sensitivity.Unmet
-		for _, part := range n.Args {
-			own := z.unmet(plan.Conjuncts(part))
-			if own == nil {
-				each = nil
-				break
+		for _, s := range z.Scans {
+			if !s.Private() || s.In != z.Blocks[0] || s.Scan.Rows != nil {
+				continue
 			}
-			each = merged(each, own)
+			for i := range s.Scan.Table.Columns {
+				if cure := z.unmetColumn(s, i, x); cure != "" {
+					out = merged(out, []sensitivity.Unmet{{Column: z.Out.VisibleName(s.Scan.Columns[i]), Cure: cure}})
+				}
+			}
 		}
-		out = each
 	}
 	return out
+}
+
+// unmetOr is unmet of a OR b, of which neither keeps a value.
+func (z *Grouper) unmetOr(n *plan.Logic) (each []sensitivity.Unmet) {
+	for _, part := range n.Args {
+		own := z.unmet(plan.Conjuncts(part))
+		if own == nil {
+			return nil
+		}
+		each = merged(each, own)
+	}
+	return each
 }
 
 // comparesNull: a condition has a constant NULL, as a parameter may be. It asks for no value.
@@ -91,8 +95,9 @@ func comparesNull(x plan.Scalar) bool {
 	return slices.ContainsFunc(plan.Children(x), comparesNull)
 }
 
-// unmetColumn is a condition that keeps declared values of a column, where the statement's keep none; "" where they keep some. (2)
-func (z *Grouper) unmetColumn(s *scope.ScanInfo, i int, conds []plan.Scalar) string {
+// unmetColumn is a condition that keeps declared values of a column, where one of the statement keeps none; "" where it keeps some. (2)
+func (z *Grouper) unmetColumn(s *scope.ScanInfo, i int, cond plan.Scalar) string {
+	conds := []plan.Scalar{cond}
 	c, id := &s.Scan.Table.Columns[i], s.Scan.Columns[i]
 	if !c.Visible {
 		return ""
