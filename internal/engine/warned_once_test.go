@@ -45,7 +45,7 @@ func TestWarnedOnce(t *testing.T) {
 		null    = "rows in which people.mood is NULL"
 		kind    = "rows in which visits.kind is a value"
 		rank    = "of max only the rank is known"
-		noNoise = "do not include that noise"
+		noNoise = "of the outer query do not include"
 	)
 	for _, d := range dialects {
 		s := personlessSession(t, d, officePolicy, statements)
