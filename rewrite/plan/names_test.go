@@ -49,11 +49,14 @@ func TestDatabase(t *testing.T) {
 func TestNearestFunction(t *testing.T) {
 	cat := demoCatalog(t)
 	for sql, want := range map[string]string{
-		"select len(gender) from patients":                      "No function matches the given name and argument types. You might need to add explicit type casts.",
-		"select lenght(gender) from patients":                   "Perhaps you meant length.",
-		"select lenght(patient_id) from patients":               "No function matches the given name and argument types. You might need to add explicit type casts.",
-		"select patient_id as x from patients where x = 1":      `An output name cannot be used in WHERE: write the expression of "x" there, or put the query in FROM.`,
-		"select patient_id as x from patients where gendr = ''": `Perhaps you meant to reference the column "patients.gender".`,
+		"select len(gender) from patients":                       "No function matches the given name and argument types. You might need to add explicit type casts.",
+		"select cout(*) from patients":                           "Perhaps you meant count.",
+		"select cout(gender) from patients":                      "Perhaps you meant count.",
+		"select avg(patient_id) as a, dp_error(a) from patients": "An output name cannot be used there. Repeat the aggregate: dp_error(avg(patient_id)).",
+		"select lenght(gender) from patients":                    "Perhaps you meant length.",
+		"select lenght(patient_id) from patients":                "No function matches the given name and argument types. You might need to add explicit type casts.",
+		"select patient_id as x from patients where x = 1":       `An output name cannot be used in WHERE: write the expression of "x" there, or put the query in FROM.`,
+		"select patient_id as x from patients where gendr = ''":  `Perhaps you meant to reference the column "patients.gender".`,
 	} {
 		_, err := bind(t, cat, sql)
 		var e *sqlerr.Error
