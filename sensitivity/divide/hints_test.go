@@ -182,6 +182,28 @@ func TestNoValues(t *testing.T) {
 	}
 }
 
+// TestUnmet: a column is named of whose listed values a condition of the whole answer keeps none by itself, with a condition that keeps them.
+func TestUnmet(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"SELECT count(*) FROM members WHERE rating = 7":                                                 true,
+		"SELECT count(*) FROM members WHERE member_id > 3 AND rating IN (7, 8)":                         true,
+		"SELECT count(*) FROM members WHERE rating = 7 OR rating < 0":                                   true,
+		"SELECT count(*) FILTER (WHERE rating = 7), sum(rating) FILTER (WHERE rating = 8) FROM members": true,
+		"SELECT count(*) FROM members WHERE rating = 7 OR member_id = 3":                                false,
+		"SELECT count(*) FROM members WHERE rating = 1 AND rating = 5":                                  false,
+		"SELECT count(*) FROM members WHERE rating = NULL":                                              false,
+		"SELECT count(*), count(*) FILTER (WHERE rating = 7) FROM members":                              false,
+		"SELECT count(*) FROM members":                                                                  false,
+	} {
+		a, err := analyzeMixed(sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if (a.Unmet != nil) != want || want && (a.Unmet[0].Column != "members.rating" || !strings.HasPrefix(a.Unmet[0].Cure, "rating IN (")) {
+			t.Errorf("%s: %+v", sql, a.Unmet)
+		}
+	}
+}
+
 // TestNoGroups: constants that are not among a grouping column's public values are named, texts and whole numbers; where conditions keep no value at all, the column is (NoValues).
 func TestNoGroups(t *testing.T) {
 	for sql, want := range map[string]string{
