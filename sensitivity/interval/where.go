@@ -72,7 +72,7 @@ func (z *Intervals) Narrowed(id plan.ColID) (out Span) {
 }
 
 // NarrowedBy is where these conditions put a scan's column.
-func (z *Intervals) NarrowedBy(conds []plan.Scalar, id plan.ColID) (out span) {
+func (z *Intervals) NarrowedBy(conds []plan.Scalar, id plan.ColID) (out Span) {
 	for _, c := range conds {
 		out = out.Meet(z.spanIn(c, id))
 	}
