@@ -156,7 +156,7 @@ func TestTargetKept(t *testing.T) {
 		}
 		target := first.(float64) * 0.7
 		set(t, s, "dpsql.target_error", fmt.Sprint(target))
-		if _, err := try(s, "explain "+sql); sqlerr.ID(err) == sqlerr.EpsilonTooLarge.ID {
+		if _, err := try(s, "explain "+sql); sqlerr.ID(err) == sqlerr.PriceTooLarge.ID {
 			continue
 		}
 		_, a := ask(t, s, sql)
