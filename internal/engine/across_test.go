@@ -110,7 +110,7 @@ func mangled(t testing.TB, st *sqlgen.Statement, mangle func(string) string) *sq
 }
 
 // compareApart compares, at all of KeptOf, what is read of each of a statement's measures of a kind. mangle, if not nil, plants a bug in the print.
-func compareApart[T any](t testing.TB, p *Prepared, of func(sensitivity.Measure) bool, mangle func(string) string, how func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[T]) (share float64, err error) {
+func compareApart[T any](t testing.TB, p *prepared, of func(sensitivity.Measure) bool, mangle func(string) string, how func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[T]) (share float64, err error) {
 	t.Helper()
 	for i, m := range p.analysis().Measures {
 		if !of(m) {

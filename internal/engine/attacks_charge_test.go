@@ -315,7 +315,7 @@ func TestAttack22Prepared(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	succeeds(t, attack(func(int) (string, error) { return fmt.Sprint(rnd.Int64N(64)), nil }, func() int { return 1 }))
 	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	var prepared []*Prepared
+	var prepared []*prepared
 	for _, user := range []string{"ann", "bob"} {
 		p, err := prepare(newSession(e, t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
 		if err != nil {

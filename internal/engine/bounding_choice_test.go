@@ -56,7 +56,7 @@ func TestBoundingAuto(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
 			set(t, s, "dpsql.mechanism", c.mechanism)
-			plans := map[string]*Prepared{}
+			plans := map[string]*prepared{}
 			for _, bounding := range []string{"linf", "auto"} {
 				set(t, s, "dpsql.bounding", bounding)
 				p, err := prepare(s, c.sql)

@@ -61,7 +61,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	bob := newSession(e, t, "bob")
 	var (
 		wg  sync.WaitGroup
-		all []*Prepared
+		all []*prepared
 	)
 	for i := range 8 {
 		s := newSession(e, t, "ann")
@@ -75,7 +75,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 		}
 		all = append(all, one)
 	}
-	ask := func(list []*Prepared) {
+	ask := func(list []*prepared) {
 		for _, p := range list {
 			wg.Go(func() {
 				if _, err := p.Run(ctx, nil); err != nil {

@@ -52,7 +52,7 @@ type place struct {
 }
 
 // readSide reads the parts that a scan gave, by the roles of their columns alone.
-func readSide(t *testing.T, p *Prepared) *side {
+func readSide(t *testing.T, p *prepared) *side {
 	t.Helper()
 	st, rows := scan(t, p)
 	edges := p.analysis().Choices[0].Edges
@@ -150,7 +150,7 @@ func along(with *side, dir map[place]float64, edge int, scales []float64, value 
 }
 
 // toppedUp gives the releases that come of topping releases up with the rows of a side, to twice the price.
-func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*release.Release) *release.Release {
+func toppedUp(t *testing.T, p *prepared, of *side, src *noise.Source) func(*release.Release) *release.Release {
 	asks := p.Session.Request()
 	asks.Epsilon *= 2
 	plans := map[int]*price.Quote{}
@@ -179,7 +179,7 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*rele
 }
 
 // product draws from dpsql's own choice and release of a database's rows; of what again makes of a release, if it is not nil.
-func product(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, without *side, again func(*release.Release) *release.Release) []drawn {
+func product(t *testing.T, p *prepared, mp *price.Quote, draws int, of, with, without *side, again func(*release.Release) *release.Release) []drawn {
 	t.Helper()
 	src := noise.NewSource()
 	out := make([]drawn, draws)
@@ -225,7 +225,7 @@ func scalesOf(run *price.Run) []float64 {
 }
 
 // careless draws from a choice and release that are written anew here, with a bug; "" has none.
-func careless(t *testing.T, p *Prepared, mp *price.Quote, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
+func careless(t *testing.T, p *prepared, mp *price.Quote, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
 	t.Helper()
 	ev, ok := mp.Choices[0].(dp.AboveThreshold)
 	if !ok {
@@ -377,7 +377,7 @@ func TestChosenLoss(t *testing.T) {
 	for _, c := range chosenCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			open := func(db clinic) *Prepared {
+			open := func(db clinic) *prepared {
 				s := clinicSession(t, db, funcs.DuckDB, c.edits...)
 				set(t, s, "dpsql.mechanism", "laplace")
 				set(t, s, "dpsql.price", c.epsilon)
@@ -387,7 +387,7 @@ func TestChosenLoss(t *testing.T) {
 				}
 				return p
 			}
-			epsilon := func(p *Prepared) *price.Quote {
+			epsilon := func(p *prepared) *price.Quote {
 				mp, err := priceOf(p.Session, p.analysis())
 				if err != nil {
 					t.Fatal(err)
@@ -430,7 +430,7 @@ func TestChosenLoss(t *testing.T) {
 			if c.topUp {
 				src := noise.NewSource()
 				tops := func(draws int) error {
-					draw := func(p *Prepared, of *side, draws int) []drawn {
+					draw := func(p *prepared, of *side, draws int) []drawn {
 						return product(t, p, mp, draws, of, with, without, toppedUp(t, p, of, src))
 					}
 					middle := middles(draw(p, with, 500))

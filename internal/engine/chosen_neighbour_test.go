@@ -23,12 +23,12 @@ var undeclaredEdits = []string{
 }
 
 // histogramOf reads what a prepared statement's print returns from a database.
-func histogramOf(p *Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
+func histogramOf(p *prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
 	return bug.Ask(context.Background(), uncovered{b}, p.analysis(), p.Session.Engine.Dialect)
 }
 
 // chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
-func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, err error) {
+func chosenHolds(t testing.TB, p *prepared, bug neighbour.Bug) (share float64, err error) {
 	t.Helper()
 	return comparison[*neighbour.Histogram]{
 		read:    func(b backend.Backend) (*neighbour.Histogram, error) { return histogramOf(p, b, bug) },

@@ -83,7 +83,7 @@ func TestComposedBites(t *testing.T) {
 }
 
 // printed are the texts of a statement's releases.
-func printed(p *Prepared) (out []string) {
+func printed(p *prepared) (out []string) {
 	for _, one := range p.staged().Stages {
 		st, err := sqlgen.Private(one.An, p.Session.Engine.Dialect, 7)
 		if err != nil {

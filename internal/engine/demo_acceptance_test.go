@@ -131,15 +131,19 @@ func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 	return s
 }
 
-func prepare(s *session.Session, sql string, params ...sqltype.OID) (*Prepared, error) {
+func prepare(s *session.Session, sql string, params ...sqltype.OID) (*prepared, error) {
 	st, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
 	}
-	return Prepare(context.Background(), s, st[0], params)
+	p, err := Prepare(context.Background(), s, st[0], params)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{Prepared: p}, nil
 }
 
-func ask(t testing.TB, s *session.Session, sql string) (*Prepared, *answer.Answer) {
+func ask(t testing.TB, s *session.Session, sql string) (*prepared, *answer.Answer) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -164,7 +168,7 @@ func (k *kept) Err() error          { return nil }
 func (k *kept) Close()              {}
 
 // scan runs a statement's print once, before any noise.
-func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
+func scan(t testing.TB, p *prepared) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
 	return scanStage(t, p.Statement, p.analysis(), nil)
 }
@@ -204,7 +208,7 @@ func secretRows(t testing.TB, p *session.Statement, st *sqlgen.Statement, params
 }
 
 // make1 is one release of rows that are kept.
-func make1(p *Prepared, mp *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
+func make1(p *prepared, mp *price.Quote, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
 	m, err := release.New(p.analysis(), mp, src, 1_000_000)
 	if err != nil {
 		return nil, err
@@ -213,7 +217,7 @@ func make1(p *Prepared, mp *price.Quote, cols []sqlgen.Column, rows secret.Rows,
 }
 
 // totals are a scan's integers by key text.
-func totals(t testing.TB, p *Prepared) map[string][]*big.Int {
+func totals(t testing.TB, p *prepared) map[string][]*big.Int {
 	t.Helper()
 	st, rows := scan(t, p)
 	out := map[string][]*big.Int{}
@@ -380,7 +384,7 @@ func TestDoneWhenPostgres(t *testing.T) {
 				}
 			}
 		}
-		for _, p := range []*Prepared{pd, pr} {
+		for _, p := range []*prepared{pd, pr} {
 			n, o := deviations(t, p)
 			numbers, outside = numbers+n, outside+o
 		}
@@ -400,7 +404,7 @@ func declared(t testing.TB, s *session.Session) {
 }
 
 // deviations releases a statement's totals once more and counts the noisy numbers beyond 4 deviations.
-func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
+func deviations(t *testing.T, p *prepared) (numbers, outside int) {
 	t.Helper()
 	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {
@@ -452,7 +456,7 @@ func sameColumns(a, b []answer.Column) bool {
 	return slices.EqualFunc(a, b, func(x, y answer.Column) bool { return x.Name == y.Name && x.Type == y.Type && x.Attr == y.Attr })
 }
 
-func keysOf(p *Prepared, a *answer.Answer) string {
+func keysOf(p *prepared, a *answer.Answer) string {
 	var keys []string
 	for _, r := range a.Rows {
 		if len(p.analysis().Keys) > 0 {

@@ -34,7 +34,7 @@ func TestDirectParameters(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
-			if err := p.analyze(ctx, c.args); err != nil {
+			if err := p.Analyze(ctx, c.args); err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}

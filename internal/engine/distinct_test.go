@@ -16,7 +16,7 @@ import (
 )
 
 // compareDistinct holds a statement's numbers of distinct values, at all of KeptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
-func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
+func compareDistinct(t testing.TB, p *prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	distinct := func(m sensitivity.Measure) bool { return m.NeedsOwnScan() && !m.IsTree() }
 	return compareApart(t, p, distinct, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[*neighbour.Totals] {

@@ -27,7 +27,7 @@ func TestEnums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err = Prepare(context.Background(), s, st[0], []sqltype.OID{enum.OID}); err != nil {
+		if p, err = prepare(s, sql, enum.OID); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Run(context.Background(), []sqltype.Value{"a"}); err != nil {

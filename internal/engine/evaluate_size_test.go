@@ -22,7 +22,7 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	written := func(p *Prepared, err error) int {
+	written := func(p *prepared, err error) int {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -38,10 +38,10 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &model.Evaluation{Session: s, Node: sts[0].Node.(*pgsyntax.Evaluate), Ask: prepareInner}
+		e := &model.Evaluation{Session: s, Node: sts[0].Node.(*pgsyntax.Evaluate), Ask: PrepareInner}
 		k, _, _, err := e.Prepare(t.Context())
 		p, _ := k.(*Prepared)
-		if n := written(p, err); n != most {
+		if n := written(&prepared{Prepared: p}, err); n != most {
 			t.Errorf("%s is evaluated by scores that are written %d times, want %d", modelName, n, most)
 		}
 	}

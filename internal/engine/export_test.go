@@ -2,105 +2,24 @@ package engine
 
 import (
 	"context"
-	"strings"
-	"testing"
+	"time"
 
-	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine/price"
-	"github.com/dpsql/dpsql/internal/engine/private"
-	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
-	"github.com/dpsql/dpsql/internal/engine/stage"
-	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/testdata/demo"
 )
 
-// What the tests of the documents, which come by the wire, need of this package's own tests.
+// What the tests of this package see of it that others do not.
 
-func filterOf(e *server.Engine) *budget.Filter { return e.Ledger.Filter() }
+// PrepareInner prepares the query of a statement about models.
+var PrepareInner = prepareInner
 
-// DemoPolicy is the text of the demo's policy, ClinicPolicy that of the clinic's.
-func DemoPolicy() string {
-	text, err := demo.FS.ReadFile("policy.yaml")
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
+// Kind is what the statement is.
+func (p *Prepared) Kind() session.Kind { return p.kind }
+
+// Analyze analyses the statement for values of its parameters.
+func (p *Prepared) Analyze(ctx context.Context, args []sqltype.Value) error {
+	return p.analyze(ctx, args)
 }
 
-// ClinicPolicy is the policy of the clinic's text, for DuckDB.
-func ClinicPolicy(t testing.TB, edits ...string) *policy.Policy {
-	return clinicPolicyFor(t, funcs.DuckDB, edits...)
-}
-
-// ClinicTables is what the clinic's policy says of its tables.
-func ClinicTables() string {
-	_, text, _ := strings.Cut(clinicPolicy, "unit: ")
-	text, _, _ = strings.Cut(text, "budget:")
-	return "unit: " + text
-}
-
-// DemoData and ClinicData are the databases below, in memory.
-func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
-func ClinicData(t testing.TB) backend.Backend { return tame.open(t, funcs.DuckDB) }
-
-// FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
-func FailFor(e *server.Engine, analyst string) {
-	for range ledger.MaxFailures {
-		e.Unnoted.Add(analyst)
-	}
-}
-
-// RaisedElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
-func RaisedElsewhere(e *server.Engine) { e.Ledger = raisedElsewhere{e.Ledger} }
-
-type raisedElsewhere struct{ ledger.Ledger }
-
-func (raisedElsewhere) ReserveAll(context.Context, []ledger.Reservation) ([]int64, error) {
-	return nil, ledger.ErrPromise
-}
-
-func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
-	return ledger.Balance{}, ledger.ErrPromise
-}
-
-// The tests of what a statement with one release is made of.
-
-// staged is a private statement, also behind EXPLAIN; one without stages for others.
-func (p *Prepared) staged() *stage.Staged {
-	if private, ok := inner(p.kind).(*private.Statement); ok {
-		return private.Staged
-	}
-	return &stage.Staged{Statement: p.Statement}
-}
-
-// analysis is that of the first stage; of a statement that is not private, that it is not.
-func (p *Prepared) analysis() *sensitivity.Analysis {
-	if list := p.staged().Stages; len(list) > 0 {
-		return list[0].An
-	}
-	return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}
-}
-
-// withAnalysis is a private statement of one stage with another analysis.
-func (p *Prepared) withAnalysis(an *sensitivity.Analysis) *Prepared {
-	out, staged, st := *p, *p.staged(), *p.staged().Stages[0]
-	st.An, staged.Stages = an, append([]*stage.Stage{&st}, staged.Stages[1:]...)
-	out.kind = &private.Statement{Staged: &staged}
-	return &out
-}
-
-func (p *Prepared) price() (*price.Quote, error) { return p.staged().Stages[0].Price() }
-
-func priceOf(s *session.Session, a *sensitivity.Analysis) (*price.Quote, error) {
-	return price.New(a, s.Request())
-}
-
-func running(p *Prepared) *private.Run { return &private.Run{Staged: p.staged()} }
-
-// PostgresURL is a PostgreSQL 15 of the tests.
-func PostgresURL(t testing.TB) string { return sharedServer(t).URL("postgres") }
+// Age makes the statement look as if it had been analysed earlier.
+func (p *Prepared) Age(d time.Duration) { p.at = p.at.Add(-d) }

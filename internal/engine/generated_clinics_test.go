@@ -146,7 +146,7 @@ func noRowsAtAll() []string {
 }
 
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
-func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
+func (tr *trials) neighbours(p *prepared, d dialect.Dialect, turn int) error {
 	var list []*private.StageRun
 	for _, st := range p.staged().Stages {
 		list = append(list, &private.StageRun{Stage: st})
@@ -169,7 +169,7 @@ func (tr *trials) neighbours(p *Prepared, d dialect.Dialect, turn int) error {
 	return nil
 }
 
-func (tr *trials) stageHolds(p *Prepared, of *private.StageRun, d dialect.Dialect, turn int) error {
+func (tr *trials) stageHolds(p *prepared, of *private.StageRun, d dialect.Dialect, turn int) error {
 	a := with(of)
 	st, err := sqlgen.Private(a, p.Session.Engine.Dialect, 42)
 	if st, err = filled(of, st, err); err != nil {
@@ -201,7 +201,7 @@ func (tr *trials) stageHolds(p *Prepared, of *private.StageRun, d dialect.Dialec
 }
 
 // treesHold compares the leaves of a statement's trees, if it has order statistics.
-func treesHold(p *Prepared, of *private.StageRun, c generatedTrial, turn int) error {
+func treesHold(p *prepared, of *private.StageRun, c generatedTrial, turn int) error {
 	a := with(of)
 	ctx := context.Background()
 	for i, m := range a.Measures {
@@ -234,7 +234,7 @@ func treesHold(p *Prepared, of *private.StageRun, c generatedTrial, turn int) er
 }
 
 // failsAlike: a statement fails in every clinic, with people and without any.
-func (tr *trials) failsAlike(p *Prepared, d dialect.Dialect) bool {
+func (tr *trials) failsAlike(p *prepared, d dialect.Dialect) bool {
 	for _, c := range tr.clinic[d] {
 		failed := false
 		for _, one := range p.staged().Stages {

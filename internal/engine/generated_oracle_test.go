@@ -24,7 +24,7 @@ import (
 )
 
 // oracle compares the un-noised answer with PostgreSQL's own; it says what came of it.
-func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement) (string, error) {
+func (tr *trials) oracle(ctx context.Context, p *prepared, s *generate.Statement) (string, error) {
 	if s.Nodes[generate.Ties] > 0 {
 		return "ties", nil
 	}
@@ -74,7 +74,7 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 }
 
 // released is a statement whose stages are released with noise of scale nothing, and what was printed for them; or why their values are not PostgreSQL's.
-func (tr *trials) released(ctx context.Context, p *Prepared) (r *private.Run, printed []string, why string, err error) {
+func (tr *trials) released(ctx context.Context, p *prepared) (r *private.Run, printed []string, why string, err error) {
 	r = &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
 	if err := r.InOwnSnapshot(ctx); err != nil {
 		return nil, nil, "", err
@@ -142,7 +142,7 @@ func notComparable(a *sensitivity.Analysis) string {
 }
 
 // unnoised releases a stage with noise of scale nothing, and gives what was printed for it.
-func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *private.StageRun) (string, error) {
+func (tr *trials) unnoised(ctx context.Context, p *prepared, a *private.StageRun) (string, error) {
 	an := with(a)
 	st, err := sqlgen.Private(an, p.Session.Engine.Dialect, 7)
 	if st, err = filled(a, st, err); err != nil {
@@ -173,7 +173,7 @@ func trimBlanks(rows [][]sqltype.Value, types []sqltype.Type) {
 }
 
 // chosen is the release of a statement with automatic bounds, at the largest edge of each.
-func (tr *trials) chosen(ctx context.Context, p *Prepared, a *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.Value) (*release.Release, error) {
+func (tr *trials) chosen(ctx context.Context, p *prepared, a *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.Value) (*release.Release, error) {
 	h, err := neighbour.ReadHistogram(ctx, uncovered{p.Session.Engine.Backend}, a, st)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func overNobody(a *sensitivity.Analysis, r *release.Release, read bool) bool {
 	return false
 }
 
-func tolerance(p *Prepared) decimal.Decimal {
+func tolerance(p *prepared) decimal.Decimal {
 	out := decimal.Zero
 	for _, m := range measuresOf(p) {
 		if m.Rounded {

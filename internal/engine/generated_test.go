@@ -110,7 +110,7 @@ func refusedWell(err error) error {
 }
 
 // variants: texts of the same meaning have the same unit, bounds, groups and charge.
-func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)) error {
+func (tr *trials) variants(p *prepared, s *generate.Statement, note func(string)) error {
 	was, err := claimsText(p)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (tr *trials) variants(p *Prepared, s *generate.Statement, note func(string)
 }
 
 // claimsText is what is claimed of a statement, and what it costs.
-func claimsText(p *Prepared) (string, error) {
+func claimsText(p *prepared) (string, error) {
 	var out []string
 	for _, st := range p.staged().Stages {
 		a := st.An

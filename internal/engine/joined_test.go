@@ -95,7 +95,7 @@ var carelessJoins = map[string]func(m, n, f, g uint64) uint64{
 }
 
 // joinedScans prints both scans of a statement.
-func joinedScans(t testing.TB, s *session.Session, sql string) (p *Prepared, totals, often *sqlgen.Statement) {
+func joinedScans(t testing.TB, s *session.Session, sql string) (p *prepared, totals, often *sqlgen.Statement) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err == nil {
@@ -111,7 +111,7 @@ func joinedScans(t testing.TB, s *session.Session, sql string) (p *Prepared, tot
 }
 
 // joinedRows prints a count of joined rows as other totals are printed: by making the rows, where it would do with how many there are of each key.
-func joinedRows(t testing.TB, s *session.Session, p *Prepared) *sqlgen.Statement {
+func joinedRows(t testing.TB, s *session.Session, p *prepared) *sqlgen.Statement {
 	t.Helper()
 	if p.analysis().Joined.Counted == nil {
 		t.Fatal("its rows are not only counted")

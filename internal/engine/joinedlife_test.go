@@ -17,13 +17,14 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // TestJoinedReleases: a joined statement is stored and answers again; at a higher price it is released anew, scale and all, since an older scale bounds no later snapshot; dp_error is the noise's at the released scale; a target is kept by a new release.
 func TestJoinedReleases(t *testing.T) {
 	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
 	const sql = "select count(*), dp_error(count(*)) from encounters a join encounters b on a.days = b.days"
-	ask := func(sql string) (*Prepared, string) {
+	ask := func(sql string) (*prepared, string) {
 		t.Helper()
 		p, err := prepare(s, sql)
 		if err != nil {
@@ -167,13 +168,18 @@ func TestJoinedParameters(t *testing.T) {
 func TestJoinedGuessEnds(t *testing.T) {
 	s := clinicSession(t, wild, funcs.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
-	p, err := prepare(s, "select count(*) from encounters a join encounters b on a.days = b.days")
+	const sql = "select count(*) from encounters a join encounters b on a.days = b.days"
+	p, err := prepare(s, sql)
 	if err != nil || !strings.Contains(p.analysis().Joined.Why, "elastic (measured frequencies) about") {
 		t.Fatalf("%v", err)
 	}
+	st, err := pgsyntax.Parse(sql)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := p.analyze(ctx, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+	if _, err := Prepare(ctx, s, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 		t.Errorf("canceled, it gives %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func TestKeysAgree(t *testing.T) {
 
 // quiet releases a statement's rows with noise that is 0: over its domain, or one of the rows' own keys. It gives how many groups
 // are not empty, and how many there are.
-func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
+func quiet(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
 	t.Helper()
 	a := *p.analysis()
 	if !a.Groups.Public {
@@ -105,7 +105,7 @@ func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Valu
 }
 
 // silent is the release of a scan with noise that is 0; nil if there is none.
-func silent(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
+func silent(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
 	t.Helper()
 	a := *p.analysis()
 	a.People = -1

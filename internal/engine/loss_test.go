@@ -91,7 +91,7 @@ func lessNoise(mp *price.Quote) *price.Quote {
 
 // drawCounts releases groups that all have the same total until there are enough, and gives their noisy counts; one that was
 // not kept is missing.
-func drawCounts(t *testing.T, p *Prepared, mp *price.Quote, total int64) map[int64]int {
+func drawCounts(t *testing.T, p *prepared, mp *price.Quote, total int64) map[int64]int {
 	t.Helper()
 	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 7)
 	if err != nil {

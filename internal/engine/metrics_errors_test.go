@@ -19,7 +19,7 @@ func TestMetricsErrorOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, scoring, err := p.kind.(*model.Evaluation).Prepare(t.Context())
+	_, _, scoring, err := p.Kind().(*model.Evaluation).Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestNeighbours(t *testing.T) {
 }
 
 // claimed is what compareClinics goes by: a statement's print, and what is claimed of it.
-func claimed(t testing.TB, p *Prepared) string {
+func claimed(t testing.TB, p *prepared) string {
 	t.Helper()
 	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {
@@ -80,7 +80,7 @@ func claimed(t testing.TB, p *Prepared) string {
 
 // compareClinics holds a statement's print against the clinic and its neighbours. mangle, if not nil, plants a bug in the print. It
 // gives the largest share of a claim that was used.
-func compareClinics(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
+func compareClinics(t testing.TB, p *prepared, mangle func(string) string) (share float64, err error) {
 	d := p.Session.Engine.Backend.Dialect()
 	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {

@@ -84,7 +84,7 @@ var normStatements = []string{
 }
 
 // normPlan prepares a statement whose vectors are scaled.
-func normPlan(t testing.TB, s *session.Session, sql string) *Prepared {
+func normPlan(t testing.TB, s *session.Session, sql string) *prepared {
 	t.Helper()
 	set(t, s, "dpsql.bounding", "l2")
 	set(t, s, "dpsql.mechanism", "gaussian")
@@ -101,7 +101,7 @@ func normPlan(t testing.TB, s *session.Session, sql string) *Prepared {
 var norms = []sensitivity.Norm{sensitivity.L1, sensitivity.L2}
 
 // normPlanOf is normPlan with either norm, to print its scans.
-func normPlanOf(t testing.TB, s *session.Session, norm sensitivity.Norm, sql string) *Prepared {
+func normPlanOf(t testing.TB, s *session.Session, norm sensitivity.Norm, sql string) *prepared {
 	t.Helper()
 	p := normPlan(t, s, sql)
 	opts := s.Options()
@@ -114,7 +114,7 @@ func normPlanOf(t testing.TB, s *session.Session, norm sensitivity.Norm, sql str
 }
 
 // unitsBeyondNorms are the numbers of units whose norm is beyond each edge of each choice, as the first scan tells them.
-func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) string) ([][]int64, error) {
+func unitsBeyondNorms(p *prepared, db backend.Backend, mangle func(string) string) ([][]int64, error) {
 	st, err := sqlgen.Private(p.analysis(), p.Session.Engine.Dialect, 42)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) strin
 }
 
 // normTotals are the second scan's totals at an edge of each choice.
-func normTotals(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (*neighbour.Totals, error) {
+func normTotals(p *prepared, db backend.Backend, clips []uint64, mangle func(string) string) (*neighbour.Totals, error) {
 	st, err := sqlgen.Scaled(p.analysis(), p.Session.Engine.Dialect, clips)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ var errNoChange = errors.New("the planted bug changes nothing")
 // normsHold compares a database with those that lack a unit. At every edge that some unit's norm is beyond, and one more: the number of units beyond falls by 0 or
 // 1, and no unit's own vector has a norm above Factor C, in integers, at each third edge, which ones by turn; at every 16th edge (all and all, where a bug is looked for) the totals of the databases themselves
 // differ by no more. It gives how many claims were used to 99% at least.
-func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend, turn int, first, second func(string) string) (used int, err error) {
+func normsHold(p *prepared, db backend.Backend, lacking map[int]backend.Backend, turn int, first, second func(string) string) (used int, err error) {
 	before, err := unitsBeyondNorms(p, db, first)
 	if err != nil {
 		return 0, err
@@ -241,7 +241,7 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 }
 
 // withinNorms holds a unit's vectors, one a measure, against Factor C, in the norm of the analysis.
-func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
+func withinNorms(p *prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
 	for i, m := range p.analysis().Measures {
 		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Bound.Index]), new(big.Int).SetUint64(m.Factor))
 		power := big.NewInt(int64(p.analysis().Limit.Norm))
@@ -261,7 +261,7 @@ func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used
 }
 
 // unitNorms holds each unit's own vector, had by grouping the second scan by units too.
-func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (used int, err error) {
+func unitNorms(p *prepared, db backend.Backend, clips []uint64, mangle func(string) string) (used int, err error) {
 	st, err := sqlgen.Scaled(p.analysis(), p.Session.Engine.Dialect, clips)
 	if err != nil {
 		return 0, err

@@ -28,7 +28,7 @@ var roomy = []string{"max_rows_per_unit: 4", "max_rows_per_unit: 1000", "max_row
 
 // unnoised is the release that noise of scale nothing would give: every total as it is. Groups are those that rows came for, so
 // that zero groups, which the text does not answer, are not there.
-func unnoised(t testing.TB, p *Prepared) *release.Release {
+func unnoised(t testing.TB, p *prepared) *release.Release {
 	t.Helper()
 	return unnoisedStage(t, p.Statement, p.analysis(), nil)
 }

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"github.com/dpsql/dpsql/internal/engine/private"
-	"github.com/dpsql/dpsql/rewrite/plan"
-)
+import "github.com/dpsql/dpsql/rewrite/plan"
 
 // boundBytes is about what a node of a plan takes.
 const boundBytes = 128
@@ -15,8 +12,8 @@ func (p *Prepared) Size() int {
 	}
 	seen := map[plan.Rel]bool{}
 	nodes := boundNodes(p.Query.Root, seen)
-	if private, ok := inner(p.kind).(*private.Statement); ok {
-		for _, st := range private.Stages {
+	if staged := p.Staged(); staged != nil {
+		for _, st := range staged.Stages {
 			nodes += boundNodes(st.An.Query.Root, seen)
 			if st.Ways != nil {
 				nodes += 2 * boundNodes(st.An.Body.Rel, seen)

@@ -71,7 +71,7 @@ func question(from string, keys, conds, measures []string) string {
 }
 
 // beforeNoise is the release of a statement that noise of scale nothing would give, with the public groups that nobody is in.
-func beforeNoise(t testing.TB, p *Prepared) *release.Release {
+func beforeNoise(t testing.TB, p *prepared) *release.Release {
 	t.Helper()
 	a := p.analysis()
 	r := unnoised(t, p)

@@ -161,7 +161,7 @@ func TestComputedJoined(t *testing.T) {
 func TestComputedFlows(t *testing.T) {
 	s := shopSession(t, allShop, funcs.DuckDB)
 	const air = "SELECT count(*) FROM lineitem WHERE l_shipmode = 'AIR'"
-	graphs := func(sql string) (*Prepared, *sqlgen.Statement) {
+	graphs := func(sql string) (*prepared, *sqlgen.Statement) {
 		p, err := prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)

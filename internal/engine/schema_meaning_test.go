@@ -244,7 +244,7 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 		}
 		do(`create or replace view buyers as select id, kind, age from middle` + where)
 	}
-	run := func(sql *Prepared) (int64, bool) {
+	run := func(sql *prepared) (int64, bool) {
 		t.Helper()
 		before := len(charges(t, e))
 		a, err := sql.Run(t.Context(), nil)

@@ -68,7 +68,7 @@ func TestBackendsAgree(t *testing.T) {
 }
 
 // publicFacts are the charge and the expected errors of a statement.
-func publicFacts(t testing.TB, p *Prepared) string {
+func publicFacts(t testing.TB, p *prepared) string {
 	t.Helper()
 	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {

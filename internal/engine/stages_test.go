@@ -23,7 +23,7 @@ import (
 )
 
 // computed is the answer of noise of scale nothing.
-func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
+func computed(t testing.TB, p *prepared) ([][]sqltype.Value, error) {
 	t.Helper()
 	ctx := context.Background()
 	r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
@@ -134,7 +134,7 @@ var reading = []string{
 	"select k.n > 5, count(*) from patients p join (select city_id, count(*) n from patients group by 1) k on k.city_id = p.city_id group by 1",
 }
 
-func measuresOf(p *Prepared) (out []sensitivity.Measure) {
+func measuresOf(p *prepared) (out []sensitivity.Measure) {
 	for _, st := range p.staged().Stages {
 		out = append(out, st.An.Measures...)
 	}

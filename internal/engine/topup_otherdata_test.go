@@ -110,7 +110,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 	}
 	again := func() int {
 		t.Helper()
-		p.at = p.at.Add(-time.Hour) // as if it had been prepared long ago
+		p.Age(time.Hour) // as if it had been prepared long ago
 		ans, err := p.Run(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func TestTopUps(t *testing.T) {
 			for i, step := range steps {
 				set(t, s, "dpsql.price", fmt.Sprint(step.epsilon))
 				told := explained(t, s, c.sql)
-				var p *Prepared
+				var p *prepared
 				var a *answer.Answer
 				n := charged(t, s.Engine, func() { p, a = ask(t, s, c.sql) })
 				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {

@@ -55,7 +55,7 @@ func BenchmarkTrainStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := prepared.kind.(*model.Training)
+	t := prepared.Kind().(*model.Training)
 	c, err := pgx.Connect(ctx, s.URL("stream"))
 	if err != nil {
 		b.Fatal(err)

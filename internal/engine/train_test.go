@@ -129,7 +129,7 @@ func trainingOf(tb testing.TB, s *session.Session, sql string) *model.Training {
 	if err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}
-	return p.kind.(*model.Training)
+	return p.Kind().(*model.Training)
 }
 
 // TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.
@@ -445,7 +445,7 @@ func TestTrainOrder(t *testing.T) {
 	s := newSession(e, t, "ann")
 	set(t, s, "dpsql.price", "0.1")
 	ask(t, s, "select count(*) from encounters") // begins the window
-	run := func(p *Prepared) {
+	run := func(p *prepared) {
 		t.Helper()
 		a, err := p.Run(ctx, nil)
 		if err != nil {

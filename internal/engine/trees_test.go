@@ -46,7 +46,7 @@ func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 }
 
 // compareTrees holds a statement's leaves, at all of KeptOf, against the wild clinic and its neighbours.
-func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
+func compareTrees(t testing.TB, p *prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	type leaves = map[neighbour.Leaf]*big.Int
 	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.IsTree() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[leaves] {
@@ -67,7 +67,7 @@ func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share 
 }
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
-func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
+func wholeTree(p *prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
 	mp, err := priceOf(p.Session, p.analysis())
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func TestTreePlantedBugs(t *testing.T) {
 }
 
 // nearlyExact answers a statement at an epsilon that no policy gives, past the ledger.
-func nearlyExact(t testing.TB, s *session.Session, sql string) (*Prepared, [][]sqltype.Value) {
+func nearlyExact(t testing.TB, s *session.Session, sql string) (*prepared, [][]sqltype.Value) {
 	t.Helper()
 	p, err := prepare(s, sql)
 	if err != nil {
@@ -193,7 +193,7 @@ func nearlyExact(t testing.TB, s *session.Session, sql string) (*Prepared, [][]s
 	return p, rows
 }
 
-func nearly(p *Prepared) ([][]sqltype.Value, error) {
+func nearly(p *prepared) ([][]sqltype.Value, error) {
 	ctx := context.Background()
 	ask := p.Session.Request()
 	pure := *ask.Filter

@@ -151,7 +151,7 @@ func TestServersBeginAWindow(t *testing.T) {
 	var (
 		wg    sync.WaitGroup
 		begin = make(chan struct{})
-		list  []*Prepared
+		list  []*prepared
 	)
 	for i := range 8 {
 		s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])

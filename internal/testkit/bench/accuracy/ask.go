@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -26,6 +27,7 @@ import (
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -137,13 +139,15 @@ func (w *world) read(ctx context.Context, st *sqlgen.Statement) (out [][]secret.
 // scan is a statement whose rows were read once: answers can be drawn from it again and again. Where vectors are scaled there is a second scan for each norm
 // that was chosen so far.
 type scan struct {
-	engine.Analysed
-	world  *world
-	often  *printed // of rows joined off the unit: how often their keys occur, read before the totals
-	first  printed
-	scaled map[string]printed
-	flows  *release.Flows // of rows of two units, in place of first's rows
-	took   time.Duration
+	Query    *plan.Query
+	Analysis *sensitivity.Analysis
+	Plan     *price.Quote
+	world    *world
+	often    *printed // of rows joined off the unit: how often their keys occur, read before the totals
+	first    printed
+	scaled   map[string]printed
+	flows    *release.Flows // of rows of two units, in place of first's rows
+	took     time.Duration
 }
 
 // printed is a statement as the backend was asked it, and what it gave.
@@ -191,8 +195,12 @@ func (w *world) unread(ctx context.Context, sql string) (*scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scan{world: w, scaled: map[string]printed{}}
-	if s.Analysed, err = prepared.Analysed(); err != nil {
+	staged := prepared.Staged()
+	if staged == nil || len(staged.Stages) != 1 {
+		return nil, errors.New("the statement is not one release")
+	}
+	s := &scan{world: w, Query: prepared.Query, Analysis: staged.Stages[0].An, scaled: map[string]printed{}}
+	if s.Plan, err = staged.Stages[0].Price(); err != nil {
 		return nil, err
 	}
 	if s.first.st, err = sqlgen.Private(s.Analysis, w.dialect(), 1); err != nil {
