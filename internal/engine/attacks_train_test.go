@@ -43,13 +43,6 @@ func TestAttack34Trainings(t *testing.T) {
 			return fmt.Sprintf("TRAIN DP MODEL m%d %s TARGET y WITH (%s) AS %s", i, method, with, q)
 		}))
 	}
-	// What is told on the way names no number of steps that the data has.
-	s := clinicSession(t, tame, funcs.DuckDB)
-	s.Progress = &session.Progress{}
-	of := trainingOf(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
-	if err := of.Watch(context.Background())(77, 0); err != nil || s.Progress.Step != "training m" {
-		t.Errorf("%q, %v", s.Progress.Step, err)
-	}
 }
 
 // TestAttack35Models: a model as a way around the charge. What is predicted of constants is computed from the model alone: no row is read, however often it is asked (a membership oracle has what the training released, and no more). Over private rows a prediction is an expression like any: bounded by what the statement claims,

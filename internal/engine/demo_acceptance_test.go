@@ -49,7 +49,10 @@ var shared struct {
 	stop   func()
 }
 
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+// runTests runs a package's tests and ends what they share.
+func runTests(m *testing.M) int {
 	code := m.Run()
 	if shared.db != nil {
 		_ = shared.db.Close()
@@ -60,7 +63,7 @@ func TestMain(m *testing.M) {
 	if shared.stop != nil {
 		shared.stop()
 	}
-	os.Exit(code)
+	return code
 }
 
 func demoDuck(t testing.TB) backend.Backend {

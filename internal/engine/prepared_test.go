@@ -79,7 +79,7 @@ func (p *prepared) staged() *stage.Staged {
 	if p.changed != nil {
 		return p.changed
 	}
-	if staged := p.Staged(); staged != nil {
+	if staged := p.Prepared.Staged(); staged != nil {
 		return staged
 	}
 	return &stage.Staged{Statement: p.Statement}

@@ -137,7 +137,7 @@ func TestPromiseChanged(t *testing.T) {
 	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
 	ann := newSession(e, t, "ann")
 	_, first := ask(t, ann, "select count(*) from encounters")
-	e.Ledger = raisedElsewhere{e.Ledger}
+	RaisedElsewhere(e)
 	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v, then %v", first.Rows, again.Rows)
 	}
