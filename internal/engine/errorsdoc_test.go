@@ -144,7 +144,7 @@ func (e *explained) write(t *testing.T, w *site, page *bytes.Buffer, k sqlerr.Ki
 	if without != (len(e.Fails) == 0 && e.Connect == nil) {
 		t.Fatalf("%s: an example, or a reason why there is none", k.ID)
 	}
-	fmt.Fprintf(page, "\n### %s\n\nSQLSTATE %s. %s\n\n**Cure**: %s\n", k.ID, k.Code, flow(e.Means), flow(e.Cure))
+	fmt.Fprintf(page, "\n### %s\n\nSQLSTATE %s. %s\n\n**Cure**: %s\n", k.ID, k.Code, onOneLine(e.Means), onOneLine(e.Cure))
 	if without {
 		fmt.Fprintf(page, "\nNo example: %s.\n", why)
 	} else {
@@ -199,8 +199,8 @@ func (e *explained) where() string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// flow is prose on one line.
-func flow(text string) string { return strings.Join(strings.Fields(text), " ") }
+// onOneLine is prose on one line.
+func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 const errorsHead = `<!-- Made by go test ./internal/engine -run TestErrorsDoc -update, from internal/engine/testdata/errors/kinds.yaml. -->
 # Errors

@@ -110,7 +110,7 @@ func TestHints(t *testing.T) {
 			p.On = "clinic"
 		}
 		last := p.Refused[len(p.Refused)-1]
-		t.Run(clipped(last), func(t *testing.T) {
+		t.Run(subtestName(last), func(t *testing.T) {
 			pe, id := w.refusal(t, p.Place, expanded(t, p.Refused))
 			if id != p.ID || pe.Hint == "" {
 				t.Errorf("refused with %s: %s, hint %q", id, pe.Message, pe.Hint)
@@ -168,7 +168,7 @@ func followed(values []string, rewriting string) bool {
 	return len(values) == 0
 }
 
-func clipped(text string) string {
+func subtestName(text string) string {
 	if len(text) > 60 {
 		return text[:60]
 	}

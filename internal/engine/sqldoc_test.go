@@ -136,8 +136,8 @@ var refusals = map[string]bool{"unsupported": true, "unsupported_function": true
 	"raw_rows": true, "private_shape": true, "join_off_unit": true, "no_range": true, "private_function": true}
 
 var (
-	heading = regexp.MustCompile(`^# (.*)$`)
-	refused = regexp.MustCompile(`^0A000 (.*?) at "`)
+	heading     = regexp.MustCompile(`^# (.*)$`)
+	refusedPart = regexp.MustCompile(`^0A000 (.*?) at "`)
 )
 
 // headings are those of the parser's checklist, without its head and its last part.
@@ -171,7 +171,7 @@ func writeGrammar(t *testing.T, page *bytes.Buffer) {
 	part := 0 // 1: statements that are to be refused, 2: how they were
 	flush := func() {
 		for i := range min(len(in), len(out)) {
-			m := refused.FindStringSubmatch(out[i])
+			m := refusedPart.FindStringSubmatch(out[i])
 			if m == nil || seen[m[1]] {
 				continue
 			}
