@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
@@ -27,8 +28,8 @@ func TestArrayParameters(t *testing.T) {
 	ints, small := sqltype.Type{OID: 1007}, sqltype.Type{OID: 1005}
 	two := listOf(sqltype.OIDInt4, int64(1), int64(2))
 	sessions := map[dialect.Dialect]*session.Session{}
-	for _, d := range dialects {
-		sessions[d] = clinicSession(t, tame, d, roomy...)
+	for _, d := range enginetest.Dialects {
+		sessions[d] = enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.Roomy...)
 	}
 	for _, c := range []struct {
 		sql, same string
@@ -49,45 +50,45 @@ func TestArrayParameters(t *testing.T) {
 		{"select id from kinds where id = any($1) order by 1", "select id from kinds where id in (1, 2) order by 1", two, 0},
 		{"select array_length($1::int[], 1), 3 = any($1::int[])", "select 2, false", listOf(sqltype.OIDInt2, int64(1), int64(2)), small.OID},
 	} {
-		for _, d := range dialects {
+		for _, d := range enginetest.Dialects {
 			s := sessions[d]
-			p, err := prepare(s, c.sql, c.declared)
+			p, err := enginetest.Prepare(s, c.sql, c.declared)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
-			want, err := try(s, c.same)
+			want, err := enginetest.Try(s, c.same)
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			q, err := prepare(s, c.same)
+			q, err := enginetest.Prepare(s, c.same)
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			before := len(charges(t, s.Engine))
+			before := len(enginetest.Charges(t, s.Engine))
 			a, err := p.Run(ctx, []sqltype.Value{c.arg})
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
 			rows, err := a.All(ctx)
-			if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) || len(charges(t, s.Engine)) != before {
-				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(charges(t, s.Engine))-before, want)
+			if err != nil || fmt.Sprint(rows) != fmt.Sprint(want) || len(enginetest.Charges(t, s.Engine)) != before {
+				t.Errorf("%s: %s: %v, %v, %d charges more\nthe listed one %v", d, c.sql, rows, err, len(enginetest.Charges(t, s.Engine))-before, want)
 			}
-			for i, st := range p.staged().Stages {
-				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.staged().Stages[i].An); got != want {
+			for i, st := range p.Staged().Stages {
+				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.Staged().Stages[i].An); got != want {
 					t.Errorf("%s: %s is\n%s\nand listed\n%s", d, c.sql, got, want)
 				}
 			}
 		}
 	}
 	s := sessions[funcs.DuckDB]
-	before := len(charges(t, s.Engine))
-	p, err := prepare(s, "select count(*) from encounters where kind_id = any($1::int2[])", ints.OID)
+	before := len(enginetest.Charges(t, s.Engine))
+	p, err := enginetest.Prepare(s, "select count(*) from encounters where kind_id = any($1::int2[])", ints.OID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(ctx, []sqltype.Value{listOf(sqltype.OIDInt4, int64(1), int64(40_000))}); sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.Engine)) != before {
-		t.Errorf("an element without room: %v, %d charges", err, len(charges(t, s.Engine))-before)
+	if _, err := p.Run(ctx, []sqltype.Value{listOf(sqltype.OIDInt4, int64(1), int64(40_000))}); sqlerr.ID(err) != sqlerr.NumericRange.ID || len(enginetest.Charges(t, s.Engine)) != before {
+		t.Errorf("an element without room: %v, %d charges", err, len(enginetest.Charges(t, s.Engine))-before)
 	}
 }

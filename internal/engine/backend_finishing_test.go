@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -27,14 +28,14 @@ var beyondGo = []string{
 
 // TestFinishingBeyond: on PostgreSQL the database computes them from the released rows, as it does from the text; DuckDB's functions are others, and they are refused there.
 func TestFinishingBeyond(t *testing.T) {
-	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, beyondGo...)
-	s := clinicSession(t, tame, funcs.Postgres, roomy...)
-	duck := clinicSession(t, tame, funcs.DuckDB, roomy...)
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.Postgres}, beyondGo...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres, enginetest.Roomy...)
+	duck := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.Roomy...)
 	for _, sql := range beyondGo {
-		if p, err := prepare(s, sql); err != nil || p.staged().InBackend == nil {
+		if p, err := enginetest.Prepare(s, sql); err != nil || p.Staged().InBackend == nil {
 			t.Errorf("%s is not computed by the database: %v", sql, err)
 		}
-		if _, err := prepare(duck, sql); sqlerr.ID(err) != sqlerr.Unsupported.ID {
+		if _, err := enginetest.Prepare(duck, sql); sqlerr.ID(err) != sqlerr.Unsupported.ID {
 			t.Errorf("%s on DuckDB: %v", sql, err)
 		}
 	}
@@ -43,26 +44,26 @@ func TestFinishingBeyond(t *testing.T) {
 // TestFinishingBeyondTwice: the answer is of the stored release: free, equal, and where the database fails it is asked again for nothing.
 func TestFinishingBeyondTwice(t *testing.T) {
 	const sql = "select readmitted, count(*), power(count(*)::numeric, 2) from encounters group by 1 order by 1"
-	s := clinicSession(t, tame, funcs.Postgres)
-	_, a := ask(t, s, sql)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
+	_, a := enginetest.Ask(t, s, sql)
 	for _, r := range a.Rows {
 		if n := decimal.NewFromInt(r[1].(int64)); !r[2].(decimal.Decimal).Round(0).Equal(n.Mul(n)) && n.Sign() > 0 {
 			t.Errorf("%v: the power is of another value", r)
 		}
 	}
-	_, b := ask(t, s, sql)
-	if fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(charges(t, s.Engine)) != 1 || !strings.Contains(b.Notice, "spent: nothing") && b.Notice != "" {
-		t.Errorf("%v, then %v: %d charges", a, b, len(charges(t, s.Engine)))
+	_, b := enginetest.Ask(t, s, sql)
+	if fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(enginetest.Charges(t, s.Engine)) != 1 || !strings.Contains(b.Notice, "spent: nothing") && b.Notice != "" {
+		t.Errorf("%v, then %v: %d charges", a, b, len(enginetest.Charges(t, s.Engine)))
 	}
-	if told := explained(t, s, sql); !strings.Contains(told, "Finishing is done by the database") {
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Finishing is done by the database") {
 		t.Error(told)
 	}
-	s = clinicSession(t, tame, funcs.Postgres)
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
 	s.Engine.Backend = &failingAt{s.Engine.Backend, 2}
-	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID || !strings.Contains(fmt.Sprint(err), "from what was released") {
+	if _, err := enginetest.Try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID || !strings.Contains(fmt.Sprint(err), "from what was released") {
 		t.Errorf("the database fails: %v", err)
 	}
-	if _, err := try(s, sql); err != nil || len(charges(t, s.Engine)) != 1 {
-		t.Errorf("asked again: %v, %d charges", err, len(charges(t, s.Engine)))
+	if _, err := enginetest.Try(s, sql); err != nil || len(enginetest.Charges(t, s.Engine)) != 1 {
+		t.Errorf("asked again: %v, %d charges", err, len(enginetest.Charges(t, s.Engine)))
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -36,19 +37,19 @@ func TestBIAnalytic(t *testing.T) {
 		}
 		list = append(list, st)
 	}
-	for _, b := range dialects {
+	for _, b := range enginetest.Dialects {
 		t.Run(b.String(), func(t *testing.T) {
-			over := demoDuck(t)
+			over := enginetest.DemoDuck(t)
 			if b != over.Dialect() {
-				over = demoPostgres(t)
+				over = enginetest.DemoPostgres(t)
 			}
-			s := demoSession(t, over, "analyst", func(p *policy.Policy) { p.Budget.Epsilon = 1000 })
+			s := enginetest.DemoSession(t, over, "analyst", func(p *policy.Policy) { p.Budget.Epsilon = 1000 })
 			answered, asked := 0, 0
 			for _, st := range list {
 				if !st.Refuse {
 					asked++
 				}
-				p, err := prepare(s, strings.TrimSuffix(st.SQL, ";"))
+				p, err := enginetest.Prepare(s, strings.TrimSuffix(st.SQL, ";"))
 				if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID != sqlerr.Internal.ID {
 					if !st.Refuse {
 						t.Logf("%s: %s\n%v; %s", st.Client, st.SQL, err, e.Hint)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestBoundConditions: a value that is bound in a condition is the literal in its place: the same groups, the same numbers, one charge for both, whoever asks first.
 func TestBoundConditions(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
 		for _, c := range []struct {
 			sql, literal string
 			arg          sqltype.Value
@@ -27,7 +28,7 @@ func TestBoundConditions(t *testing.T) {
 			{"select count(*) from (select readmitted, count(*) from encounters where readmitted <> $1 group by 1) q", "'NO'", "NO", 0},
 		} {
 			before := paidFor(t, s)
-			p, err := prepare(s, c.sql)
+			p, err := enginetest.Prepare(s, c.sql)
 			if err != nil {
 				t.Fatalf("%s: %v", c.sql, err)
 			}
@@ -35,7 +36,7 @@ func TestBoundConditions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.sql, err)
 			}
-			_, said := ask(t, s, strings.ReplaceAll(c.sql, "$1", c.literal))
+			_, said := enginetest.Ask(t, s, strings.ReplaceAll(c.sql, "$1", c.literal))
 			if fmt.Sprint(bound.Rows) != fmt.Sprint(said.Rows) || paidFor(t, s)-before != c.paid {
 				t.Errorf("%s: %s: %v bound, %v as a literal, %d charges", d, c.sql, bound.Rows, said.Rows, paidFor(t, s)-before)
 			}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -54,55 +55,55 @@ func TestBoundingAuto(t *testing.T) {
 		{"partials too large for a norm", "select readmitted, avg(big * 10) from encounters group by 1", "gaussian", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-			set(t, s, "dpsql.mechanism", c.mechanism)
-			plans := map[string]*prepared{}
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+			enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+			plans := map[string]*enginetest.Prepared{}
 			for _, bounding := range []string{"linf", "auto"} {
-				set(t, s, "dpsql.bounding", bounding)
-				p, err := prepare(s, c.sql)
+				enginetest.Set(t, s, "dpsql.bounding", bounding)
+				p, err := enginetest.Prepare(s, c.sql)
 				if err != nil {
 					t.Fatal(err)
 				}
 				plans[bounding] = p
 			}
 			auto := plans["auto"]
-			if (auto.analysis().Limit.Norm == sensitivity.L2) != c.l2 {
-				t.Fatalf("scaled: %t", auto.analysis().Limit.Norm > 0)
+			if (auto.Analysis().Limit.Norm == sensitivity.L2) != c.l2 {
+				t.Fatalf("scaled: %t", auto.Analysis().Limit.Norm > 0)
 			}
 			same := "linf"
 			if c.l2 {
 				same = "l2"
-				set(t, s, "dpsql.bounding", same)
-				p, err := prepare(s, c.sql)
+				enginetest.Set(t, s, "dpsql.bounding", same)
+				p, err := enginetest.Prepare(s, c.sql)
 				if err != nil {
 					t.Fatal(err)
 				}
 				plans[same] = p
 			}
-			mp, err := auto.price()
+			mp, err := auto.Price()
 			if err != nil {
 				t.Fatal(err)
 			}
-			was, err := plans[same].price()
+			was, err := plans[same].Price()
 			if err != nil || !reflect.DeepEqual(was, mp) {
 				t.Errorf("%+v is not that of %s, %+v, %v", mp, same, was, err)
 			}
-			set(t, s, "dpsql.bounding", "auto")
-			if auto, err = prepare(s, c.sql); err != nil {
+			enginetest.Set(t, s, "dpsql.bounding", "auto")
+			if auto, err = enginetest.Prepare(s, c.sql); err != nil {
 				t.Fatal(err)
 			}
-			priced := auto.staged().Stages[0].Priced
+			priced := auto.Staged().Stages[0].Priced
 			if _, err := auto.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if priced != nil && s.Last.(*private.LastAnswer).Releases[0].Release.Plan != priced {
 				t.Error("another plan than that which was compared is run")
 			}
-			if all := charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
+			if all := enginetest.Charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
 				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
 			}
-			set(t, s, "dpsql.bounding", same)
-			if told := explained(t, s, c.sql); !strings.Contains(told, "answered from the release") {
+			enginetest.Set(t, s, "dpsql.bounding", same)
+			if told := enginetest.Explained(t, s, c.sql); !strings.Contains(told, "answered from the release") {
 				t.Errorf("asked again by name: %s", told)
 			}
 		})
@@ -138,34 +139,34 @@ func TestBoundingAutoL1(t *testing.T) {
 		{"Gaussian noise", twelve, "auto", "auto", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-			set(t, s, "dpsql.mechanism", c.mechanism)
-			set(t, s, "dpsql.max_groups", c.groups)
-			set(t, s, "dpsql.bounding", "auto")
-			p, err := prepare(s, c.sql)
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+			enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+			enginetest.Set(t, s, "dpsql.max_groups", c.groups)
+			enginetest.Set(t, s, "dpsql.bounding", "auto")
+			p, err := enginetest.Prepare(s, c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l1 := p.analysis().Limit.Norm == sensitivity.L1; l1 != c.l1 {
+			if l1 := p.Analysis().Limit.Norm == sensitivity.L1; l1 != c.l1 {
 				t.Fatalf("scaled: %t", l1)
 			}
 			if !c.l1 {
 				return
 			}
-			mp, err := p.price()
+			mp, err := p.Price()
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, m := range p.analysis().Measures {
+			for i, m := range p.Analysis().Measures {
 				if ev, ok := mp.Measures[i].(dp.Clipped); !ok || m.Bound == nil || m.Bound.IsCap() || ev.Noise != dp.LaplaceNoise || !reflect.DeepEqual(ev.Groups, []uint64{1}) {
 					t.Errorf("measure %d: %+v", i+1, mp.Measures[i])
 				}
 			}
-			told := explained(t, s, c.sql)
+			told := enginetest.Explained(t, s, c.sql)
 			if _, err := p.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			for i, m := range p.analysis().Measures {
+			for i, m := range p.Analysis().Measures {
 				ev, _, err := s.Last.(*private.LastAnswer).Releases[0].Release.Noise(i)
 				if err != nil {
 					t.Fatal(err)
@@ -175,17 +176,17 @@ func TestBoundingAutoL1(t *testing.T) {
 					t.Errorf("measure %d has %+v at the norm %d", i+1, ev, edge)
 				}
 			}
-			if all := charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
+			if all := enginetest.Charges(t, s.Engine); len(all) != 1 || all[0].Loss != mp.Loss {
 				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
 			}
 			if !strings.Contains(told, "scaled to the norm of choice 1") || !strings.Contains(told, "discrete Laplace, scale") || !strings.Contains(told, "times the norm") {
 				t.Error(told)
 			}
-			set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*2))
-			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 1 {
+			enginetest.Set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*2))
+			if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 1 {
 				t.Errorf("%d charges of a top-up", n)
 			}
-			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 0 {
+			if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("%d charges of what was asked", n)
 			}
 		})
@@ -196,26 +197,26 @@ func TestBoundingAutoL1(t *testing.T) {
 // of the ends' noise says so.
 func TestBoundingAutoErrsLess(t *testing.T) {
 	for _, edits := range [][]string{nil, few} {
-		s := clinicSession(t, tame, funcs.DuckDB, edits...)
-		set(t, s, "dpsql.mechanism", "gaussian")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+		enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
 		for sql, groups := range map[string]float64{"select days > 3 is true, count(*) from encounters group by 1": 2, "select readmitted, count(*) from encounters group by 1": 3} {
 			ratio := map[string]float64{}
 			taken := ""
 			for _, bounding := range []string{"linf", "l2", "auto"} {
-				set(t, s, "dpsql.bounding", bounding)
-				p, err := prepare(s, sql)
+				enginetest.Set(t, s, "dpsql.bounding", bounding)
+				p, err := enginetest.Prepare(s, sql)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if bounding == "auto" {
-					taken = map[bool]string{true: "l2", false: "linf"}[p.analysis().Limit.Norm == sensitivity.L2]
+					taken = map[bool]string{true: "l2", false: "linf"}[p.Analysis().Limit.Norm == sensitivity.L2]
 					continue
 				}
-				mp, err := p.price()
+				mp, err := p.Price()
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, chosen, err := mp.Reference(p.analysis())
+				run, chosen, err := mp.Reference(p.Analysis())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -225,7 +226,7 @@ func TestBoundingAutoErrsLess(t *testing.T) {
 				}
 				norm := 4 * math.Sqrt(groups) // four rows in each
 				if len(chosen) > 0 {
-					norm = float64(p.analysis().Choices[0].Edges[chosen[0]])
+					norm = float64(p.Analysis().Choices[0].Edges[chosen[0]])
 				}
 				ratio[bounding] = math.Sqrt(v) / norm
 			}
@@ -259,21 +260,21 @@ var errForgotten = errors.New("the public table is gone")
 func TestBoundingAutoFails(t *testing.T) {
 	const sql = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	for reads, want := range []error{errForgotten, errForgotten, nil} {
-		s := clinicSession(t, tame, funcs.DuckDB)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 		w := s.Engine.World.Load()
 		w.Public = &forgetful{w.Public, reads}
-		set(t, s, "dpsql.bounding", "auto")
-		if _, err := prepare(s, sql); !errors.Is(err, want) {
+		enginetest.Set(t, s, "dpsql.bounding", "auto")
+		if _, err := enginetest.Prepare(s, sql); !errors.Is(err, want) {
 			t.Errorf("after %d reads: %v", reads, err)
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB) // what cannot be priced is refused as ever, when it is asked
-	set(t, s, "dpsql.mechanism", "gaussian")
-	set(t, s, "dpsql.price", "0.0005")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB) // what cannot be priced is refused as ever, when it is asked
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
+	enginetest.Set(t, s, "dpsql.price", "0.0005")
 	for _, bounding := range []string{"linf", "auto"} {
-		set(t, s, "dpsql.bounding", bounding)
-		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
-		if err != nil || p.analysis().Limit.Norm > 0 {
+		enginetest.Set(t, s, "dpsql.bounding", bounding)
+		p, err := enginetest.Prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
+		if err != nil || p.Analysis().Limit.Norm > 0 {
 			t.Fatalf("%s: %v", bounding, err)
 		}
 		if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
@@ -285,18 +286,18 @@ func TestBoundingAutoFails(t *testing.T) {
 // TestBoundingOfStages: a release of a statement of several has the bounding that it has alone, so each answers the other, and at another price.
 func TestBoundingOfStages(t *testing.T) {
 	const alone = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
-	s := clinicSession(t, tame, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
-	set(t, s, "dpsql.bounding", "auto")
-	if n := charged(t, s.Engine, func() {
-		ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
+	enginetest.Set(t, s, "dpsql.bounding", "auto")
+	if n := enginetest.Charged(t, s.Engine, func() {
+		enginetest.Ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2")
 	}); n != 2 {
 		t.Fatalf("%d charges for two releases", n)
 	}
-	set(t, s, "dpsql.price", "0.25")
-	if n := charged(t, s.Engine, func() { ask(t, s, alone) }); n != 0 {
+	enginetest.Set(t, s, "dpsql.price", "0.25")
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, alone) }); n != 0 {
 		t.Error("alone it is charged again")
 	}
-	if told := explained(t, s, alone); !strings.Contains(told, "vector") {
+	if told := enginetest.Explained(t, s, alone); !strings.Contains(told, "vector") {
 		t.Errorf("its vectors are not scaled: %s", told)
 	}
 }
@@ -305,9 +306,9 @@ func TestBoundingOfStages(t *testing.T) {
 func TestMaxGroupsCostNothing(t *testing.T) {
 	for _, edits := range [][]string{nil, {"    max_rows_per_unit: 4\n", ""}} {
 		for _, mechanism := range []string{"gaussian", "laplace"} {
-			s := clinicSession(t, tame, funcs.DuckDB, edits...)
-			set(t, s, "dpsql.mechanism", mechanism)
-			set(t, s, "dpsql.bounding", "auto")
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+			enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+			enginetest.Set(t, s, "dpsql.bounding", "auto")
 			for _, sql := range []string{
 				"select kind_id, readmitted, count(*), sum(cost) from encounters group by 1, 2",
 				"select kind_id, readmitted, avg(days) from encounters group by 1, 2",
@@ -317,17 +318,17 @@ func TestMaxGroupsCostNothing(t *testing.T) {
 			} {
 				var plans []*price.Quote
 				for _, groups := range []string{"auto", "12", "1000"} {
-					set(t, s, "dpsql.max_groups", groups)
-					p, err := prepare(s, sql)
+					enginetest.Set(t, s, "dpsql.max_groups", groups)
+					p, err := enginetest.Prepare(s, sql)
 					if err != nil {
 						t.Fatal(err)
 					}
-					plan, err := p.price()
+					plan, err := p.Price()
 					if err != nil {
 						t.Fatal(err)
 					}
 					plans = append(plans, plan)
-					if n := charged(t, s.Engine, func() { ask(t, s, sql) }); (n == 1) != (groups == "auto") {
+					if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, sql) }); (n == 1) != (groups == "auto") {
 						t.Errorf("%s, %s, max_groups %s: %d charges", sql, mechanism, groups, n)
 					}
 				}
@@ -351,11 +352,11 @@ func TestMaxGroupsWarned(t *testing.T) {
 		{twelve, "auto", "auto", ""},
 		{"select count(*) from encounters", "5", "auto", ""},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB)
-		set(t, s, "dpsql.max_groups", c.groups)
-		set(t, s, "dpsql.bounding", c.bounding)
-		told := explained(t, s, c.sql)
-		_, a := ask(t, s, c.sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		enginetest.Set(t, s, "dpsql.max_groups", c.groups)
+		enginetest.Set(t, s, "dpsql.bounding", c.bounding)
+		told := enginetest.Explained(t, s, c.sql)
+		_, a := enginetest.Ask(t, s, c.sql)
 		for _, text := range []string{told, strings.Join(a.Warnings, "\n")} {
 			if strings.Contains(text, "dpsql.max_groups = ") != (c.want != "") || !strings.Contains(text, c.want) {
 				t.Errorf("%s, %s, %s: %s", c.sql, c.groups, c.bounding, text)

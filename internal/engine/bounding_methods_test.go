@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,31 +13,18 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // doubtful is a policy by which joins on days are expected to err less by declared frequencies: it knows of far more people than there are. So the measured ones err less, once a release has told.
-var doubtful = append(anyJoins[:2:2], "budget: {epsilon: 20,", "population: 6000\nbudget: {epsilon: 200,",
+var doubtful = append(enginetest.AnyJoins[:2:2], "budget: {epsilon: 20,", "population: 6000\nbudget: {epsilon: 200,",
 	"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 1500}\n    columns:\n      encounter_id: {}\n")
 
 const (
 	onDays  = "select count(*) from encounters a join encounters b on a.days = b.days"
 	sumDays = "select sum(x.medications) from encounters y join encounters x on x.days = y.days where x.cost + y.cost > 3" // the same joins
 )
-
-// planText is EXPLAIN's text.
-func planText(t testing.TB, s *session.Session, sql string, args ...sqltype.Value) string {
-	t.Helper()
-	rows, err := try(s, "explain verbose "+sql, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	var lines []string
-	for _, r := range rows {
-		lines = append(lines, r[0].(string))
-	}
-	return strings.Join(lines, "\n")
-}
 
 // What EXPLAIN says of the bound of joins on days: by the policy's numbers, and by an earlier release.
 const (
@@ -48,7 +35,7 @@ const (
 // bounds holds EXPLAIN's word on a statement's bound against a pattern.
 func bounds(t testing.TB, s *session.Session, sql, want string, args ...sqltype.Value) {
 	t.Helper()
-	if text := planText(t, s, sql, args...); !regexp.MustCompile(`\nBounding: ` + want + `\n`).MatchString(text) {
+	if text := enginetest.PlanText(t, s, sql, args...); !regexp.MustCompile(`\nBounding: ` + want + `\n`).MatchString(text) {
 		t.Errorf("%s asks %s: want %s in\n%s", s.Analyst.Name, sql, want, text)
 	}
 }
@@ -56,13 +43,13 @@ func bounds(t testing.TB, s *session.Session, sql, want string, args ...sqltype.
 // TestJoinsByEarlierReleases: what a release by elastic found is what other statements over the same joins are expected to err by, and those alone; a repeat of what was paid for is free, whatever was released since and by whichever bound it was paid. Noise of the scale that would choose otherwise has a probability below 1e-9: it
 // would have to be e^0.5 where its parameter is 0.024.
 func TestJoinsByEarlierReleases(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB, doubtful...).Engine
-	s, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
-	set(t, s, "dpsql.bounding", "auto")
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, doubtful...).Engine
+	s, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
+	enginetest.Set(t, s, "dpsql.bounding", "auto")
 	of := func(sql string, want int, args ...sqltype.Value) (out string) {
 		t.Helper()
-		if n := charged(t, e, func() {
-			rows, err := try(s, sql, args...)
+		if n := enginetest.Charged(t, e, func() {
+			rows, err := enginetest.Try(s, sql, args...)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
@@ -76,11 +63,11 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	const some = "select count(*) from encounters a join encounters b on a.days = b.days where a.kind_id = $1"
 	bounds(t, s, onDays, byGuess)
 	cut := of(onDays, 1)
-	set(t, s, "dpsql.bounding", "elastic")
+	enginetest.Set(t, s, "dpsql.bounding", "elastic")
 	of(sumDays, 1)
-	set(t, s, "dpsql.bounding", "auto")
+	enginetest.Set(t, s, "dpsql.bounding", "auto")
 
-	if text := planText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release. Asked anew it is elastic, expected to err less") {
+	if text := enginetest.PlanText(t, s, onDays); !strings.Contains(text, "answered from the release made at price 0.5") || !strings.Contains(text, "Bounding: truncate, of which there is a release. Asked anew it is elastic, expected to err less") {
 		t.Errorf("once another bound is better EXPLAIN of what is stored says\n%s", text)
 	}
 	if again := of(onDays, 0); again != cut {
@@ -93,7 +80,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 		bounds(t, other, "select count(*) from encounters a join encounters b on a.days = b.days where a.days > 2", byGuess)
 		bounds(t, other, "select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days", "truncate, .* were the rows of 6000.*")
 	}
-	if text := planText(t, s, grouped); !strings.Contains(text, "by an earlier release over these joins, made at price 0.5") || !strings.Contains(text, "Choice 1:") {
+	if text := enginetest.PlanText(t, s, grouped); !strings.Contains(text, "by an earlier release over these joins, made at price 0.5") || !strings.Contains(text, "Choice 1:") {
 		t.Errorf("EXPLAIN says\n%s", text)
 	}
 	first := of(grouped, 1)
@@ -102,25 +89,25 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	}
 	of("select p.readmitted, count(*) from encounters p join encounters q on q.days = p.days group by p.readmitted", 0)
 
-	set(t, s, "dpsql.fresh", "on") // it is not answered by what is stored, and goes by it
+	enginetest.Set(t, s, "dpsql.fresh", "on") // it is not answered by what is stored, and goes by it
 	bounds(t, s, onDays, byRelease)
 	measured := of(onDays, 1)
-	set(t, s, "dpsql.fresh", "off")
+	enginetest.Set(t, s, "dpsql.fresh", "off")
 	if again := of(onDays, 0); again != measured { // of two the one that errs less
 		t.Errorf("of releases by both bounds %s answers, not %s", again, measured)
 	}
-	set(t, s, "dpsql.price", "1") // measured ones are not topped up
+	enginetest.Set(t, s, "dpsql.price", "1") // measured ones are not topped up
 	bounds(t, s, onDays, byRelease)
 	of(onDays, 1)
 	of(onDays, 0)
-	set(t, s, "dpsql.price", "0.5")
+	enginetest.Set(t, s, "dpsql.price", "0.5")
 	of(onDays, 0)
 
-	set(t, s, "dpsql.price", "0.4")
-	set(t, s, "dpsql.bounding", "elastic")
+	enginetest.Set(t, s, "dpsql.price", "0.4")
+	enginetest.Set(t, s, "dpsql.bounding", "elastic")
 	of(some, 1, int64(1))
-	set(t, s, "dpsql.bounding", "auto")
-	set(t, s, "dpsql.price", "0.5")
+	enginetest.Set(t, s, "dpsql.bounding", "auto")
+	enginetest.Set(t, s, "dpsql.price", "0.5")
 	bounds(t, s, some, byRelease, int64(1))
 	bounds(t, s, some, byGuess, int64(2))
 	of(some, 1, int64(2))
@@ -128,12 +115,12 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 
 	const third, sumThird = onDays + " where a.kind_id = 3", "select sum(b.cost), count(distinct a.diag) from encounters a join encounters b on a.days = b.days where b.kind_id = 3"
 	of(third, 1)
-	set(t, s, "dpsql.bounding", "elastic")
+	enginetest.Set(t, s, "dpsql.bounding", "elastic")
 	of(sumThird, 1)
-	set(t, s, "dpsql.bounding", "auto")
+	enginetest.Set(t, s, "dpsql.bounding", "auto")
 	bounds(t, s, third, "truncate, of which there is a release. Asked anew it is elastic, .*")
-	set(t, s, "dpsql.target_error", "60000")
-	if text := planText(t, s, third); !strings.Contains(text, "kept by the release made at price 0.5") {
+	enginetest.Set(t, s, "dpsql.target_error", "60000")
+	if text := enginetest.PlanText(t, s, third); !strings.Contains(text, "kept by the release made at price 0.5") {
 		t.Errorf("an error that a release by the other bound has is not kept:\n%s", text)
 	}
 	of(third, 0)
@@ -142,23 +129,23 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 
 // TestJoinsByTurns: who asks a statement again while it is being asked waits for it, also where by now the other bound would be taken.
 func TestJoinsByTurns(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, doubtful...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, doubtful...)
 	ask := func(bounding string) *private.Run {
 		t.Helper()
-		set(t, s, "dpsql.bounding", bounding)
-		p, err := prepare(s, onDays)
+		enginetest.Set(t, s, "dpsql.bounding", bounding)
+		p, err := enginetest.Prepare(s, onDays)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := private.NewRun(context.Background(), p.staged(), nil)
+		r, err := private.NewRun(context.Background(), p.Staged(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	first := ask("auto")
-	set(t, s, "dpsql.bounding", "elastic")
-	if _, err := try(s, sumDays); err != nil {
+	enginetest.Set(t, s, "dpsql.bounding", "elastic")
+	if _, err := enginetest.Try(s, sumDays); err != nil {
 		t.Fatal(err)
 	}
 	second := ask("auto")
@@ -186,24 +173,24 @@ func TestJoinsByTurns(t *testing.T) {
 func TestJoinsByWhoseReleases(t *testing.T) {
 	now := time.Now()
 	for _, scope := range []string{"analyst", "data_set"} {
-		p := clinicPolicyFor(t, funcs.DuckDB, append(doubtful, "statement_timeout", "cache: {ttl: 24h, scope: "+scope+"}\nstatement_timeout")...)
-		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+		p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, append(doubtful, "statement_timeout", "cache: {ttl: 24h, scope: "+scope+"}\nstatement_timeout")...)
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close() })
-		ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+		ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 		bounds(t, bob, onDays, byGuess)
-		set(t, ann, "dpsql.bounding", "elastic")
-		if _, err := try(ann, sumDays); err != nil {
+		enginetest.Set(t, ann, "dpsql.bounding", "elastic")
+		if _, err := enginetest.Try(ann, sumDays); err != nil {
 			t.Fatal(err)
 		}
-		set(t, ann, "dpsql.bounding", "auto")
+		enginetest.Set(t, ann, "dpsql.bounding", "auto")
 		bounds(t, ann, onDays, byRelease)
 		if scope == "analyst" {
 			bounds(t, bob, onDays, byGuess)
 		}
-		if _, err := try(bob, onDays); err != nil {
+		if _, err := enginetest.Try(bob, onDays); err != nil {
 			t.Fatal(err)
 		}
 		if scope == "analyst" {
@@ -213,7 +200,7 @@ func TestJoinsByWhoseReleases(t *testing.T) {
 			continue
 		}
 		bounds(t, bob, onDays, byRelease)
-		if err := e.Reload(context.Background(), clinicPolicyFor(t, funcs.DuckDB, append(doubtful, "medications:  {range: [0, 100]}", "medications:  {range: [0, 99]}")...)); err != nil {
+		if err := e.Reload(context.Background(), enginetest.ClinicPolicyFor(t, funcs.DuckDB, append(doubtful, "medications:  {range: [0, 100]}", "medications:  {range: [0, 99]}")...)); err != nil {
 			t.Fatal(err)
 		}
 		bounds(t, ann, onDays, byGuess)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -50,32 +51,32 @@ func (t *gatedTx) Query(ctx context.Context, sql string, args []backend.Arg, wan
 // TestCheapQuestionsKeepNobodyWaiting: eight sessions of one analyst ask at the least price, anew or not, and at the price of others without a turn to read; who asks the same at a larger price, or while they have no reservation, is answered meanwhile.
 func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	const sql = "select count(*) from encounters"
-	p := clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,")
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,")
 	p.Limits.StatementsAtOnce = 2
-	real := tame.open(t, funcs.DuckDB)
-	e := engineOn(t, p, real)
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e := enginetest.EngineOn(t, p, real)
 	g := &gate{Backend: real, most: 2, open: make(chan struct{})}
 	e.Backend = g
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // nothing here takes that long, but for what waits
 	defer cancel()
-	bob := newSession(e, t, "bob")
+	bob := enginetest.NewSession(e, t, "bob")
 	var (
 		wg  sync.WaitGroup
-		all []*prepared
+		all []*enginetest.Prepared
 	)
 	for i := range 8 {
-		s := newSession(e, t, "ann")
-		set(t, s, "dpsql.fresh", []string{"on", "off"}[i%2])
+		s := enginetest.NewSession(e, t, "ann")
+		enginetest.Set(t, s, "dpsql.fresh", []string{"on", "off"}[i%2])
 		if i < 6 {
-			set(t, s, "dpsql.price", "0.0005")
+			enginetest.Set(t, s, "dpsql.price", "0.0005")
 		}
-		one, err := prepare(s, sql)
+		one, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, one)
 	}
-	ask := func(list []*prepared) {
+	ask := func(list []*enginetest.Prepared) {
 		for _, p := range list {
 			wg.Go(func() {
 				if _, err := p.Run(ctx, nil); err != nil {
@@ -109,7 +110,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	until("who waits for a turn", waiting(1))
 	ask(all[6:]) // at bob's price: neither has a turn
 	until("who waits at bob's price", waiting(3))
-	dear, err := prepare(bob, sql)
+	dear, err := enginetest.Prepare(bob, sql)
 	if err == nil {
 		_, err = dear.Run(ctx, nil)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,17 +8,18 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestComputedConditions: each condition under which a question is answered from another one's release (release.Computed, reuse.Candidate.From) has a question that differs by it alone, and is charged for that. The names of
 // settings stand behind "ask"; "free" says of how many groups a value is the sum at most.
 func TestComputedConditions(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
 	sums := regexp.MustCompile(`as sums of up to \d+`)
 	datadriven.RunTest(t, "testdata/computed/conditions", func(t *testing.T, d *datadriven.TestData) string {
 		for _, a := range d.CmdArgs {
-			set(t, s, "dpsql."+a.Key, a.Vals[0])
+			enginetest.Set(t, s, "dpsql."+a.Key, a.Vals[0])
 		}
 		defer func() {
 			for _, a := range d.CmdArgs {
@@ -27,9 +28,9 @@ func TestComputedConditions(t *testing.T) {
 				}
 			}
 		}()
-		told := explained(t, s, d.Input)
+		told := enginetest.Explained(t, s, d.Input)
 		before := paidFor(t, s)
-		rows := mustTry(t, s, d.Input)
+		rows := enginetest.MustTry(t, s, d.Input)
 		if n := paidFor(t, s) - before; n != 0 {
 			return fmt.Sprintf("%d charged\n", n)
 		}

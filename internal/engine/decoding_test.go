@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestDecodingTakesATurn: of one analyst as many large stored releases are decoded at once as there are turns, for answers, EXPLAIN, top-ups and what is computed from them; who waits for one pays nothing. Small ones, others' and new questions wait for none, and all are given back.
@@ -20,8 +21,8 @@ func TestDecodingTakesATurn(t *testing.T) {
 	)
 	first := limited(t, func(*policy.Policy) {})
 	e := first.Engine
-	mustTry(t, first, large)
-	mustTry(t, first, small)
+	enginetest.MustTry(t, first, large)
+	enginetest.MustTry(t, first, small)
 	if n := len(first.Last.(*private.LastAnswer).Releases[0].Release.Groups); n != 0 {
 		t.Errorf("dpsql.last keeps %d groups", n)
 	}
@@ -37,11 +38,11 @@ func TestDecodingTakesATurn(t *testing.T) {
 		_, waiting := e.Decoding.Held()
 		return waiting
 	}
-	n := charged(t, e, func() {
+	n := enginetest.Charged(t, e, func() {
 		for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
 			ctx, cancel := context.WithCancel(context.Background())
-			s, ended := newSession(e, t, "ann"), make(chan error, 1)
-			p, err := prepare(s, q)
+			s, ended := enginetest.NewSession(e, t, "ann"), make(chan error, 1)
+			p, err := enginetest.Prepare(s, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,24 +62,24 @@ func TestDecodingTakesATurn(t *testing.T) {
 				t.Errorf("%s: %v", q, err)
 			}
 		}
-		mustTry(t, newSession(e, t, "ann"), small)
-		mustTry(t, newSession(e, t, "bob"), large)
+		enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), small)
+		enginetest.MustTry(t, enginetest.NewSession(e, t, "bob"), large)
 	})
 	if n != 0 {
 		t.Errorf("%d charges for what is stored", n)
 	}
-	mustTry(t, newSession(e, t, "ann"), "select ward, count(*) from patients group by 1")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select ward, count(*) from patients group by 1")
 	held[0]() // one turn does for all that follow, one after the other
-	s := newSession(e, t, "ann")
+	s := enginetest.NewSession(e, t, "ann")
 	for _, q := range []string{large, "explain verbose " + large, part, "explain verbose " + part} {
-		mustTry(t, s, q)
+		enginetest.MustTry(t, s, q)
 	}
-	set(t, s, "dpsql.price", "2")
-	mustTry(t, s, "explain verbose "+large)
-	mustTry(t, s, large)
-	set(t, s, "dpsql.target_error", "1000000")
-	mustTry(t, s, "explain verbose "+large)
-	mustTry(t, s, large)
+	enginetest.Set(t, s, "dpsql.price", "2")
+	enginetest.MustTry(t, s, "explain verbose "+large)
+	enginetest.MustTry(t, s, large)
+	enginetest.Set(t, s, "dpsql.target_error", "1000000")
+	enginetest.MustTry(t, s, "explain verbose "+large)
+	enginetest.MustTry(t, s, large)
 	for _, done := range held[1:] {
 		done()
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -32,16 +33,16 @@ var narrow = []string{
 
 // TestStageDigits: numerics that a stage reads have all their digits on both backends, or are refused on DuckDB, once they are released.
 func TestStageDigits(t *testing.T) {
-	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, wide...)
-	sameAsTexts(t, dialects, narrow...)
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.Postgres}, wide...)
+	enginetest.SameAsTexts(t, enginetest.Dialects, narrow...)
 	for _, sql := range wide {
-		s := clinicSession(t, tame, funcs.DuckDB)
-		_, err := try(s, sql)
-		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.Engine)) != 2 || blamed(t, s.Engine) != 0 {
-			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.Engine)), blamed(t, s.Engine))
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		_, err := enginetest.Try(s, sql)
+		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(enginetest.Charges(t, s.Engine)) != 2 || blamed(t, s.Engine) != 0 {
+			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(enginetest.Charges(t, s.Engine)), blamed(t, s.Engine))
 		}
-		if again, told := try(s, sql); told == nil || told.Error() != err.Error() || len(charges(t, s.Engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
-			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(charges(t, s.Engine)))
+		if again, told := enginetest.Try(s, sql); told == nil || told.Error() != err.Error() || len(enginetest.Charges(t, s.Engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
+			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(enginetest.Charges(t, s.Engine)))
 		}
 	}
 }
@@ -49,20 +50,20 @@ func TestStageDigits(t *testing.T) {
 // TestParameterDigits: so it is with an analyst's numerics, which are refused before anything is charged.
 func TestParameterDigits(t *testing.T) {
 	ctx := context.Background()
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, roomy...)
-		p, err := prepare(s, "select count(*) from encounters where days > $1::numeric")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.Roomy...)
+		p, err := enginetest.Prepare(s, "select count(*) from encounters where days > $1::numeric")
 		if err != nil {
 			t.Fatal(err)
 		}
 		count := func(text string) (string, error) {
 			v := sqltype.Value(decimal.RequireFromString(text))
-			r, err := private.NewRun(ctx, p.staged(), []sqltype.Value{v})
+			r, err := private.NewRun(ctx, p.Staged(), []sqltype.Value{v})
 			if err != nil {
 				t.Fatal(err)
 			}
 			a := r.StageRuns[0]
-			return unnoisedStage(t, p.Statement, with(a), a.Args).Groups[0].Values[0].String(), nil
+			return enginetest.UnnoisedStage(t, p.Statement, enginetest.With(a), a.Args).Groups[0].Values[0].String(), nil
 		}
 		below, _ := count("4.9999999999999999999999999999999999")
 		at, _ := count("5.0000000000000000000000")
@@ -71,8 +72,8 @@ func TestParameterDigits(t *testing.T) {
 			t.Errorf("%s: %s above 5 less a bit, %s above 5, %s above 5 and a bit", d, below, at, above)
 		}
 		_, err = p.Run(ctx, []sqltype.Value{decimal.RequireFromString("5." + strings.Repeat("0", 40) + "1")})
-		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(charges(t, s.Engine)) == 0; refused != (d == funcs.DuckDB) {
-			t.Errorf("%s: %v, %d charges", d, err, len(charges(t, s.Engine)))
+		if refused := sqlerr.ID(err) == sqlerr.NumericRange.ID && len(enginetest.Charges(t, s.Engine)) == 0; refused != (d == funcs.DuckDB) {
+			t.Errorf("%s: %v, %d charges", d, err, len(enginetest.Charges(t, s.Engine)))
 		}
 	}
 }

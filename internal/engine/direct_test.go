@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
@@ -27,9 +28,9 @@ func TestDirectParameters(t *testing.T) {
 		{"select percentile_cont($1) within group (order by n) from (select readmitted, count(*) n from encounters group by 1) t", "select percentile_cont(0.9) within group (order by n) from (select readmitted, count(*) n from encounters group by 1) t", []sqltype.Value{nine}},
 		{"select percentile_cont($1) within group (order by days) is null from encounters", "select percentile_cont(null) within group (order by days) is null from encounters", []sqltype.Value{nil}},
 	} {
-		for _, d := range dialects {
-			s := clinicSession(t, tame, d, roomy...)
-			p, err := prepare(s, c.sql)
+		for _, d := range enginetest.Dialects {
+			s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.Roomy...)
+			p, err := enginetest.Prepare(s, c.sql)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
@@ -38,12 +39,12 @@ func TestDirectParameters(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
-			q, err := prepare(s, c.same)
+			q, err := enginetest.Prepare(s, c.same)
 			if err != nil {
 				t.Fatal(c.same, err)
 			}
-			for i, st := range p.staged().Stages {
-				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.staged().Stages[i].An); got != want && !strings.Contains(got, "$2") {
+			for i, st := range p.Staged().Stages {
+				if got, want := reuse.Canonical(st.An), reuse.Canonical(q.Staged().Stages[i].An); got != want && !strings.Contains(got, "$2") {
 					t.Errorf("%s: %s is\n%s\nand with constants\n%s", d, c.sql, got, want)
 				}
 			}
@@ -51,19 +52,19 @@ func TestDirectParameters(t *testing.T) {
 			for _, o := range p.Columns() {
 				types = append(types, o.Type)
 			}
-			before := len(charges(t, s.Engine))
+			before := len(enginetest.Charges(t, s.Engine))
 			first, err := p.Run(ctx, c.args)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 				continue
 			}
-			if again, err := p.Run(ctx, c.args); err != nil || spelledRow(again.Rows[0], types) != spelledRow(first.Rows[0], types) || len(charges(t, s.Engine)) > before+1 {
-				t.Errorf("%s: %s again: %v, %v, %d charges", d, c.sql, again, err, len(charges(t, s.Engine))-before)
+			if again, err := p.Run(ctx, c.args); err != nil || enginetest.SpelledRow(again.Rows[0], types) != enginetest.SpelledRow(first.Rows[0], types) || len(enginetest.Charges(t, s.Engine)) > before+1 {
+				t.Errorf("%s: %s again: %v, %v, %d charges", d, c.sql, again, err, len(enginetest.Charges(t, s.Engine))-before)
 			}
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB)
-	p, err := prepare(s, "select percentile_cont($1) within group (order by days) from encounters")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	p, err := enginetest.Prepare(s, "select percentile_cont($1) within group (order by days) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +73,14 @@ func TestDirectParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all := charges(t, s.Engine); len(all) != 2 {
+	if all := enginetest.Charges(t, s.Engine); len(all) != 2 {
 		t.Errorf("%+v", all)
 	}
 	for sql, arg := range map[string]sqltype.Value{
 		"select percentile_cont($1) within group (order by days) from encounters": 1.5,
 		"select dp_top_k(readmitted, $1) from encounters":                         int64(101),
 	} {
-		if _, err := try(s, sql, arg); sqlerr.ID(err) != sqlerr.NumericRange.ID && sqlerr.ID(err) != sqlerr.InvalidParam.ID || len(charges(t, s.Engine)) != 2 {
+		if _, err := enginetest.Try(s, sql, arg); sqlerr.ID(err) != sqlerr.NumericRange.ID && sqlerr.ID(err) != sqlerr.InvalidParam.ID || len(enginetest.Charges(t, s.Engine)) != 2 {
 			t.Errorf("%s of %v: %v", sql, arg, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -35,12 +36,12 @@ tables:
     columns: {person: {}, opened_at: {}, closed_at: {}, took: {}, long: {}, cost: {}, queue: {values: [a, b]}, n: {}, x: {}}
 budget: {epsilon: 10000, delta: 1e-6}
 query: {price: 100}
-analysts: {ann: {password: `+verifier+`, may: [people, tickets]}}
+analysts: {ann: {password: `+enginetest.Verifier+`, may: [people, tickets]}}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, name, statements, pol)
+	return enginetest.SessionOver(t, d, name, statements, pol)
 }
 
 // seconds is a number, or an interval's length.
@@ -49,7 +50,7 @@ func seconds(t *testing.T, v sqltype.Value) float64 {
 	if iv, ok := v.(sqltype.Interval); ok {
 		return float64(iv.Months)*30*86400 + float64(iv.Days)*86400 + float64(iv.Micros)/1e6
 	}
-	x, ok := asDecimal(v)
+	x, ok := enginetest.AsDecimal(v)
 	if !ok {
 		t.Fatalf("%v is no number", v)
 	}
@@ -60,7 +61,7 @@ const hour = 3600
 
 // TestIntervals: what intervals are aggregated to is what PostgreSQL's own value is equal to, less noise that is small at this price: 5% off with a probability below 1e-9. A year has 360 days: with 365 it would be 0.6% more.
 func TestIntervals(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := tickets(t, d)
 		for sql, want := range map[string]float64{
 			"select avg(closed_at - opened_at) from tickets":                                                                  300.5 * hour,
@@ -75,7 +76,7 @@ func TestIntervals(t *testing.T) {
 			"select percentile_disc(0.5) within group (order by greatest(interval '0', least(took, '30 days'))) from tickets": 300 * hour,
 			"select extract(epoch from avg(took)) + 1 from tickets":                                                           300.5*hour + 1,
 		} {
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)
 				continue
@@ -89,10 +90,10 @@ func TestIntervals(t *testing.T) {
 
 // TestQuotientsByConstants: a quotient by a constant needs no declared range where its dividend needs none. Each is 5 % off with a probability below 1e-9.
 func TestQuotientsByConstants(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := tickets(t, d)
 		number := func(sql string) float64 {
-			rows, err := try(s, sql+" from tickets")
+			rows, err := enginetest.Try(s, sql+" from tickets")
 			if err != nil {
 				if d == funcs.DuckDB && strings.Contains(err.Error(), "cannot be computed") {
 					return math.NaN()
@@ -111,7 +112,7 @@ func TestQuotientsByConstants(t *testing.T) {
 			}
 		}
 		for _, sql := range []string{"select sum(x / 0)", "select sum(x / n)"} {
-			if _, err := try(s, sql+" from tickets"); err == nil {
+			if _, err := enginetest.Try(s, sql+" from tickets"); err == nil {
 				t.Errorf("%s: %s is answered", d, sql)
 			}
 		}
@@ -121,7 +122,7 @@ func TestQuotientsByConstants(t *testing.T) {
 // TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
 func TestHintChains(t *testing.T) {
 	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition."
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := tickets(t, d)
 		for _, c := range []struct {
 			want  float64
@@ -144,7 +145,7 @@ func TestHintChains(t *testing.T) {
 				"select extract(epoch from percentile_disc(0.5) within group (order by greatest(date '2000-01-01', least(opened_at, date '2030-01-01')))) from tickets"}},
 		} {
 			for i := 0; i < len(c.steps); i += 2 {
-				rows, err := try(s, c.steps[i])
+				rows, err := enginetest.Try(s, c.steps[i])
 				if i == len(c.steps)-1 {
 					if err != nil {
 						t.Errorf("%s: %s: %v", d, c.steps[i], err)
@@ -174,7 +175,7 @@ func TestHintsOfExtremes(t *testing.T) {
 		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(0, least(cost * 2, 1000))", ""},
 	} {
 		ends := func(x, where string) *answer.Answer {
-			_, a := ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))
+			_, a := enginetest.Ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))
 			return a
 		}
 		if a := ends(c.x, c.where); !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, c.hint) }) || a.Rows[0][0] != nil && a.Rows[0][1] != nil {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -31,9 +32,9 @@ var asksForNone = []struct {
 // TestNoRowsByParameter: whether a statement has rows is known when its parameters are; without any it is free, with its columns, as LIMIT 0 and WHERE false are, and all else is as it was.
 func TestNoRowsByParameter(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, c := range asksForNone {
-		p, err := prepare(s, c.sql)
+		p, err := enginetest.Prepare(s, c.sql)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
@@ -46,22 +47,22 @@ func TestNoRowsByParameter(t *testing.T) {
 			if a, err := p.Run(ctx, c.none); err != nil || len(a.Rows) != 0 || a.Notice != "" || paidFor(t, s) != before {
 				t.Errorf("%s: %v: %v, %v, %d charges", c.sql, c.none, a, err, paidFor(t, s)-before)
 			}
-			set(t, s, "dpsql.fresh", "on") // another setting: it is analysed again
+			enginetest.Set(t, s, "dpsql.fresh", "on") // another setting: it is analysed again
 			switch a, err := p.Run(ctx, c.some); {
 			case c.refused && sqlerr.ID(err) != sqlerr.RawRows.ID, c.refused && paidFor(t, s) != before:
 				t.Errorf("%s: %v: %v", c.sql, c.some, err)
 			case !c.refused && (err != nil || len(a.Rows) == 0 || paidFor(t, s) == before):
 				t.Errorf("%s: %v: %v", c.sql, c.some, err)
 			}
-			set(t, s, "dpsql.fresh", "off")
+			enginetest.Set(t, s, "dpsql.fresh", "off")
 		}
 	}
 	for _, sql := range []string{"select * from patients where weight = $1", "select * from patients offset $1", "select * from patients where weight > $1 or $2"} { // no value leaves them without rows
-		if _, err := prepare(s, sql); sqlerr.ID(err) != sqlerr.RawRows.ID {
+		if _, err := enginetest.Prepare(s, sql); sqlerr.ID(err) != sqlerr.RawRows.ID {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	p, err := prepare(s, "explain verbose select * from patients limit $1")
+	p, err := enginetest.Prepare(s, "explain verbose select * from patients limit $1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +77,9 @@ func TestNoRowsByParameter(t *testing.T) {
 // TestCountOfNoRows: what is refused of other values is counted of those that leave no rows, at Execute.
 func TestCountOfNoRows(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, funcs.DuckDB)
-	_, refusal := prepare(s, "select count(*) from (select * from encounters limit 3) q")
-	p, err := prepare(s, "select count(*) from (select * from encounters limit $1) q")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	_, refusal := enginetest.Prepare(s, "select count(*) from (select * from encounters limit 3) q")
+	p, err := enginetest.Prepare(s, "select count(*) from (select * from encounters limit $1) q")
 	if err != nil || refusal == nil {
 		t.Fatal(err, refusal)
 	}
@@ -99,7 +100,7 @@ func TestCountOfNoRows(t *testing.T) {
 func TestPreviewOfNoRows(t *testing.T) {
 	for _, how := range []string{policy.PreviewSchema, policy.PreviewMock} {
 		s, b := previewed(t, how, funcs.DuckDB)
-		p, err := prepare(s, "select * from patients limit $1")
+		p, err := enginetest.Prepare(s, "select * from patients limit $1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,16 +6,18 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // TestEnums: an enum is text where text is asked for, and a parameter's type, inferred or as a driver gives it back.
 func TestEnums(t *testing.T) {
-	for _, d := range dialects {
-		s := newSession(engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad)), t, "ann")
-		mustTry(t, s, "select e::text, e || '!', lower(e::varchar), count(*) from facts where e::text like 'a%' and e::text <> 'nothing' group by 1, 2, 3")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.NewSession(enginetest.EngineOn(t, enginetest.BadPolicyFor(t, d), enginetest.OpenBad(t, d, enginetest.NoneBad)), t, "ann")
+		enginetest.MustTry(t, s, "select e::text, e || '!', lower(e::varchar), count(*) from facts where e::text like 'a%' and e::text <> 'nothing' group by 1, 2, 3")
 		const sql = "select count(*) from facts where e = $1"
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +29,7 @@ func TestEnums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err = prepare(s, sql, enum.OID); err != nil {
+		if p, err = enginetest.Prepare(s, sql, enum.OID); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Run(context.Background(), []sqltype.Value{"a"}); err != nil {
@@ -38,7 +40,7 @@ func TestEnums(t *testing.T) {
 				t.Errorf("a text that is no label: %v", err)
 			}
 		}
-		if _, err := Prepare(context.Background(), s, st[0], []sqltype.OID{99999}); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID && sqlerr.ID(err) != sqlerr.Unsupported.ID {
+		if _, err := engine.Prepare(context.Background(), s, st[0], []sqltype.OID{99999}); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID && sqlerr.ID(err) != sqlerr.Unsupported.ID {
 			t.Errorf("an unknown type's parameter: %v", err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine"
 )
 
 var update = flag.Bool("update", false, "write docs/errors.md and docs/sql.md anew")
@@ -106,7 +105,7 @@ func TestErrorsDoc(t *testing.T) {
 	for id := range at {
 		t.Errorf("%s is no kind", id)
 	}
-	fmt.Fprintf(&page, "\n## The clinic\n\nA small data set of dpsql's own tests, for what the demo's policy leaves no room for. Of its policy:\n\n```yaml\n%s```\n", engine.ClinicTables())
+	fmt.Fprintf(&page, "\n## The clinic\n\nA small data set of dpsql's own tests, for what the demo's policy leaves no room for. Of its policy:\n\n```yaml\n%s```\n", ClinicTables())
 	compare(t, "../../docs/errors.md", page.Bytes())
 }
 

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestEvaluate: metrics come from one charged statement, the same for all of them, of two classes with a release for each level of intervals, and from public rows exactly and free; with much budget they are the truth's.
 func TestEvaluate(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000")
-		set(t, s, "dpsql.max_groups", "42")
-		set(t, s, "dpsql.notices", "brief")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000")
+		enginetest.Set(t, s, "dpsql.max_groups", "42")
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
 		for _, sql := range []string{
 			"TRAIN DP MODEL back USING logistic_regression TARGET back WITH (epsilon = 1)" + query,
@@ -26,7 +27,7 @@ func TestEvaluate(t *testing.T) {
 			"TRAIN DP MODEL how USING poisson_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
 			"TRAIN DP MODEL city USING linear_regression TARGET weight WITH (epsilon = 1, delta = 1e-9) AS SELECT weight, patient_id % 10 AS id FROM patients",
 		} {
-			if _, err := try(s, sql); err != nil {
+			if _, err := enginetest.Try(s, sql); err != nil {
 				t.Fatalf("%s: %s: %v", d, sql, err)
 			}
 		}
@@ -35,8 +36,8 @@ func TestEvaluate(t *testing.T) {
 			"back":  "SELECT avg(CASE WHEN dp_predict('back', days, cost) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL",
 			"which": "SELECT avg(CASE WHEN dp_predict('which', days, cost) = readmitted THEN 1 ELSE 0 END) FROM encounters WHERE cost IS NOT NULL",
 		} {
-			set(t, s, "dpsql.price", "400")
-			rows, err := try(s, sql)
+			enginetest.Set(t, s, "dpsql.price", "400")
+			rows, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,9 +55,9 @@ func TestEvaluate(t *testing.T) {
 			if name == "back" {
 				epsilon = 3600
 			}
-			if n := charged(t, s.Engine, func() {
+			if n := enginetest.Charged(t, s.Engine, func() {
 				var err error
-				if rows, err = try(s, fmt.Sprintf("EVALUATE DP MODEL %s WITH (epsilon = %d) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters", name, epsilon)); err != nil {
+				if rows, err = enginetest.Try(s, fmt.Sprintf("EVALUATE DP MODEL %s WITH (epsilon = %d) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters", name, epsilon)); err != nil {
 					t.Fatalf("%s: %s: %v", d, name, err)
 				}
 			}); n != map[bool]int{true: 3, false: 1}[name == "back" || name == "edge"] { // a release a level
@@ -72,8 +73,8 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 			if name == "back" { // the log-loss is read off intervals of log-odds, within 0.008 of each row's; of 81 rows the noise of the counts is small at this price, and that of the SELECT has a scale below 0.003
-				set(t, s, "dpsql.price", "300")
-				want, err := try(s, "SELECT avg(least(7, -ln(CASE WHEN readmitted = '<30' THEN p ELSE 1 - p END))) FROM (SELECT readmitted, dp_predict_proba('back', days, cost) AS p FROM encounters) AS e WHERE p IS NOT NULL AND readmitted IS NOT NULL")
+				enginetest.Set(t, s, "dpsql.price", "300")
+				want, err := enginetest.Try(s, "SELECT avg(least(7, -ln(CASE WHEN readmitted = '<30' THEN p ELSE 1 - p END))) FROM (SELECT readmitted, dp_predict_proba('back', days, cost) AS p FROM encounters) AS e WHERE p IS NOT NULL AND readmitted IS NOT NULL")
 				var loss float64
 				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-model.Float(want[0][0])) > 0.065 {
 					t.Errorf("%s: log-loss %s, asked by SELECT %v, %v", d, told["log-loss"], want, err)
@@ -88,7 +89,7 @@ func TestEvaluate(t *testing.T) {
 			}
 		}
 		for name, metrics := range map[string][]string{"back": {"accuracy", "AUC", "log-loss"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "log-loss"}, "much": {"MSE", "RMSE", "R2"}, "how": {"MSE", "RMSE", "R2", "deviance"}} {
-			p, err := prepare(s, "EVALUATE DP MODEL "+name+" WITH (epsilon = 240) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters WHERE days > 1")
+			p, err := enginetest.Prepare(s, "EVALUATE DP MODEL "+name+" WITH (epsilon = 240) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters WHERE days > 1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,8 +109,8 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 		}
-		if n := charged(t, s.Engine, func() {
-			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 || slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return strings.Contains(r[0].(string), "error") }) {
+		if n := enginetest.Charged(t, s.Engine, func() {
+			if rows, err := enginetest.Try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 || slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return strings.Contains(r[0].(string), "error") }) {
 				t.Errorf("%s: of public rows: %v, %v", d, rows, err)
 			}
 		}); n != 0 {

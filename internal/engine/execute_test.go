@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // executePrepares are what the arguments are for.
@@ -58,7 +56,7 @@ func TestExecuteArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := pgconn.Connect(context.Background(), engine.PostgresURL(t))
+	theirs, err := pgconn.Connect(context.Background(), PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

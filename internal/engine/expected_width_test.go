@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -104,8 +105,8 @@ func TestExpectedWidths(t *testing.T) {
 		heavy     bool // answers differ by their bounds, so EXPLAIN is compared with the release that it goes by
 	}{{1000, "1 + i % 3", 2, 3, "1", false}, {10_000, "1", 1, 1, "0.1", false}, {10_000, "1 + 40 / (1 + i * 7919 % 40)", 5, 41, "0.5", false}, {2000, "1 + 300 / (1 + i * 7919 % 2000)", 2, 301, "0.39", true}, {1000, "CASE WHEN i = 1 THEN 2000 ELSE 1 + i % 3 END", 4, 2000, "0.5", true}} {
 		p, b := personless(t, funcs.DuckDB, storePolicy, storeStatements(data.customers, data.orders, data.most))
-		s := newSession(openOn(t, p, b), t, "ann")
-		set(t, s, "dpsql.price", data.price)
+		s := enginetest.NewSession(enginetest.OpenOn(t, p, b), t, "ann")
+		enginetest.Set(t, s, "dpsql.price", data.price)
 		told := 0
 		for _, c := range expectedCases {
 			keys := c.keys
@@ -117,9 +118,9 @@ func TestExpectedWidths(t *testing.T) {
 			if c.of > 0 {
 				rows *= data.each
 			}
-			set(t, s, "dpsql.expected_size", fmt.Sprint(int(rows)))
+			enginetest.Set(t, s, "dpsql.expected_size", fmt.Sprint(int(rows)))
 			line := func() string {
-				for _, r := range mustTry(t, s, "explain "+sql) {
+				for _, r := range enginetest.MustTry(t, s, "explain "+sql) {
 					if text := r[0].(string); strings.HasPrefix(text, "Expected 95% interval") {
 						_, text, _ = strings.Cut(text, ": ")
 						return text
@@ -137,12 +138,12 @@ func TestExpectedWidths(t *testing.T) {
 				var shown [][]float64
 				var bounds map[string][]float64
 				for seed := range uint64(3) {
-					fixedNoise(s, 100+seed)
+					enginetest.FixedNoise(s, 100+seed)
 					asked := "select " + keys + c.aggregates
 					for _, n := range names {
 						asked += ", dp_error(" + n + ")"
 					}
-					answer := mustTry(t, s, asked+" from "+c.rest)
+					answer := enginetest.MustTry(t, s, asked+" from "+c.rest)
 					for i := range names {
 						var list []float64
 						for _, r := range answer {
@@ -163,7 +164,7 @@ func TestExpectedWidths(t *testing.T) {
 						shown[i] = append(shown[i], x)
 					}
 					bounds = map[string][]float64{}
-					for _, r := range mustTry(t, s, "select kind, clip from dpsql.last") {
+					for _, r := range enginetest.MustTry(t, s, "select kind, clip from dpsql.last") {
 						kind := strings.TrimPrefix(strings.TrimPrefix(r[0].(string), "filtered "), "centred ")
 						bounds[kind] = append(bounds[kind], r[1].(float64))
 					}
@@ -206,13 +207,13 @@ func TestExpectedWidths(t *testing.T) {
 			}
 			isExpression, isRank := strings.Contains(c.aggregates, "/"), strings.Contains(c.aggregates, "median") || strings.Contains(c.aggregates, "percentile")
 			open := isExpression || isRank || c.aggregates == "avg(fee)"
-			set(t, s, "dpsql.fresh", "on")
+			enginetest.Set(t, s, "dpsql.fresh", "on")
 			first := line()
 			if data.heavy {
-				fixedNoise(s, 100)
-				mustTry(t, s, sql)
+				enginetest.FixedNoise(s, 100)
+				enginetest.MustTry(t, s, sql)
 				after := line()
-				set(t, s, "dpsql.fresh", "off")
+				enginetest.Set(t, s, "dpsql.fresh", "off")
 				compare("after", after, !open)
 				continue
 			}
@@ -223,12 +224,12 @@ func TestExpectedWidths(t *testing.T) {
 			}
 			for _, name := range []string{"clip", "max_groups"} {
 				if strings.Contains(first, "SET dpsql."+name+" = N") {
-					set(t, s, "dpsql."+name, map[string]string{"clip": fmt.Sprint(data.most), "max_groups": "12"}[name])
+					enginetest.Set(t, s, "dpsql."+name, map[string]string{"clip": fmt.Sprint(data.most), "max_groups": "12"}[name])
 				}
 			}
 			compare("with settings", line(), true)
-			set(t, s, "dpsql.clip", "auto")
-			set(t, s, "dpsql.max_groups", "auto")
+			enginetest.Set(t, s, "dpsql.clip", "auto")
+			enginetest.Set(t, s, "dpsql.max_groups", "auto")
 		}
 		if told < 40 && !data.heavy || told < 25 {
 			t.Errorf("%d customers: %d are told", data.customers, told)

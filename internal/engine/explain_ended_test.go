@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"regexp"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -14,12 +15,12 @@ import (
 func TestExplainEnded(t *testing.T) {
 	const asked = "select avg(days) from encounters"
 	const all, own, same = "from the first Gaussian statement on, the budget counts Renyi losses alone", "From your first Gaussian statement on", "noise at the same Renyi loss"
-	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(s.Engine, t, "bob")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	bob := enginetest.NewSession(s.Engine, t, "bob")
 	told := func(s *session.Session, mechanism string, want ...string) string {
 		t.Helper()
-		set(t, s, "dpsql.mechanism", mechanism)
-		text := explained(t, s, asked)
+		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+		text := enginetest.Explained(t, s, asked)
 		for _, words := range []string{all, own, same} {
 			wanted := false
 			for _, w := range want {
@@ -33,14 +34,14 @@ func TestExplainEnded(t *testing.T) {
 	}
 	told(s, "gaussian", all)
 	told(s, "laplace")
-	ask(t, s, "select count(*) from patients") // pure: the sum goes on
+	enginetest.Ask(t, s, "select count(*) from patients") // pure: the sum goes on
 	told(s, "gaussian", all)
 	if b, err := s.Balance(); err != nil {
 		t.Fatal(err)
 	} else if some, ended := b.PureEnded(); some || ended {
 		t.Error("Laplace noise ends no plain sum")
 	}
-	ask(t, s, "select count(*) from encounters")
+	enginetest.Ask(t, s, "select count(*) from encounters")
 	if b, err := s.Balance(); err != nil {
 		t.Fatal(err)
 	} else if some, ended := b.PureEnded(); !some || !ended {

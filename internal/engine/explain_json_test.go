@@ -1,37 +1,22 @@
-package engine
+package engine_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
-
-// explainedJSON is EXPLAIN (FORMAT JSON)'s plan and its releases.
-func explainedJSON(t *testing.T, s *session.Session, sql string) (plan map[string]any, releases []map[string]any) {
-	t.Helper()
-	var all []struct{ Plan map[string]any }
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(explained(t, s, "(format json) "+sql), "explain ")), &all); err != nil || len(all) != 1 {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	list, _ := all[0].Plan["Releases"].([]any)
-	for _, r := range list {
-		releases = append(releases, r.(map[string]any))
-	}
-	return all[0].Plan, releases
-}
 
 // TestExplainJSON: what EXPLAIN tells programs has keys that do not follow from words, the analyst's literals among them, and one shape each: of what is paid, free and topped up, of one release and several.
 func TestExplainJSON(t *testing.T) {
 	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Warnings|Preview|Unit|Units|Unit path|Joined \d+|Rows of a unit|Rows that one unit changes|Measured|Groups|Groups of a unit|Cap|Bounding|Not l2|Small groups|(Measure|Noise|Lost mass|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Intervals|Public Rows|Shown|Shown as released)$`)
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.mechanism", "laplace")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	seen := map[string]bool{}
 	look := func(sql string) (plan, first map[string]any) {
-		plan, releases := explainedJSON(t, s, sql)
+		plan, releases := enginetest.ExplainedJSON(t, s, sql)
 		for _, o := range append(releases, plan) {
 			for k, v := range o {
 				if seen[k] = true; !keys.MatchString(k) {
@@ -86,19 +71,19 @@ func TestExplainJSON(t *testing.T) {
 		return epsilon
 	}
 	near := func(a, b float64) bool { return a > 0 && a/b > 1-1e-6 && a/b < 1+1e-6 }
-	set(t, s, "dpsql.price", "0.1")
+	enginetest.Set(t, s, "dpsql.price", "0.1")
 	_, rel := look(count)
 	if price, from, epsilon := paid(rel, "Charge"); price != 0.1 || from != 0 || !near(alone(rel), epsilon) {
 		t.Errorf("asked first: %v", rel)
 	}
-	ask(t, s, count)
+	enginetest.Ask(t, s, count)
 	if _, rel = look(count); rel["Accountants"] != nil || len(rel["Errors"].([]any)) != 1 {
 		t.Errorf("free: %v", rel)
 	}
 	if price, _, epsilon := paid(rel, "Charge"); price != 0 || epsilon != 0 || !strings.Contains(rel["Charge"].(map[string]any)["Why"].(string), "answered from the release") {
 		t.Errorf("free: %v", rel)
 	}
-	set(t, s, "dpsql.price", "0.3")
+	enginetest.Set(t, s, "dpsql.price", "0.3")
 	_, rel = look(count)
 	if price, from, epsilon := paid(rel, "Charge"); price != 0.3 || from != 0.1 || !near(alone(rel), epsilon) || rel["Top-up"] == nil {
 		t.Errorf("a top-up: %v", rel)
@@ -109,33 +94,33 @@ func TestExplainJSON(t *testing.T) {
 		t.Errorf("several releases: %v", plan)
 	}
 	const some = "select " + "(select count(*) from patients), (select count(*) from encounters where diag = 'a: b')"
-	set(t, s, "dpsql.price", "0.6") // 0.3 each: new, and topped up
+	enginetest.Set(t, s, "dpsql.price", "0.6") // 0.3 each: new, and topped up
 	plan, _ = look(some)
 	if _, _, epsilon := paid(plan, "Charge in all"); !near(alone(plan), epsilon) {
 		t.Errorf("new and topped up: %v", plan)
 	}
-	ask(t, s, some)
+	enginetest.Ask(t, s, some)
 	plan, _ = look(some)
 	if price, _, _ := paid(plan, "Charge in all"); price != 0 || plan["Accountants"] != nil {
 		t.Errorf("several releases, free: %v", plan)
 	}
-	set(t, s, "dpsql.rounding", "error")
+	enginetest.Set(t, s, "dpsql.rounding", "error")
 	look("select k.label, count(*) from encounters e join kinds k on k.id = e.kind_id group by 1 having count(*) > 3 order by 2")
 	look("select readmitted, sum(days) from encounters group by rollup (1)")
 	look("select relname from pg_class")
-	set(t, s, "dpsql.mechanism", "gaussian")
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
 	look("select count(*) from visits")
 	const joined = "select count(*) from encounters a join encounters b on a.days = b.days"
-	s = clinicSession(t, tame, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...)
-	set(t, s, "dpsql.bounding", "l2")
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append(enginetest.DeclaredKeys[:len(enginetest.DeclaredKeys):len(enginetest.DeclaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...)
+	enginetest.Set(t, s, "dpsql.bounding", "l2")
 	_, rel = look(joined)
 	if why, _ := rel["Bounding"].(string); !strings.Contains(why, "95% errors at price") || rel["Not l2"] == nil {
 		t.Errorf("why a bound was taken, and l2 was not: %v", rel)
 	}
-	set(t, s, "dpsql.bounding", "elastic")
+	enginetest.Set(t, s, "dpsql.bounding", "elastic")
 	look(joined)
-	s = shopSession(t, allShop, funcs.DuckDB)
-	look(shopStatements[2])
+	s = enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB)
+	look(enginetest.ShopStatements[2])
 	for _, k := range []string{"Plan Lines", "Notes", "Finishing", "Shown", "Noises", "Expected Errors", "Release", "Units", "Joined 2", "Measured", "Choice 1"} {
 		if !seen[k] {
 			t.Errorf("no statement has %q", k)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -22,31 +23,31 @@ import (
 func TestExplainStored(t *testing.T) {
 	const sql = "select readmitted, count(*), avg(free) from encounters group by 1"
 	for scope, shared := range map[string]bool{"data_set": true, "analyst": false} {
-		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, autoEdits...)...)
-		set(t, s, "dpsql.mechanism", "laplace")
-		other := newSession(s.Engine, t, "bob")
-		set(t, other, "dpsql.mechanism", "laplace")
-		fresh := explained(t, s, sql)
-		if !strings.Contains(fresh, "Charge: price 0.5") || explained(t, other, sql) != fresh {
-			t.Errorf("%s, and as bob %s", fresh, explained(t, other, sql))
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"statement_timeout: 20s\n", "cache: {scope: " + scope + "}\n"}, enginetest.AutoEdits...)...)
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
+		other := enginetest.NewSession(s.Engine, t, "bob")
+		enginetest.Set(t, other, "dpsql.mechanism", "laplace")
+		fresh := enginetest.Explained(t, s, sql)
+		if !strings.Contains(fresh, "Charge: price 0.5") || enginetest.Explained(t, other, sql) != fresh {
+			t.Errorf("%s, and as bob %s", fresh, enginetest.Explained(t, other, sql))
 		}
-		ask(t, s, sql)
-		if told := explained(t, s, sql); !strings.Contains(told, "Charge: nothing (answered from the release made at price 0.5)") || strings.Contains(told, "Noise 1") {
+		enginetest.Ask(t, s, sql)
+		if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Charge: nothing (answered from the release made at price 0.5)") || strings.Contains(told, "Noise 1") {
 			t.Errorf("own: %s", told)
 		}
-		if told := explained(t, other, sql); strings.Contains(told, "answered from the release") != shared || strings.Contains(told, "Charge: price 0.5") == shared {
+		if told := enginetest.Explained(t, other, sql); strings.Contains(told, "answered from the release") != shared || strings.Contains(told, "Charge: price 0.5") == shared {
 			t.Errorf("%s: %s", scope, told)
 		}
 		for _, s := range []*session.Session{s, other} {
-			set(t, s, "dpsql.price", "1.5")
+			enginetest.Set(t, s, "dpsql.price", "1.5")
 		}
-		told := explained(t, s, sql)
+		told := enginetest.Explained(t, s, sql)
 		for _, want := range []string{"Top-up: of the release made at price 0.5", "Charge: the difference from price 0.5: price 1.5 (Laplace, epsilon 1,", " statements at this charge after it\n", "95% error"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("%s is not in %s", want, told)
 			}
 		}
-		if told := explained(t, other, sql); strings.Contains(told, "Top-up") != shared {
+		if told := enginetest.Explained(t, other, sql); strings.Contains(told, "Top-up") != shared {
 			t.Errorf("%s: %s", scope, told)
 		}
 	}
@@ -108,25 +109,25 @@ func TestExplainStoredBounds(t *testing.T) {
 
 // TestExplainTopUpOverBudget: what the budget does not hold is said before it is asked.
 func TestExplainTopUpOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
 	const sql = "select count(*) from encounters"
-	ask(t, s, sql)
-	set(t, s, "dpsql.price", "1")
-	if told := explained(t, s, sql); !strings.Contains(told, "Left: 0 statements at this charge after it") {
+	enginetest.Ask(t, s, sql)
+	enginetest.Set(t, s, "dpsql.price", "1")
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Left: 0 statements at this charge after it") {
 		t.Error(told)
 	}
-	set(t, s, "dpsql.price", "1.5")
-	if told := explained(t, s, sql); !strings.Contains(told, "Left: the budget does not hold this charge") {
+	enginetest.Set(t, s, "dpsql.price", "1.5")
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Left: the budget does not hold this charge") {
 		t.Error(told)
 	}
 }
 
 // TestNoticeOfRatio: the NOTICE has the error of an average without a range too: dp_error's, in the largest group.
 func TestNoticeOfRatio(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
-	set(t, s, "dpsql.notices", "brief")
-	set(t, s, "dpsql.price", "5")
-	_, a := ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
+	enginetest.Set(t, s, "dpsql.price", "5")
+	_, a := enginetest.Ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
 	for i, name := range []string{"f", "d"} {
 		width, ok := a.Rows[0][2*i+1].(float64)
 		if want := name + " " + server.Number(width); !ok || !strings.Contains(a.Notice, want) {
@@ -137,15 +138,15 @@ func TestNoticeOfRatio(t *testing.T) {
 
 // TestNoticeOfChosenRows: where rows are chosen by noisy numbers the largest group may not be among them, so the NOTICE, and EXPLAIN afterwards, have the widest error of all groups.
 func TestNoticeOfChosenRows(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
-	set(t, s, "dpsql.notices", "brief")
-	set(t, s, "dpsql.price", "5")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
+	enginetest.Set(t, s, "dpsql.price", "5")
 	told := regexp.MustCompile(`95% error \(widest of all groups[^)]*\): x ([0-9.e+]+)`)
 	for _, agg := range []string{"avg(days)", "count(*)", "median(days)", "stddev(days)"} {
 		for limit := 1; limit <= 3; limit++ {
 			sql := fmt.Sprintf("select kind_id, %s as x, dp_error(%[1]s) from encounters group by 1 order by 2 limit %d", agg, limit)
-			_, a := ask(t, s, sql)
-			for _, text := range []string{a.Notice, explained(t, s, sql)} {
+			_, a := enginetest.Ask(t, s, sql)
+			for _, text := range []string{a.Notice, enginetest.Explained(t, s, sql)} {
 				of := told.FindStringSubmatch(text)
 				if of == nil {
 					t.Errorf("%s: %s", sql, text)
@@ -175,11 +176,11 @@ func TestUnseenWords(t *testing.T) {
 		sql, clip string
 		choices   int
 	}{{"select sum(cost) from encounters", "auto", 1}, {"select readmitted, count(*), sum(level) from encounters group by 1", "auto", 2}, {"select count(*) from encounters", "2", 0}} {
-		s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-		set(t, s, "dpsql.notices", "brief")
-		set(t, s, "dpsql.clip", c.clip)
-		before := explained(t, s, c.sql)
-		_, a := ask(t, s, c.sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		enginetest.Set(t, s, "dpsql.clip", c.clip)
+		before := enginetest.Explained(t, s, c.sql)
+		_, a := enginetest.Ask(t, s, c.sql)
 		most, choices := uint64(0), 0
 		for _, ev := range s.Last.(*private.LastAnswer).Releases[0].Release.Plan.Choices {
 			if ev, ok := ev.(dp.AboveThreshold); ok {
@@ -202,13 +203,13 @@ func TestExplainUnits(t *testing.T) {
 	times := regexp.MustCompile(`x ([0-9.e+]+) x choice 1`)
 	for _, bounding := range []string{"linf", "l2"} {
 		for _, sql := range []string{"count(*)", "sum(cost)", "sum(level)", "sum(free)", "count(distinct patient_id)"} {
-			s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
-			set(t, s, "dpsql.bounding", bounding)
-			set(t, s, "dpsql.mechanism", "gaussian")
+			s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
+			enginetest.Set(t, s, "dpsql.bounding", bounding)
+			enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
 			sql = "select readmitted, " + sql + " as x from encounters group by 1"
-			told := explained(t, s, sql)
-			ask(t, s, sql)
-			_, a := ask(t, s, "select clip, error_95, bound, scale from dpsql.last")
+			told := enginetest.Explained(t, s, sql)
+			enginetest.Ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, "select clip, error_95, bound, scale from dpsql.last")
 			clip := a.Rows[0][0].(float64)
 			width, known := a.Rows[0][1].(float64) // NULL where the value is
 			if a.Rows[0][2] == "declared" {
@@ -237,10 +238,10 @@ func TestExplainUnits(t *testing.T) {
 // TestEnds: a bound that is the first or the last of its candidates is told as such, with the cure, in a warning; one between them is not, nor one row a person. dpsql.last says the same, and after a
 // release EXPLAIN says the bound in place of the candidates.
 func TestEnds(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	set(t, s, "dpsql.notices", "brief")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
 	const sql = "select sum(free) as x from encounters"
-	_, a := ask(t, s, sql)
+	_, a := enginetest.Ask(t, s, sql)
 	an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 	c := an.Choices[0]
 	told := func(at, n int) string {
@@ -275,27 +276,27 @@ func TestEnds(t *testing.T) {
 	if end := stage.AtEnd(r, c); end != "" {
 		want += ", " + end
 	}
-	_, last := ask(t, s, "select bound, clip from dpsql.last")
+	_, last := enginetest.Ask(t, s, "select bound, clip from dpsql.last")
 	if last.Rows[0][0] != want {
 		t.Errorf("dpsql.last has %v, not %s", last.Rows[0][0], want)
 	}
 	_, edge := r.Plan.Edge(c, r.Chosen)
-	if text := explained(t, s, sql); !strings.Contains(text, "what choice 1 gives (it was "+an.Edge(c, edge).String()+")") || strings.Contains(text, "edges from") {
+	if text := enginetest.Explained(t, s, sql); !strings.Contains(text, "what choice 1 gives (it was "+an.Edge(c, edge).String()+")") || strings.Contains(text, "edges from") {
 		t.Error(text)
 	}
 }
 
 // TestEndsOfCaps: of a cap the last candidate is told only where a person may be in more groups; the setting is named first, and a price only where a larger one has more candidates.
 func TestEndsOfCaps(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	set(t, s, "dpsql.mechanism", "laplace")
-	set(t, s, "dpsql.bounding", "linf")
-	set(t, s, "dpsql.max_groups", "auto")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
+	enginetest.Set(t, s, "dpsql.bounding", "linf")
+	enginetest.Set(t, s, "dpsql.max_groups", "auto")
 	for _, c := range []struct {
 		sql string
 		all bool
 	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", true}, {"select days, diag, count(*) from encounters group by 1, 2", false}} {
-		ask(t, s, c.sql)
+		enginetest.Ask(t, s, c.sql)
 		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		at := an.Limit.Cap
 		if at == nil {
@@ -327,10 +328,10 @@ func TestEndsOfCaps(t *testing.T) {
 
 // TestEndsOfNorms: a norm that holds whatever a person may have in the public groups cuts nothing, so nothing is said of it; of rows that no key bounds the last candidate is told.
 func TestEndsOfNorms(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
-	set(t, s, "dpsql.bounding", "l2")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
+	enginetest.Set(t, s, "dpsql.bounding", "l2")
 	for sql, most := range map[string]uint64{"select kind_id, count(distinct patient_id) from encounters group by 1": 512, "select kind_id, count(*) from encounters group by 1": 0} {
-		ask(t, s, sql)
+		enginetest.Ask(t, s, sql)
 		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		if an.Limit.Norm == 0 || len(an.Choices) != 1 || an.Choices[0].Most != most {
 			t.Fatalf("%s: %+v, %+v", sql, an.Limit, an.Choices)
@@ -351,7 +352,7 @@ func TestEndsOfTimes(t *testing.T) {
 		"select avg(extract(epoch from d)) from (select closed_at - opened_at as d from tickets) as t": false,
 		"select sum(length(queue)) from tickets":                                                       true,
 	} {
-		ask(t, s, sql)
+		enginetest.Ask(t, s, sql)
 		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		for _, c := range an.Choices {
 			if c.Measure < 0 {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -16,16 +17,16 @@ func TestFactorsAsAsked(t *testing.T) {
 	const sql = "select count(*) from patients"
 	// answered is how many statements at a price are, and their error: the same for all, as the plan has it. A price of 0 is the least whose error is at most that.
 	answered := func(accountant, mechanism string, price, most float64) (n int, rmse float64) {
-		s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {price: 0.5}", "query:  {price: 0.1}", "max_query_price: 5", "max_query_price: 1")
-		set(t, s, "dpsql.mechanism", mechanism)
-		set(t, s, "dpsql.fresh", "on")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10, delta: 1e-6, accountant: "+accountant+"}", "query:  {price: 0.5}", "query:  {price: 0.1}", "max_query_price: 5", "max_query_price: 1")
+		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		at := func(price float64) float64 {
-			set(t, s, "dpsql.price", fmt.Sprint(price))
-			p, err := prepare(s, sql)
+			enginetest.Set(t, s, "dpsql.price", fmt.Sprint(price))
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := p.staged().Stages[0].Price()
+			mp, err := p.Staged().Stages[0].Price()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,13 +49,13 @@ func TestFactorsAsAsked(t *testing.T) {
 		}
 		rmse = at(price)
 		for ; ; n++ {
-			if _, err := try(s, sql); sqlerr.ID(err) == sqlerr.BudgetExhausted.ID {
+			if _, err := enginetest.Try(s, sql); sqlerr.ID(err) == sqlerr.BudgetExhausted.ID {
 				break
 			} else if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if all := charges(t, s.Engine); len(all) != n {
+		if all := enginetest.Charges(t, s.Engine); len(all) != n {
 			t.Errorf("%s, %s: %d answers, %d charges", accountant, mechanism, n, len(all))
 		}
 		return n, rmse

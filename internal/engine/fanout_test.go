@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -21,12 +22,12 @@ func TestFanOutOracle(t *testing.T) {
 			counted = append(counted, sql)
 		}
 	}
-	sameAsTexts(t, []dialect.Dialect{funcs.Postgres, funcs.DuckDB}, counted...)
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.Postgres, funcs.DuckDB}, counted...)
 }
 
 // TestFanOutGrows: a public table that grows between a statement's analysis and its reading multiplies the bound by what it has when it is read. The statement is charged once.
 func TestFanOutGrows(t *testing.T) {
-	s := sharedServer(t)
+	s := enginetest.SharedServer(t)
 	const db = "fan_out"
 	if err := s.CreateDB(db); err != nil {
 		t.Fatal(err)
@@ -45,15 +46,15 @@ func TestFanOutGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	e := engineOn(t, buyersPolicyFor(t, `{postgres: "postgres://reader@127.0.0.1/shop"}`, "kind: {}}}\n  bought", "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"), b)
-	session := newSession(e, t, "ann")
-	set(t, session, "dpsql.price", "5")
-	p, err := prepare(session, "select count(*) from buyers cross join kinds")
+	e := enginetest.EngineOn(t, buyersPolicyFor(t, `{postgres: "postgres://reader@127.0.0.1/shop"}`, "kind: {}}}\n  bought", "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"), b)
+	session := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, session, "dpsql.price", "5")
+	p, err := enginetest.Prepare(session, "select count(*) from buyers cross join kinds")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.analysis().MaxRows != 3 {
-		t.Errorf("%d rows of a unit", p.analysis().MaxRows)
+	if p.Analysis().MaxRows != 3 {
+		t.Errorf("%d rows of a unit", p.Analysis().MaxRows)
 	}
 	do(`insert into kinds select 'kind ' || i from generate_series(1, 7) i`)
 	ans, err := p.Run(t.Context(), nil) // what was read of kinds is still held
@@ -67,17 +68,17 @@ func TestFanOutGrows(t *testing.T) {
 	if n := rows[0][0].(int64); n < 4900 || n > 5100 {
 		t.Errorf("%d of 5000", n)
 	}
-	if p.analysis().MaxRows != 10 {
-		t.Errorf("%d rows of a unit", p.analysis().MaxRows)
+	if p.Analysis().MaxRows != 10 {
+		t.Errorf("%d rows of a unit", p.Analysis().MaxRows)
 	}
-	if n := len(charges(t, e)); n != 1 {
+	if n := len(enginetest.Charges(t, e)); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 }
 
 // TestInnerWarnings: an answer says which inner groups are released with noise, and which groups of NULL are split by person, with each answer and in EXPLAIN; what stays within a person is not told of.
 func TestInnerWarnings(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
 	for sql, want := range map[string]string{
 		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers. Groups of few people are left out",
 		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",
@@ -85,11 +86,11 @@ func TestInnerWarnings(t *testing.T) {
 		"select count(*) from (select 10 + patient_id u, count(*) n from encounters group by 1) t where n > 1": "",
 		"select diag, count(*) from encounters group by 1 having count(*) > 5":                                 "",
 	} {
-		told := explained(t, s, sql)
+		told := enginetest.Explained(t, s, sql)
 		s.Warned = nil // told once a session
-		_, a := ask(t, s, sql)
-		got := slices.DeleteFunc(besideLost(a.Warnings), func(w string) bool { return strings.Contains(w, "by their noisy number") }) // which TestHiddenGroups looks at
-		if strings.Join(got, "; ") != want || strings.Count(told, "Warning: ") != len(a.Warnings)-len(besideLost(a.Warnings))+len(got) || !strings.Contains(told, want) {
+		_, a := enginetest.Ask(t, s, sql)
+		got := slices.DeleteFunc(enginetest.BesideLost(a.Warnings), func(w string) bool { return strings.Contains(w, "by their noisy number") }) // which TestHiddenGroups looks at
+		if strings.Join(got, "; ") != want || strings.Count(told, "Warning: ") != len(a.Warnings)-len(enginetest.BesideLost(a.Warnings))+len(got) || !strings.Contains(told, want) {
 			t.Errorf("%s: %q\n%s", sql, got, told)
 		}
 	}
@@ -110,8 +111,8 @@ func TestWithinDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(engineOn(t, p, demoDuck(t)), t, "analyst")
-	set(t, s, "dpsql.price", "2")
+	s := enginetest.NewSession(enginetest.EngineOn(t, p, enginetest.DemoDuck(t)), t, "analyst")
+	enginetest.Set(t, s, "dpsql.price", "2")
 	for _, c := range []struct {
 		sql  string
 		want int64
@@ -121,7 +122,7 @@ func TestWithinDemo(t *testing.T) {
 		{"select count(*) from patients cross join admission_types", 572_144},
 		{"select count(*) from patients p join (values ('Male', 1), ('Male', 2), ('Female', 3)) v (g, x) on v.g = p.gender", 105_005},
 	} {
-		_, a := ask(t, s, c.sql)
+		_, a := enginetest.Ask(t, s, c.sql)
 		if n := a.Rows[0][0].(int64); n < c.want*99/100 || n > c.want*101/100 || len(a.Warnings) > 0 {
 			t.Errorf("%s: %d of %d; %q", c.sql, n, c.want, a.Warnings)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -204,7 +205,7 @@ func newFaults(t *testing.T) *faults {
 		t.Cleanup(func() { _ = b.Close() })
 		return b
 	}
-	b, err := tame.openPostgres(f.server, "faults")
+	b, err := enginetest.Tame.OpenPostgres(f.server, "faults")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +227,8 @@ type patient struct {
 
 func (f *faults) engine(t *testing.T, b backend.Backend, timeout string) *patient {
 	t.Helper()
-	p := clinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {price: 0.5}", "query:  {price: 1}")
-	return &patient{Engine: engineOn(t, p, b), t: t}
+	p := enginetest.ClinicPolicyFor(t, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: "+timeout, "budget: {epsilon: 20,", "budget: {epsilon: 1000,", "query:  {price: 0.5}", "query:  {price: 1}")
+	return &patient{Engine: enginetest.EngineOn(t, p, b), t: t}
 }
 
 // fresh is a question that nobody has asked, with one row for each of many groups.
@@ -239,7 +240,7 @@ func (p *patient) fresh() string {
 // fails asks what must fail with the fixed error, at the price of a charge.
 func (p *patient) fails(user string) {
 	p.t.Helper()
-	p.failed(try(newSession(p.Engine, p.t, user), p.fresh()))
+	p.failed(enginetest.Try(enginetest.NewSession(p.Engine, p.t, user), p.fresh()))
 }
 
 // failsFree asks what must fail before it is charged: the database does not answer at all.
@@ -247,7 +248,7 @@ func (p *patient) failsFree(user string) {
 	p.t.Helper()
 	sql := p.fresh()
 	p.asked--
-	p.failed(try(newSession(p.Engine, p.t, user), sql))
+	p.failed(enginetest.Try(enginetest.NewSession(p.Engine, p.t, user), sql))
 }
 
 func (p *patient) failed(rows any, err error) {
@@ -262,7 +263,7 @@ func (p *patient) failed(rows any, err error) {
 // answers asks what must be answered, at the price of a charge.
 func (p *patient) answers(user string) {
 	p.t.Helper()
-	if _, err := try(newSession(p.Engine, p.t, user), p.fresh()); err != nil {
+	if _, err := enginetest.Try(enginetest.NewSession(p.Engine, p.t, user), p.fresh()); err != nil {
 		p.t.Errorf("%s is not served: %v", user, err)
 	}
 	p.answered++
@@ -317,11 +318,11 @@ func TestFaults(t *testing.T) {
 	t.Run("no answer on the wire", func(t *testing.T) { // the server is there and nothing comes: the connection is given up after a while
 		p := f.engine(t, f.behind, "3s")
 		p.answers("ann")
-		s, sql := newSession(p.Engine, t, "ann"), p.fresh()
+		s, sql := enginetest.NewSession(p.Engine, t, "ann"), p.fresh()
 		done := make(chan error, 1)
 		release := f.wire.hold()
 		go func() {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			done <- err
 		}()
 		other := f.engine(t, f.direct, "20s")
@@ -345,16 +346,16 @@ func TestFaults(t *testing.T) {
 		p := f.engine(t, f.direct, "20s")
 		p.answers("ann")
 		stop()
-		if _, err := try(newSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
+		if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 			t.Errorf("what was released is not given: %v", err)
 		}
-		if _, err := try(newSession(p.Engine, t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
+		if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "explain verbose select sum(cost) from encounters"); err != nil {
 			t.Errorf("EXPLAIN needs the database: %v", err)
 		}
-		if _, err := try(newSession(p.Engine, t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {
+		if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "select min_people from encounters"); sqlerr.ID(err) != "undefined_column" {
 			t.Errorf("a mistake: %v", err)
 		}
-		if _, err := try(newSession(p.Engine, t, "bob"), "select name from cities"); sqlerr.ID(err) != "resource_failure" {
+		if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "select name from cities"); sqlerr.ID(err) != "resource_failure" {
 			t.Errorf("a public table: %v", err)
 		}
 		p.spent(1)
@@ -407,12 +408,12 @@ func TestFaults(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := try(newSession(p.Engine, t, "bob"), "select gender, count(*) from patients group by 1"); err != nil {
+			if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "select gender, count(*) from patients group by 1"); err != nil {
 				t.Errorf("bob is not served: %v", err)
 			}
 		})
-		s, sql := newSession(p.Engine, t, "ann"), p.fresh()
-		rows, err := try(s, sql)
+		s, sql := enginetest.NewSession(p.Engine, t, "ann"), p.fresh()
+		rows, err := enginetest.Try(s, sql)
 		wg.Wait()
 		p.asked++ // bob's
 		p.answered++
@@ -435,7 +436,7 @@ func TestFaults(t *testing.T) {
 		defer func() { _ = b.Close() }()
 		p := f.engine(t, b, "20s")
 		p.fails("ann")
-		if _, err := try(newSession(p.Engine, t, "ann"), "select gender, count(*) from patients group by 1"); err != nil {
+		if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "ann"), "select gender, count(*) from patients group by 1"); err != nil {
 			t.Errorf("a small question: %v", err)
 		}
 	})

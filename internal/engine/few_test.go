@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -24,7 +25,7 @@ func TestFewUnseen(t *testing.T) {
 		{"select count(distinct person_id) from accounts", nil, false},
 	} {
 		s := scalesSession(t, c.edits...)
-		if _, a := ask(t, s, c.sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != c.warns {
+		if _, a := enginetest.Ask(t, s, c.sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != c.warns {
 			t.Errorf("%s, %q: %q", c.sql, c.edits, a.Warnings)
 		}
 	}
@@ -44,9 +45,9 @@ func TestFewUnseenBesideNull(t *testing.T) {
 		"select count(cost), count(*) from visits":            words + ", which",
 	} {
 		s := personlessSession(t, funcs.DuckDB, officePolicy, statements)
-		fixedNoise(s, 4)
-		set(t, s, "dpsql.price", "0.26")
-		_, a := ask(t, s, sql)
+		enginetest.FixedNoise(s, 4)
+		enginetest.Set(t, s, "dpsql.price", "0.26")
+		_, a := enginetest.Ask(t, s, sql)
 		rows := a.Rows
 		all := strings.Join(a.Warnings, "\n")
 		if isNull := rows[0][0] == nil; isNull != strings.Contains(sql, "sum") || rows[0][len(rows[0])-1] == nil && len(rows[0]) > 1 {
@@ -61,11 +62,11 @@ func TestFewUnseenBesideNull(t *testing.T) {
 // TestCountInItsInterval: a count that noise puts far below 0 is shown as 0, which its interval holds.
 func TestCountInItsInterval(t *testing.T) {
 	s := scalesSession(t)
-	set(t, s, "dpsql.fresh", "on")
+	enginetest.Set(t, s, "dpsql.fresh", "on")
 	cut := 0
 	for seed := range uint64(100) {
-		fixedNoise(s, seed)
-		for _, r := range mustTry(t, s, "select count(distinct person_id), dp_low(count(distinct person_id)), dp_high(count(distinct person_id)) from accounts where balance = 7") {
+		enginetest.FixedNoise(s, seed)
+		for _, r := range enginetest.MustTry(t, s, "select count(distinct person_id), dp_low(count(distinct person_id)), dp_high(count(distinct person_id)) from accounts where balance = 7") {
 			n, low, high := float64(r[0].(int64)), r[1].(float64), r[2].(float64)
 			if !(low <= n && n <= high) {
 				t.Errorf("%d: %g is not from %g to %g", seed, n, low, high)
@@ -90,10 +91,10 @@ func TestNoisyNumbersInside(t *testing.T) {
 		"select count(*) from accounts where balance > (select 10)":                                          false,
 	} {
 		s := scalesSession(t)
-		if told := explained(t, s, sql); strings.Contains(told, words) != warns {
+		if told := enginetest.Explained(t, s, sql); strings.Contains(told, words) != warns {
 			t.Errorf("%s: %s", sql, told)
 		}
-		if _, a := ask(t, s, sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != warns {
+		if _, a := enginetest.Ask(t, s, sql); strings.Contains(strings.Join(a.Warnings, "\n"), words) != warns {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}
@@ -101,13 +102,13 @@ func TestNoisyNumbersInside(t *testing.T) {
 
 // TestExactIntervals: over public tables, and over no rows, dp_error is 0 and both ends are the value; nothing is charged.
 func TestExactIntervals(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for sql, want := range map[string]string{
 		"select count(*), dp_error(count(*)), dp_low(sum(id)), dp_high(sum(id)) from kinds":                            "[[4 0 10 10]]",
 		"select count(*), dp_low(count(*)), sum(free), dp_error(sum(free)) from encounters where days between 9 and 5": "[[0 0 <nil> <nil>]]",
 	} {
 		before := paidFor(t, s)
-		rows, err := try(s, sql)
+		rows, err := enginetest.Try(s, sql)
 		if err != nil || fmt.Sprint(rows) != want || paidFor(t, s) != before {
 			t.Errorf("%s: %v, %v, not %s", sql, rows, err, want)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -45,13 +46,13 @@ var finished = []string{
 
 // TestFinishing: what is computed from released rows is what PostgreSQL computes for the text, where noise of scale nothing was added.
 func TestFinishing(t *testing.T) {
-	sameAsTexts(t, dialects, finished...)
+	enginetest.SameAsTexts(t, enginetest.Dialects, finished...)
 }
 
 // TestFinishingAnswers: through the session, with noise: answers of any shape come of one release, and the second is free.
 func TestFinishingAnswers(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	first, err := try(s, "select readmitted, count(*), rank() over (order by count(*) desc) from encounters group by 1")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	first, err := enginetest.Try(s, "select readmitted, count(*), rank() over (order by count(*) desc) from encounters group by 1")
 	if err != nil || len(first) != 3 {
 		t.Fatalf("%v %v", first, err)
 	}
@@ -62,31 +63,31 @@ func TestFinishingAnswers(t *testing.T) {
 	if !ranks[int64(1)] {
 		t.Errorf("nobody is first: %v", first)
 	}
-	before := len(charges(t, s.Engine))
-	again, err := try(s, "select max(n), sum(n) from (select readmitted, count(*) n from encounters group by 1) t")
+	before := len(enginetest.Charges(t, s.Engine))
+	again, err := enginetest.Try(s, "select max(n), sum(n) from (select readmitted, count(*) n from encounters group by 1) t")
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%v %v", again, err)
 	}
-	if n := len(charges(t, s.Engine)); n != before {
+	if n := len(enginetest.Charges(t, s.Engine)); n != before {
 		t.Errorf("the same release was charged again: %d charges, then %d", before, n)
 	}
 }
 
 // TestFinishingErrors: an error of released values is PostgreSQL's own.
 func TestFinishingErrors(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for sql, code := range map[string]string{
 		"select 1 / (count(*) - count(*)) from encounters":                                                              "22012",
 		"select sum(1 / (n - n)) over () from (select count(*) n from encounters) t":                                    "22012",
 		"select (select v from (values (1), (2)) w (v) where n is not null) from (select count(*) n from encounters) t": "21000",
 		"select ntile((n - n)::int) over () from (select count(*) n from encounters) t":                                 "22014",
 	} {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		_, err = finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
+		_, err = finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.Code != code {
 			t.Errorf("%s: %v, want %s", sql, err, code)
@@ -98,25 +99,25 @@ func TestFinishingErrors(t *testing.T) {
 		"select json_agg(n) from (select count(*) n from encounters) t":                               "aggregate json_agg",
 		"select avg(n), dp_error(avg(n)) from (select diag, count(*) n from encounters group by 1) t": "dp_error is of an aggregate over private rows",
 	} {
-		if _, err := try(s, sql); sqlerr.ID(err) != "unsupported" || !strings.Contains(err.Error(), want) {
+		if _, err := enginetest.Try(s, sql); sqlerr.ID(err) != "unsupported" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	if n := len(charges(t, s.Engine)); n != 0 {
+	if n := len(enginetest.Charges(t, s.Engine)); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }
 
 // TestFinishingMayFail: what released values make fail, and has no NULL in its place, is an error of post-processing: it is paid for once, and the same each time.
 func TestFinishingMayFail(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	n := charged(t, s.Engine, func() {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	n := enginetest.Charged(t, s.Engine, func() {
 		for range 2 {
-			if _, err := try(s, "select ntile((n - n)::int) over () from (select count(*) n from encounters) t"); sqlerr.ID(err) != "invalid_ntile_argument" {
+			if _, err := enginetest.Try(s, "select ntile((n - n)::int) over () from (select count(*) n from encounters) t"); sqlerr.ID(err) != "invalid_ntile_argument" {
 				t.Errorf("%v", err)
 			}
 		}
-		ask(t, s, "select count(*) from encounters")
+		enginetest.Ask(t, s, "select count(*) from encounters")
 	})
 	if n != 1 {
 		t.Errorf("%d charges", n)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // pairsHeld asks for what the flows' memory holds and how many statements wait for it; a statement may be on its way there.
@@ -33,8 +34,8 @@ func nothing(bytes int64, waiting int) bool { return bytes == 0 && waiting == 0 
 
 // TestFlowMemory: a statement whose pairs take more than limits.flow_memory fails as of any resource, charged and counted, topped up too, and leaves nothing held; others go on.
 func TestFlowMemory(t *testing.T) {
-	for _, d := range dialects {
-		s := shopSession(t, allShop, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ShopSession(t, enginetest.AllShop, d)
 		limits := &s.World.Policy.Limits
 		limits.FlowMemory = 4 << 10
 		refused(t, s, "SELECT count(*) FROM lineitem", sqlerr.ResourceFailure, 1)
@@ -43,15 +44,15 @@ func TestFlowMemory(t *testing.T) {
 			t.Errorf("%s: %d failures are counted", d, n)
 		}
 		pairsHeld(t, s.Engine, "failures", nothing)
-		mustTry(t, s, "SELECT count(*) FROM orders")
+		enginetest.MustTry(t, s, "SELECT count(*) FROM orders")
 		limits.FlowMemory = 64 << 10
 		for range 2 { // what one held the next one has
-			set(t, s, "dpsql.fresh", "on")
-			mustTry(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1")
+			enginetest.Set(t, s, "dpsql.fresh", "on")
+			enginetest.MustTry(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1")
 		}
-		set(t, s, "dpsql.fresh", "off")
+		enginetest.Set(t, s, "dpsql.fresh", "off")
 		limits.FlowMemory = 4 << 10
-		set(t, s, "dpsql.price", "2")
+		enginetest.Set(t, s, "dpsql.price", "2")
 		refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
 		pairsHeld(t, s.Engine, "a top-up", nothing)
 	}
@@ -99,13 +100,13 @@ func (r *gatedRows) Next() bool {
 
 // TestFlowMemoryShared: two sessions have one limit. While one holds too much of it the other waits, and is answered when that ends, also by a cancel; a cancel ends the wait as well. Nothing stays held.
 func TestFlowMemoryShared(t *testing.T) {
-	for _, d := range dialects {
-		real := allShop.open(t, d)
-		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
+	for _, d := range enginetest.Dialects {
+		real := enginetest.AllShop.Open(t, d)
+		e := enginetest.EngineOn(t, enginetest.ShopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
 		g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 		start := func(by backend.Backend, sql string) (end chan error, cancel func()) {
 			e.Backend = by
-			p, err := prepare(newSession(e, t, "ann"), sql)
+			p, err := enginetest.Prepare(enginetest.NewSession(e, t, "ann"), sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,18 +161,18 @@ func TestFlowMemoryShared(t *testing.T) {
 
 // TestFlowMemoryTurns: two statements that fit one by one, and together do not, are both answered: the one that would wait for the other, which waits for it, gives back what it holds and reads once more when the other has ended. So are top-ups.
 func TestFlowMemoryTurns(t *testing.T) {
-	for _, d := range dialects {
-		real := allShop.open(t, d)
-		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
+	for _, d := range enginetest.Dialects {
+		real := enginetest.AllShop.Open(t, d)
+		e := enginetest.EngineOn(t, enginetest.ShopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
 		most := &e.World.Load().Policy.Limits.FlowMemory
 		for _, epsilon := range []string{"0.5", "1"} {
 			*most = 1 << 20
 			start := func(what string) (*rowsGate, chan error) {
 				g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
 				e.Backend = g
-				s := newSession(e, t, "ann")
-				set(t, s, "dpsql.price", epsilon)
-				p, err := prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
+				s := enginetest.NewSession(e, t, "ann")
+				enginetest.Set(t, s, "dpsql.price", epsilon)
+				p, err := enginetest.Prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,8 +1,9 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -104,20 +105,20 @@ var oneRelease = [][]string{
 
 // TestOneRelease: statements that differ in their spelling, or in what is computed of a release, have one.
 func TestOneRelease(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for _, forms := range oneRelease {
-		first, err := prepare(s, forms[0])
+		first, err := enginetest.Prepare(s, forms[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := first.staged().Key(first.staged().Stages[0], nil, nil)
+		want := first.Staged().Key(first.Staged().Stages[0], nil, nil)
 		for _, sql := range forms[1:] {
-			p, err := prepare(s, sql)
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			if len(p.staged().Stages) != 1 || p.staged().Key(p.staged().Stages[0], nil, nil) != want {
+			if len(p.Staged().Stages) != 1 || p.Staged().Key(p.Staged().Stages[0], nil, nil) != want {
 				t.Errorf("not of one release:\n%s\n%s", forms[0], sql)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -48,20 +49,20 @@ var pairSteps = [][]string{
 func TestFreeSumOfPair(t *testing.T) {
 	for _, changes := range [][]string{{"epsilon: 20,", "epsilon: 1000,"}, {"epsilon: 20,", "epsilon: 1000,", "max_rows_per_unit: ", "# max_rows_per_unit: "}} {
 		for _, steps := range pairSteps {
-			s := clinicSession(t, tame, funcs.DuckDB, changes...)
-			bob := newSession(s.Engine, t, "bob")
-			set(t, s, "dpsql.notices", "brief")
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, changes...)
+			bob := enginetest.NewSession(s.Engine, t, "bob")
+			enginetest.Set(t, s, "dpsql.notices", "brief")
 			for _, step := range steps {
 				sql, free := strings.CutPrefix(step, "free ")
-				told := explained(t, s, sql)
+				told := enginetest.Explained(t, s, sql)
 				before := paidFor(t, s)
-				_, a := ask(t, s, sql)
+				_, a := enginetest.Ask(t, s, sql)
 				if after := paidFor(t, s); free != (after == before) || free != strings.Contains(told, "nothing (") && !strings.Contains(sql, "(select") {
 					t.Errorf("%s: %d charges\n%s\n%s", sql, after-before, told, a.Notice)
 					continue
 				}
-				if ask(t, s, "select * from dpsql.last"); free {
-					if ask(t, bob, sql); paidFor(t, s) != before {
+				if enginetest.Ask(t, s, "select * from dpsql.last"); free {
+					if enginetest.Ask(t, bob, sql); paidFor(t, s) != before {
 						t.Errorf("bob: %s: charged", sql)
 					}
 				}
@@ -77,12 +78,12 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		"select active, %s, sum(account), dp_error(sum(account)), dp_low(sum(account)) from patients group by 1 order by 1",
 		"select readmitted, %s, sum(days + 2), dp_error(sum(days + 2)), dp_low(sum(days + 2)) from encounters group by 1",
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-		set(t, s, "dpsql.price", "5")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+		enginetest.Set(t, s, "dpsql.price", "5")
 		column := question[strings.Index(question, "sum("):strings.Index(question, ", dp_error")]
-		_, pair := ask(t, s, fmt.Sprintf(question, "avg"+strings.TrimPrefix(column, "sum")))
+		_, pair := enginetest.Ask(t, s, fmt.Sprintf(question, "avg"+strings.TrimPrefix(column, "sum")))
 		before := paidFor(t, s)
-		_, alone := ask(t, s, fmt.Sprintf(question, "0"))
+		_, alone := enginetest.Ask(t, s, fmt.Sprintf(question, "0"))
 		if paidFor(t, s) != before || len(pair.Rows) == 0 {
 			t.Errorf("%s: charged, of %d groups", question, len(pair.Rows))
 		}
@@ -92,10 +93,10 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 			}
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	_, pair := ask(t, s, "select active, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by active")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	_, pair := enginetest.Ask(t, s, "select active, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by active")
 	before := paidFor(t, s)
-	_, all := ask(t, s, "select sum(weight), dp_error(sum(weight)) from patients")
+	_, all := enginetest.Ask(t, s, "select sum(weight), dp_error(sum(weight)) from patients")
 	sum, one := 0.0, 0.0
 	for _, r := range pair.Rows {
 		sum, one = sum+r[1].(float64), r[3].(float64)
@@ -104,9 +105,9 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 	if got, wide := all.Rows[0][0].(float64), all.Rows[0][1].(float64); math.Abs(got-sum) > 1e-6*math.Abs(sum) || wide < 0.8*n*one || wide > 1.2*n*one || paidFor(t, s) != before {
 		t.Errorf("the sum is %v, with an error of %v: %v of %v", got, wide, pair.Rows, all.Rows)
 	}
-	set(t, s, "dpsql.expected_size", "100")
-	set(t, s, "dpsql.target_error", fmt.Sprint(n*one))
-	if ask(t, s, "select sum(weight) from patients"); paidFor(t, s) == before {
+	enginetest.Set(t, s, "dpsql.expected_size", "100")
+	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(n*one))
+	if enginetest.Ask(t, s, "select sum(weight) from patients"); paidFor(t, s) == before {
 		t.Error("an error that is asked for: not charged")
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -7,27 +7,28 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFresh: with dpsql.fresh a statement is charged and drawn again, whatever is stored, in all its releases; afterwards a repeat is given the dearest, the newest of equally dear ones.
 func TestFresh(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").Engine
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 100,").Engine
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	const sql = "select count(*) from encounters"
 	of := func(s *session.Session, text string) string {
 		t.Helper()
-		_, a := ask(t, s, text)
+		_, a := enginetest.Ask(t, s, text)
 		return fmt.Sprint(a.Rows)
 	}
 	costs := func(want int, do func()) {
 		t.Helper()
-		if n := charged(t, e, do); n != want {
+		if n := enginetest.Charged(t, e, do); n != want {
 			t.Errorf("%d charges, not %d", n, want)
 		}
 	}
 	first := of(ann, sql)
-	set(t, ann, "dpsql.fresh", "on")
+	enginetest.Set(t, ann, "dpsql.fresh", "on")
 	before := ann.Snapshot()
 	others, last := map[string]bool{}, ""
 	costs(10, func() { // sigma is above 3: one value has at most 0.14, so that all are the first has less than 1e-9
@@ -44,9 +45,9 @@ func TestFresh(t *testing.T) {
 			t.Errorf("the repeat is %s, the newest release %s", got, last)
 		}
 	})
-	set(t, ann, "dpsql.price", "0.25")
+	enginetest.Set(t, ann, "dpsql.price", "0.25")
 	costs(1, func() { of(ann, sql) })
-	set(t, ann, "dpsql.price", "0.5")
+	enginetest.Set(t, ann, "dpsql.price", "0.5")
 	costs(0, func() {
 		if got := of(bob, sql); got != last {
 			t.Errorf("the repeat is %s, the dearest release %s", got, last)
@@ -66,12 +67,12 @@ func TestFresh(t *testing.T) {
 		if text := of(bob, "explain verbose "+sql); strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: nothing") {
 			t.Error(text)
 		}
-		set(t, ann, "dpsql.target_error", "5%")
-		if _, err := try(ann, sql); sqlerr.ID(err) != "target_unknown" {
+		enginetest.Set(t, ann, "dpsql.target_error", "5%")
+		if _, err := enginetest.Try(ann, sql); sqlerr.ID(err) != "target_unknown" {
 			t.Error(err)
 		}
 		ann.Restore(before)
-		set(t, ann, "dpsql.fresh", "false")
+		enginetest.Set(t, ann, "dpsql.fresh", "false")
 		if got := of(ann, sql); got != last {
 			t.Errorf("with dpsql.fresh off: %s", got)
 		}
@@ -85,17 +86,17 @@ func TestFresh(t *testing.T) {
 
 // TestFreshDenied: what the budget does not hold is refused, and the hint says how the stored release is had.
 func TestFreshDenied(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 0.6,")
-	set(t, s, "dpsql.mechanism", "laplace")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 0.6,")
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	const sql = "select count(*) from encounters"
-	ask(t, s, sql)
-	set(t, s, "dpsql.fresh", "on")
-	_, err := try(s, sql)
+	enginetest.Ask(t, s, sql)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	_, err := enginetest.Try(s, sql)
 	if e := refusal(err); e == nil || e.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(e.Hint, "free with dpsql.fresh off") {
 		t.Errorf("%v", err)
 	}
-	set(t, s, "dpsql.fresh", "off")
-	if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != 0 {
+	enginetest.Set(t, s, "dpsql.fresh", "off")
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, sql) }); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }

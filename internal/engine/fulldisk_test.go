@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // fullDisk is a ledger on a disk that fills up, for each kind of write by itself, and is emptied again.
@@ -42,26 +43,26 @@ func (l *fullDisk) Fail(ctx context.Context, id int64, class string) error {
 // TestFullDisk: where the ledger cannot write, nothing is answered that it does not hold; what it holds is; once it can write all goes
 // on, and a charge whose end could not be written stays.
 func TestFullDisk(t *testing.T) {
-	for _, d := range dialects {
-		b := tame.open(t, d)
-		p := &patient{Engine: engineOn(t, clinicPolicyFor(t, d, "budget: {epsilon: 20,", "budget: {epsilon: 1000,"), b), t: t}
+	for _, d := range enginetest.Dialects {
+		b := enginetest.Tame.Open(t, d)
+		p := &patient{Engine: enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, d, "budget: {epsilon: 20,", "budget: {epsilon: 1000,"), b), t: t}
 		l := &fullDisk{Ledger: p.Ledger}
 		p.Ledger = l
 		refused := func() {
-			rows, err := try(newSession(p.Engine, t, "ann"), p.fresh())
+			rows, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "ann"), p.fresh())
 			if rows != nil || sqlerr.ID(err) != "ledger_unavailable" || strings.Contains(err.Error(), "disk") {
 				t.Errorf("%v, %v", rows, err)
 			}
-			if _, err := try(newSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
+			if _, err := enginetest.Try(enginetest.NewSession(p.Engine, t, "bob"), "select big, count(*) from encounters where days > -1 group by 1"); err != nil {
 				t.Errorf("what was released is not given: %v", err)
 			}
 		}
 		p.answers("ann")
 		l.reserve = true
-		f := &failing{Backend: b}
+		f := &enginetest.Failing{Backend: b}
 		p.Backend = f
 		refused()
-		if f.private != 0 {
+		if f.Private != 0 {
 			t.Errorf("%s: the data was asked without a reservation", d)
 		}
 		p.asked-- // it is not on the ledger
@@ -70,9 +71,9 @@ func TestFullDisk(t *testing.T) {
 		refused()
 		p.charged()
 		l.commit, l.fail = false, true
-		f.query = errBackend
+		f.Query = enginetest.ErrBackend
 		p.fails("ann")
-		l.fail, f.query = false, nil
+		l.fail, f.Query = false, nil
 		p.well()
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -16,36 +17,36 @@ func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
 	cure := regexp.MustCompile(`SET dpsql.price = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
 	for _, edits := range [][]string{nil, {"{price: 0.5}", "{price: 0.5, min_people: 10}"}} {
-		s := clinicSession(t, tame, funcs.DuckDB, append(edits, autoEdits[4:]...)...)
-		_, a := ask(t, s, sql)
-		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append(edits, enginetest.AutoEdits[4:]...)...)
+		_, a := enginetest.Ask(t, s, sql)
+		_, last := enginetest.Ask(t, s, "select hidden_up_to from dpsql.last")
 		most := last.Rows[0][0].(int64)
-		warned := besideLost(a.Warnings)
+		warned := enginetest.BesideLost(a.Warnings)
 		if len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], fmt.Sprintf("no group is shown, since none has more than %d people", most)) {
 			t.Fatalf("%v, hidden up to %d: %q", a.Rows, most, warned)
 		}
-		if text := explained(t, s, sql); !strings.Contains(text, "Groups chosen: noisy number of units > ") {
+		if text := enginetest.Explained(t, s, sql); !strings.Contains(text, "Groups chosen: noisy number of units > ") {
 			t.Error(text)
 		}
 		said := cure.FindStringSubmatch(warned[0])
 		if said == nil {
 			t.Fatalf("no cure: %q", warned)
 		}
-		set(t, s, "dpsql.price", said[1])
-		set(t, s, "dpsql.fresh", "on")
-		ask(t, s, sql)
-		if _, last = ask(t, s, "select hidden_up_to from dpsql.last"); fmt.Sprint(last.Rows[0][0]) != said[2] {
+		enginetest.Set(t, s, "dpsql.price", said[1])
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		enginetest.Ask(t, s, sql)
+		if _, last = enginetest.Ask(t, s, "select hidden_up_to from dpsql.last"); fmt.Sprint(last.Rows[0][0]) != said[2] {
 			t.Errorf("%s: it is %v", said[0], last.Rows[0][0])
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.price", "5")
-	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(besideLost(a.Warnings)) > 0 { // public
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
+	enginetest.Set(t, s, "dpsql.price", "5")
+	if _, a := enginetest.Ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(enginetest.BesideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)
 	}
-	s = clinicSession(t, tame, funcs.DuckDB, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
-	_, a := ask(t, s, "select readmitted, count(*) from encounters group by 1")
-	if warned := besideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"{price: 0.5}", "{price: 0.5, min_people: 1000}"}, enginetest.AutoEdits[4:]...)...)
+	_, a := enginetest.Ask(t, s, "select readmitted, count(*) from encounters group by 1")
+	if warned := enginetest.BesideLost(a.Warnings); len(a.Rows) > 0 || len(warned) != 1 || !strings.Contains(warned[0], "999 people") || !strings.Contains(warned[0], "query.min_people") {
 		t.Errorf("%v %q", a.Rows, warned)
 	}
 	if n := s.Last.(*private.LastAnswer).Releases[0].An.MinPeople; n != 1000 { // what intervals of numbers of people go by
@@ -55,9 +56,9 @@ func TestHiddenGroups(t *testing.T) {
 
 // TestLateWarnings: rows that are computed as they are read warn at their end.
 func TestLateWarnings(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, append([]string{"statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: 1}"}, autoEdits[4:]...)...)
-	_, a := ask(t, s, "select kind_id, case when kind_id > 1 then 1 / (count(*) - count(*)) end from encounters group by 1")
-	if a.More == nil || len(besideLost(a.Warnings)) > 0 {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: 1}"}, enginetest.AutoEdits[4:]...)...)
+	_, a := enginetest.Ask(t, s, "select kind_id, case when kind_id > 1 then 1 / (count(*) - count(*)) end from encounters group by 1")
+	if a.More == nil || len(enginetest.BesideLost(a.Warnings)) > 0 {
 		t.Fatalf("%v %q", a.More, a.Warnings)
 	}
 	rows, err := a.All(context.Background())

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"flag"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -15,7 +16,7 @@ const joinsDoc = "../../docs/joins.md"
 
 // TestJoinsDoc: the example of docs/joins.md is what EXPLAIN says, before the clinic. With -update it writes it.
 func TestJoinsDoc(t *testing.T) {
-	s := clinicSession(t, wild, funcs.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB, append(enginetest.AnyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
 	var b strings.Builder
 	for _, c := range []struct{ bounding, sql string }{
@@ -23,8 +24,8 @@ func TestJoinsDoc(t *testing.T) {
 		{"elastic", "SELECT count(*) FROM encounters a JOIN encounters b ON a.days = b.days WHERE a.kind_id = 1"},
 		{"weighted", "SELECT count(*) FROM encounters a JOIN encounters b ON a.days = b.days WHERE a.kind_id = 1"},
 	} {
-		set(t, s, "dpsql.bounding", c.bounding)
-		rows, err := try(s, "EXPLAIN VERBOSE "+c.sql)
+		enginetest.Set(t, s, "dpsql.bounding", c.bounding)
+		rows, err := enginetest.Try(s, "EXPLAIN VERBOSE "+c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"math/big"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -32,27 +33,27 @@ var publicKeys = map[string]string{
 // TestKeysAgree: the print's canonical keys and the release's reading of them agree for every type on both backends: no two rows
 // of a print are one group of the release, and every value of a domain finds its row, however policy and rows spell it.
 func TestKeysAgree(t *testing.T) {
-	for _, d := range dialects {
-		db := openBad(t, d, oneBad)
-		unknown := newSession(engineOn(t, badPolicyFor(t, d), db), t, "ann")
-		text := badPolicyText(d)
-		for _, c := range badColumns {
-			if publicKeys[c.name] == "" {
+	for _, d := range enginetest.Dialects {
+		db := enginetest.OpenBad(t, d, enginetest.OneBad)
+		unknown := enginetest.NewSession(enginetest.EngineOn(t, enginetest.BadPolicyFor(t, d), db), t, "ann")
+		text := enginetest.BadPolicyText(d)
+		for _, c := range enginetest.BadColumns {
+			if publicKeys[c.Name] == "" {
 				continue
 			}
-			text = regexp.MustCompile(`(?m)^(      `+c.name+`:) .*$`).ReplaceAllString(text, "$1 {values: "+publicKeys[c.name]+"}")
+			text = regexp.MustCompile(`(?m)^(      `+c.Name+`:) .*$`).ReplaceAllString(text, "$1 {values: "+publicKeys[c.Name]+"}")
 		}
 		pol, err := policy.Parse("bad.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		public := newSession(engineOn(t, pol, db), t, "ann")
-		for _, c := range badColumns {
-			sql := "select " + c.name + ", count(*) from facts group by 1"
+		public := enginetest.NewSession(enginetest.EngineOn(t, pol, db), t, "ann")
+		for _, c := range enginetest.BadColumns {
+			sql := "select " + c.Name + ", count(*) from facts group by 1"
 			for _, s := range []*session.Session{unknown, public} {
-				set(t, s, "dpsql.max_groups", "20")
-				p, err := prepare(s, sql)
-				if c.name == "iv" { // equal intervals are spelled in many ways
+				enginetest.Set(t, s, "dpsql.max_groups", "20")
+				p, err := enginetest.Prepare(s, sql)
+				if c.Name == "iv" { // equal intervals are spelled in many ways
 					if sqlerr.ID(err) != sqlerr.Unsupported.ID {
 						t.Errorf("%s: %s: %v", d, sql, err)
 					}
@@ -61,19 +62,19 @@ func TestKeysAgree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s == public && publicKeys[c.name] == "" {
+				if s == public && publicKeys[c.Name] == "" {
 					continue
 				}
-				if s == unknown && p.analysis().Groups.Public { // the whole numbers of a range
+				if s == unknown && p.Analysis().Groups.Public { // the whole numbers of a range
 					continue
 				}
-				st, rows := scan(t, p)
+				st, rows := enginetest.Scan(t, p)
 				found, all := quiet(t, p, st, rows)
 				if all != len(rows) {
 					t.Errorf("%s: %s: %d of the %d rows' keys are groups", d, sql, all, len(rows))
 				}
 				if s == public && found != all {
-					t.Errorf("%s: %s: %d groups of %d came, domain %s", d, sql, found, all, publicKeys[c.name])
+					t.Errorf("%s: %s: %d groups of %d came, domain %s", d, sql, found, all, publicKeys[c.Name])
 				}
 			}
 		}
@@ -82,9 +83,9 @@ func TestKeysAgree(t *testing.T) {
 
 // quiet releases a statement's rows with noise that is 0: over its domain, or one of the rows' own keys. It gives how many groups
 // are not empty, and how many there are.
-func quiet(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
+func quiet(t *testing.T, p *enginetest.Prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
 	t.Helper()
-	a := *p.analysis()
+	a := *p.Analysis()
 	if !a.Groups.Public {
 		var keys [][]sqltype.Value
 		for _, row := range rows {
@@ -92,7 +93,7 @@ func quiet(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Valu
 		}
 		a.Groups = sensitivity.Groups{Public: true, Count: uint64(len(keys)), Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: keys}}}
 	}
-	r := silent(t, p.withAnalysis(&a), st, rows)
+	r := silent(t, p.WithAnalysis(&a), st, rows)
 	if r == nil {
 		return 0, 0
 	}
@@ -105,16 +106,16 @@ func quiet(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Valu
 }
 
 // silent is the release of a scan with noise that is 0; nil if there is none.
-func silent(t *testing.T, p *prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
+func silent(t *testing.T, p *enginetest.Prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
 	t.Helper()
-	a := *p.analysis()
+	a := *p.Analysis()
 	a.People = -1
 	mp := &price.Quote{UnitsFromSelection: -1}
 	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
 		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
 	}
 	cols, without := withoutUnits(st.Columns, rows)
-	r, err := make1(p.withAnalysis(&a), mp, cols, &kept{rows: without}, noise.NewSource())
+	r, err := enginetest.ReleaseOnce(p.WithAnalysis(&a), mp, cols, &enginetest.Kept{Rows: without}, noise.NewSource())
 	if err != nil {
 		t.Errorf("%s: %v", strings.SplitN(st.SQL, "\n", 2)[0], err)
 	}

@@ -1,20 +1,16 @@
-package engine
+package engine_test
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/duckdb"
-	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -76,35 +72,11 @@ func openListed(t *testing.T, d dialect.Dialect) *session.Session {
 		"INSERT INTO people (id, " + strings.Join(names, ", ") + ") VALUES " + strings.Join(rows, ", ")}
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: listed.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/listed"}`}[d]
 	pol, err := policy.Parse("listed.yaml", []byte("dataset: listed\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n"+strings.Join(policyLines, "\n")+
-		"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
+		"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 1}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people]}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, "listed", statements, pol)
-}
-
-// sessionOver is ann's session over what statements make, in a new database.
-func sessionOver(t *testing.T, d dialect.Dialect, name string, statements []string, pol *policy.Policy) *session.Session {
-	t.Helper()
-	var b backend.Backend
-	var err error
-	if d == funcs.DuckDB {
-		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
-			return err
-		}, duckdb.Options{Threads: 1})
-	} else {
-		s := sharedServer(t)
-		if err = s.CreateDB(name); err == nil {
-			if err = s.Exec(name, strings.Join(statements, ";\n")); err == nil {
-				b, err = postgres.Open(context.Background(), s.URL(name), postgres.Options{PoolSize: 4})
-			}
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newSession(engineOn(t, pol, b), t, "ann")
+	return enginetest.SessionOver(t, d, "listed", statements, pol)
 }
 
 // TestKeysKeepRows: a key that is computed from a column with listed values, or from constants, by whichever function, operator or cast of the registry, is
@@ -118,24 +90,24 @@ func TestKeysKeepRows(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := openListed(t, d)
 		answered, people := 0, big.NewInt(mostListed())
 		for _, key := range keys {
-			p, err := prepare(s, "select "+key+", count(*) from people group by 1")
-			if err != nil || !p.analysis().Groups.Public || p.analysis().Groups.Sources[0].Why == "true and false" { // refused, chosen with noise, or nothing was computed
+			p, err := enginetest.Prepare(s, "select "+key+", count(*) from people group by 1")
+			if err != nil || !p.Analysis().Groups.Public || p.Analysis().Groups.Sources[0].Why == "true and false" { // refused, chosen with noise, or nothing was computed
 				continue
 			}
 			answered++
 			kept := new(big.Int)
-			st, rows := scan(t, p)
+			st, rows := enginetest.Scan(t, p)
 			if r := silent(t, p, st, rows); r != nil {
 				for _, g := range r.Groups {
 					kept.Add(kept, g.Values[0])
 				}
 			}
 			if kept.Cmp(people) != 0 {
-				t.Errorf("%s: group by %s keeps %s of %s rows; groups are %s", d, key, kept, people, p.analysis().Groups.Sources[0].Why)
+				t.Errorf("%s: group by %s keeps %s of %s rows; groups are %s", d, key, kept, people, p.Analysis().Groups.Sources[0].Why)
 			}
 		}
 		if answered < 500 {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -22,20 +24,20 @@ func TestPopulationOfKinds(t *testing.T) {
 	rich := []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 20, delta: 1e-9}"} // no delta is too large for so many
 	of := func(population, text string) (string, float64) {
 		t.Helper()
-		s := shopSession(t, allShop, funcs.DuckDB, append(rich, "population: 40", "population: "+population)...)
-		set(t, s, "dpsql.max_groups", "auto")
-		p, err := prepare(s, text)
+		s := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, append(rich, "population: 40", "population: "+population)...)
+		enginetest.Set(t, s, "dpsql.max_groups", "auto")
+		p, err := enginetest.Prepare(s, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.staged().Stages[0].Price()
+		mp, err := p.Staged().Stages[0].Price()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(mp.Choices) == 0 {
 			t.Fatalf("%s chooses nothing", text)
 		}
-		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.Session.DeclaredRows(p.analysis())
+		return fmt.Sprintf("%+v %+v", mp.Choices, mp.Measures), p.Session.DeclaredRows(p.Analysis())
 	}
 	each := "{customer: 150000, supplier.s_suppkey: 200}"
 	for text, by := range map[string][2]string{ // priced by, and its rows
@@ -59,13 +61,13 @@ func TestPopulationOfKinds(t *testing.T) {
 // TestPopulationOfKindsTrains: a training divides by the number of its own kind's people.
 func TestPopulationOfKindsTrains(t *testing.T) {
 	train := "TRAIN DP MODEL m USING linear_regression METHOD dp_gd TARGET ps_availqty WITH (epsilon = 1, steps = 10, max_rows_per_unit = 2) AS SELECT ps_availqty, ps_partkey = 1 AS one FROM partsupp"
-	s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
+	s := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
 	of := trainingOf(t, s, train)
 	if of.Plan.Population != 300 {
 		t.Errorf("planned for %g people", of.Plan.Population)
 	}
-	none := shopSession(t, allShop, funcs.DuckDB, "population: 40\n", "")
-	if _, err := prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
+	none := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, "population: 40\n", "")
+	if _, err := enginetest.Prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
 		t.Errorf("without a population: %v", err)
 	}
 }
@@ -75,9 +77,9 @@ func TestReachTold(t *testing.T) {
 	tells := regexp.MustCompile(`With so few people one above about ([0-9.e+]+) is hardly found`)
 	reach := func(population, epsilon, sql string) float64 {
 		t.Helper()
-		s := shopSession(t, allShop, funcs.DuckDB, "population: 40", "population: "+population)
-		set(t, s, "dpsql.price", epsilon)
-		m := tells.FindStringSubmatch(explained(t, s, sql))
+		s := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, "population: 40", "population: "+population)
+		enginetest.Set(t, s, "dpsql.price", epsilon)
+		m := tells.FindStringSubmatch(enginetest.Explained(t, s, sql))
 		if m == nil {
 			return math.Inf(1)
 		}
@@ -109,8 +111,8 @@ func TestReachTold(t *testing.T) {
 // TestRehearsePairs: an owner of rows of two people is told by a rehearsal what an analyst is charged then, on PostgreSQL: releases that others follow from, top-ups, what is asked anew, statements of one kind beside; and what is refused, as the server refuses it.
 func TestRehearsePairs(t *testing.T) {
 	edits := []string{"budget: {epsilon: 20,", "budget: {epsilon: 1000,", "population: 40", "population: {customer: 30, supplier: 8}"}
-	s := shopSession(t, allShop, funcs.Postgres, edits...)
-	p, b := shopPolicyFor(t, funcs.Postgres, edits...), allShop.open(t, funcs.Postgres)
+	s := enginetest.ShopSession(t, enginetest.AllShop, funcs.Postgres, edits...)
+	p, b := enginetest.ShopPolicyFor(t, funcs.Postgres, edits...), enginetest.AllShop.Open(t, funcs.Postgres)
 	free, computed := rehearsedAsAsked(t, p, b, s, []string{
 		"SELECT l_shipmode, count(*), sum(l_quantity), avg(l_quantity) FROM lineitem GROUP BY l_shipmode",
 		"SELECT l_shipmode, count(*) FROM lineitem GROUP BY l_shipmode HAVING count(*) > 3 ORDER BY 2", // fewer columns
@@ -134,7 +136,7 @@ func TestRehearsePairs(t *testing.T) {
 		!slices.Equal(computed, []bool{false, true, true, true, false, false, false, false, false, false, false, false, false}) {
 		t.Errorf("free %v, computed %v", free, computed)
 	}
-	r, err := OpenRehearsal(context.Background(), server.Options{Policy: p, Backend: b})
+	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: p, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,7 @@ func TestRehearsePairs(t *testing.T) {
 	}()
 	for _, sql := range []string{"SELECT median(l_quantity) FROM lineitem", "SELECT sum(l_tax) FROM lineitem", "SELECT l_shipmode, count(*) FROM lineitem GROUP BY l_linenumber, l_shipmode", "SELECT * FROM lineitem"} {
 		got, err := r.Play(context.Background(), "ann", sql)
-		_, want := prepare(s, sql)
+		_, want := enginetest.Prepare(s, sql)
 		if err != nil || want == nil || len(got) != 1 || fmt.Sprint(got[0].Err) != fmt.Sprint(want) {
 			t.Errorf("%s: rehearsed %+v, %v; refused: %v", sql, got, err, want)
 		}
@@ -160,16 +162,16 @@ func TestPreviewPairs(t *testing.T) {
 		"SELECT r_stars, l_suppkey FROM remark JOIN lineitem ON r_orderkey = l_orderkey AND r_linenumber = l_linenumber LIMIT 5":                                                             5,
 	}
 	for _, how := range []string{policy.PreviewNone, policy.PreviewSchema, policy.PreviewMock} {
-		s := shopSession(t, allShop, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how)
+		s := enginetest.ShopSession(t, enginetest.AllShop, funcs.Postgres, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how)
 		for sql, n := range raw {
 			if how == policy.PreviewNone {
-				_, err := prepare(s, sql)
+				_, err := enginetest.Prepare(s, sql)
 				var e *sqlerr.Error
 				if !errors.As(err, &e) || e.ID != sqlerr.RawRows.ID {
 					t.Fatalf("%s: %v", sql, err)
 				}
 				_, instead, _ := strings.Cut(e.Hint, "for example: ")
-				if _, err := prepare(s, instead); err != nil || !strings.HasPrefix(instead, "SELECT ") {
+				if _, err := enginetest.Prepare(s, instead); err != nil || !strings.HasPrefix(instead, "SELECT ") {
 					t.Errorf("%s: %s: %v", sql, e.Hint, err)
 				}
 				continue
@@ -177,7 +179,7 @@ func TestPreviewPairs(t *testing.T) {
 			if how == policy.PreviewSchema {
 				n = 0
 			}
-			if _, a := ask(t, s, sql); len(a.Rows) != n || !a.MadeUp {
+			if _, a := enginetest.Ask(t, s, sql); len(a.Rows) != n || !a.MadeUp {
 				t.Errorf("%s: %s: %d rows: %s", how, sql, len(a.Rows), a.Notice)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,9 +9,11 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -20,32 +22,32 @@ import (
 // limited is a session of ann under limits of the policy.
 func limited(t *testing.T, change func(*policy.Policy), edits ...string) *session.Session {
 	t.Helper()
-	p := clinicPolicyFor(t, funcs.DuckDB, edits...)
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...)
 	change(p)
-	return newSession(engineOn(t, p, tame.open(t, funcs.DuckDB)), t, "ann")
+	return enginetest.NewSession(enginetest.EngineOn(t, p, enginetest.Tame.Open(t, funcs.DuckDB)), t, "ann")
 }
 
 // refused asks for an error's kind and for how many charges were made until it came; the session goes on.
 func refused(t *testing.T, s *session.Session, sql string, want sqlerr.Kind, charges int) {
 	t.Helper()
 	var err error
-	n := charged(t, s.Engine, func() { _, err = try(s, sql) })
+	n := enginetest.Charged(t, s.Engine, func() { _, err = enginetest.Try(s, sql) })
 	if sqlerr.ID(err) != want.ID || n != charges {
 		t.Errorf("%s: %v after %d charges, want %s after %d", sql, err, n, want.ID, charges)
 	}
-	mustTry(t, s, "select 1")
+	enginetest.MustTry(t, s, "select 1")
 }
 
 // TestReleaseGroups: too many public groups are refused before the charge. Of groups that are chosen with noise nobody may know
 // before it how many there are; the statement that finds too many keeps its charge.
 func TestReleaseGroups(t *testing.T) {
 	s := limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 })
-	mustTry(t, s, "select gender, count(*) from patients group by 1")
+	enginetest.MustTry(t, s, "select gender, count(*) from patients group by 1")
 	refused(t, s, "select ward, count(*) from patients group by 1", sqlerr.TooManyGroups, 0)
 	refused(t, s, "select ward from patients group by 1", sqlerr.TooManyGroups, 0)
 	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 }, "max_query_price: 5", "max_query_price: 20")
-	set(t, s, "dpsql.max_groups", "1")
-	set(t, s, "dpsql.price", "19") // four cities of 8 to 11 people: all are chosen, but for one time in 10^40
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
+	enginetest.Set(t, s, "dpsql.price", "19") // four cities of 8 to 11 people: all are chosen, but for one time in 10^40
 	refused(t, s, "select city_id, count(*) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
@@ -55,8 +57,8 @@ func TestReleaseBytes(t *testing.T) {
 	refused(t, s, "select kind_id, readmitted, count(*), sum(days), sum(cost), sum(medications), sum(big) from encounters group by 1, 2", sqlerr.TooManyGroups, 0)
 	refused(t, s, "select kind_id, median(days) from encounters group by 1", sqlerr.TooManyGroups, 0)
 	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 }, "max_query_price: 5", "max_query_price: 20")
-	set(t, s, "dpsql.max_groups", "1")
-	set(t, s, "dpsql.price", "19")
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
+	enginetest.Set(t, s, "dpsql.price", "19")
 	refused(t, s, "select city_id, count(*), count(gender), count(ward), count(distinct ward) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
@@ -69,25 +71,25 @@ func TestAnalysisIsCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Prepare(ctx, s, st[0], nil); err != nil {
+		if _, err := engine.Prepare(ctx, s, st[0], nil); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
-		if _, err := Prepare(ctx, s, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+		if _, err := engine.Prepare(ctx, s, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 			t.Errorf("%s: %v", sql, err)
 		}
 		ctx, cancel = context.WithCancel(context.Background())
 		defer cancel()
 	}
-	if n := len(charges(t, s.Engine)); n != 0 {
+	if n := len(enginetest.Charges(t, s.Engine)); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }
 
 // TestPublicRows: an answer over public tables that is too long is an error and costs nothing.
 func TestPublicRows(t *testing.T) {
-	rows := len(mustTry(t, limited(t, func(*policy.Policy) {}), "select * from cities"))
-	mustTry(t, limited(t, func(p *policy.Policy) { p.Limits.PublicRows = int64(rows) }), "select * from cities")
+	rows := len(enginetest.MustTry(t, limited(t, func(*policy.Policy) {}), "select * from cities"))
+	enginetest.MustTry(t, limited(t, func(p *policy.Policy) { p.Limits.PublicRows = int64(rows) }), "select * from cities")
 	refused(t, limited(t, func(p *policy.Policy) { p.Limits.PublicRows = int64(rows) - 1 }), "select * from cities", sqlerr.ResourceFailure, 0)
 }
 
@@ -95,8 +97,8 @@ func TestPublicRows(t *testing.T) {
 func TestMaxPublicGroups(t *testing.T) {
 	for most, public := range map[string]bool{"2": false, "3": true} {
 		s := limited(t, func(*policy.Policy) {}, "query:  {price: 0.5}", "query:  {price: 0.5, max_groups: 1, max_public_groups: "+most+"}")
-		p, err := prepare(s, "select ward, count(*) from patients group by 1")
-		if err != nil || p.analysis().Groups.Public != public {
+		p, err := enginetest.Prepare(s, "select ward, count(*) from patients group by 1")
+		if err != nil || p.Analysis().Groups.Public != public {
 			t.Errorf("max_public_groups %s: %v", most, err)
 		}
 	}
@@ -123,7 +125,7 @@ func TestDocumentedSettings(t *testing.T) {
 			continue
 		}
 		for v := range strings.SplitSeq(cells[2], ", ") {
-			set(t, s, name, strings.Trim(v, "`"))
+			enginetest.Set(t, s, name, strings.Trim(v, "`"))
 		}
 		now, _, err := s.Show(name)
 		if err != nil || !strings.HasSuffix(cells[2], "`"+now+"`") {
@@ -223,14 +225,14 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("turns of %d analysts are kept", analysts)
 	}
 
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, funcs.DuckDB))
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), enginetest.Tame.Open(t, funcs.DuckDB))
 	done, err := e.Turns.Take(ctx, "ann", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := charged(t, e, func() {
+	n := enginetest.Charged(t, e, func() {
 		for _, q := range []string{"select count(*) from encounters", "select name from cities"} {
-			if _, err := try(newSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 				t.Errorf("%s: %v", q, err)
 			}
 		}
@@ -238,12 +240,12 @@ func TestStatementsAtOnce(t *testing.T) {
 	if n != 0 || blamed(t, e) != 0 {
 		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
-	mustTry(t, newSession(e, t, "bob"), "select count(*) from encounters")
-	more := clinicPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 2}")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "bob"), "select count(*) from encounters")
+	more := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 2}")
 	if err := e.Reload(ctx, more); err != nil { // it takes the limit over, beside a turn that is taken
 		t.Fatal(err)
 	}
-	mustTry(t, newSession(e, t, "ann"), "select count(*) from encounters where days > 3")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from encounters where days > 3")
 	done()
-	mustTry(t, newSession(e, t, "ann"), "select count(*) from encounters")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from encounters")
 }

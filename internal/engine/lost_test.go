@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -23,7 +24,7 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	var log bytes.Buffer
 	start := func() *server.Engine {
-		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := server.Open(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,9 +32,9 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	}
 	const sql, other = "select count(*) from encounters", "select count(*) from patients"
 	e := start()
-	kept, err := try(newSession(e, t, "ann"), other)
+	kept, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), other)
 	if err == nil {
-		_, err = try(newSession(e, t, "ann"), sql)
+		_, err = enginetest.Try(enginetest.NewSession(e, t, "ann"), sql)
 	}
 	if err := errors.Join(err, e.Close()); err != nil {
 		t.Fatal(err)
@@ -57,8 +58,8 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 	}
 	var anew [][]sqltype.Value
 	for i, want := range []int{1, 0} {
-		if n := charged(t, e, func() {
-			rows, err := try(newSession(e, t, "bob"), sql)
+		if n := enginetest.Charged(t, e, func() {
+			rows, err := enginetest.Try(enginetest.NewSession(e, t, "bob"), sql)
 			if err != nil || i > 0 && !reflect.DeepEqual(rows, anew) {
 				t.Fatalf("%v, after %v: %v", rows, anew, err)
 			}
@@ -67,8 +68,8 @@ func TestBrokenReleaseIsAskedAnew(t *testing.T) {
 			t.Errorf("asked again: %d charges, not %d", n, want)
 		}
 	}
-	if n := charged(t, e, func() {
-		if rows, err := try(newSession(e, t, "bob"), other); err != nil || !reflect.DeepEqual(rows, kept) {
+	if n := enginetest.Charged(t, e, func() {
+		if rows, err := enginetest.Try(enginetest.NewSession(e, t, "bob"), other); err != nil || !reflect.DeepEqual(rows, kept) {
 			t.Errorf("the other: %v, not %v: %v", rows, kept, err)
 		}
 	}); n != 0 {

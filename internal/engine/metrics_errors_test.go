@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"math"
@@ -7,15 +7,16 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestMetricsErrorOfGroups: of groups of different errors the largest is every group's, in whatever order they come; groups of a NULL key count for nothing.
 func TestMetricsErrorOfGroups(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	mustTry(t, s, "TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 0.1) AS SELECT days, readmitted FROM encounters")
-	p, err := prepare(s, "EVALUATE DP MODEL which ON SELECT days, readmitted FROM encounters")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.MustTry(t, s, "TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 0.1) AS SELECT days, readmitted FROM encounters")
+	p, err := enginetest.Prepare(s, "EVALUATE DP MODEL which ON SELECT days, readmitted FROM encounters")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 )
 
 // TestMetrics: of public rows each metric is what a loop over the exported coefficients gives.
 func TestMetrics(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
 		classes := []string{"NO", "<30", ">30"}
 		type row struct {
 			days, cost, much float64
@@ -28,7 +29,7 @@ func TestMetrics(t *testing.T) {
 		values = append(values, "(NULL, 1.5, 39, '<30', true)", "(5, NULL, 39, '<30', true)", "(5, 1.5, NULL, NULL, NULL)") // of these there is no prediction, or no truth
 		from := " ON SELECT * FROM (VALUES " + strings.Join(values, ", ") + ") AS v(days, cost, medications, readmitted, back)"
 		model := func(name string) (m *mlext.Model) {
-			list, err := try(s, "EXPORT DP MODEL "+name+" AS json")
+			list, err := enginetest.Try(s, "EXPORT DP MODEL "+name+" AS json")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +51,7 @@ func TestMetrics(t *testing.T) {
 		}
 		told := func(name string) map[string]float64 {
 			out := map[string]float64{}
-			list, err := try(s, "EVALUATE DP MODEL "+name+from)
+			list, err := enginetest.Try(s, "EVALUATE DP MODEL "+name+from)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", d, name, err)
 			}
@@ -79,7 +80,7 @@ func TestMetrics(t *testing.T) {
 			if target == "" {
 				target = "medications"
 			}
-			if _, err := try(s, fmt.Sprintf("TRAIN DP MODEL %s USING %s TARGET %s WITH (epsilon = 2, delta = 1e-9) AS SELECT days, cost, %s FROM encounters", kind, kind, target, strings.Replace(target, "back", "readmitted = '<30' AS back", 1))); err != nil {
+			if _, err := enginetest.Try(s, fmt.Sprintf("TRAIN DP MODEL %s USING %s TARGET %s WITH (epsilon = 2, delta = 1e-9) AS SELECT days, cost, %s FROM encounters", kind, kind, target, strings.Replace(target, "back", "readmitted = '<30' AS back", 1))); err != nil {
 				t.Fatal(err)
 			}
 			m, got := model(kind), told(kind)

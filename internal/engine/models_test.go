@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -28,15 +30,15 @@ func TestModelsSealed(t *testing.T) {
 			t.Setenv("MODELS_KEY", key)
 			edits = []string{"unit: patients.patient_id\n", "unit: patients.patient_id\ncache: {key: env:MODELS_KEY}\n"}
 		}
-		e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: ledger})
+		e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e, newSession(e, t, "ann")
+		return e, enginetest.NewSession(e, t, "ann")
 	}
 	e, s := open(keys[0])
 	const train = "TRAIN DP MODEL kept USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, cost, medications FROM encounters"
-	if _, err := try(s, train); err != nil {
+	if _, err := enginetest.Try(s, train); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {
@@ -48,20 +50,20 @@ func TestModelsSealed(t *testing.T) {
 	}
 	for i, key := range keys {
 		e, s := open(key)
-		rows, err := try(s, "SHOW DP MODELS")
+		rows, err := enginetest.Try(s, "SHOW DP MODELS")
 		if err != nil || len(rows) != 1 || rows[0][0] != "kept" || (rows[0][1] == "linear_regression") != (i == 0) {
 			t.Errorf("key %d: %v, %v", i, rows, err)
 		}
 		for _, sql := range []string{"DESCRIBE DP MODEL kept", "SELECT dp_predict('kept', 3, 100)"} {
-			if _, err := try(s, sql); (err == nil) != (i == 0) || err != nil && sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			if _, err := enginetest.Try(s, sql); (err == nil) != (i == 0) || err != nil && sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 				t.Errorf("key %d: %s: %v", i, sql, err)
 			}
 		}
 		if i == 2 {
-			if _, err := try(s, "DROP DP MODEL kept"); err != nil {
+			if _, err := enginetest.Try(s, "DROP DP MODEL kept"); err != nil {
 				t.Error(err)
 			}
-			if _, err := try(s, train); err != nil {
+			if _, err := enginetest.Try(s, train); err != nil {
 				t.Error(err)
 			}
 			if file, err := os.ReadFile(ledger + server.ModelsSuffix); err != nil || !bytes.Contains(file, []byte("medications")) {
@@ -76,18 +78,18 @@ func TestModelsSealed(t *testing.T) {
 
 // TestModelNames: of several models of a name the own one is meant, else the one that was granted; of several granted ones each is named by its owner. One that was not granted is like one that there is not, however it is named.
 func TestModelNames(t *testing.T) {
-	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, guest := newSession(ann.Engine, t, "bob"), newSession(ann.Engine, t, "guest")
+	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	bob, guest := enginetest.NewSession(ann.Engine, t, "bob"), enginetest.NewSession(ann.Engine, t, "guest")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "
 	for s, columns := range map[*session.Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
-		if _, err := try(s, train+columns); err != nil {
+		if _, err := enginetest.Try(s, train+columns); err != nil {
 			t.Fatal(err)
 		}
 	}
 	does := func(s *session.Session, list ...string) {
 		t.Helper()
 		for _, sql := range list {
-			if _, err := try(s, sql); err != nil {
+			if _, err := enginetest.Try(s, sql); err != nil {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}
@@ -95,7 +97,7 @@ func TestModelNames(t *testing.T) {
 	refused := func(s *session.Session, want string, list ...string) (first string) {
 		t.Helper()
 		for _, sql := range list {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			var e *sqlerr.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Message+" "+e.Hint, want) {
 				t.Errorf("%s: %v", sql, err)
@@ -117,11 +119,11 @@ func TestModelNames(t *testing.T) {
 	refused(guest, "ann.risk or bob.risk", "SELECT dp_predict('risk', 1)", "DESCRIBE DP MODEL risk", "DROP DP MODEL IF EXISTS risk")
 	refused(guest, "must be owner", "DROP DP MODEL ann.risk", "ALTER DP MODEL bob.risk RENAME TO mine", "GRANT DP MODEL ann.risk TO bob")
 	does(guest, "SELECT dp_predict('ann.risk', 1), dp_predict('bob.risk', 1, 2)")
-	rows, err := try(guest, "SHOW DP MODELS")
+	rows, err := enginetest.Try(guest, "SHOW DP MODELS")
 	if err != nil || len(rows) != 2 || rows[0][4] != "ann" || rows[1][4] != "bob" {
 		t.Errorf("%v, %v", rows, err)
 	}
-	if rows, err = try(guest, "DESCRIBE DP MODEL bob.risk"); err != nil || property(rows, "owner") != "bob" {
+	if rows, err = enginetest.Try(guest, "DESCRIBE DP MODEL bob.risk"); err != nil || property(rows, "owner") != "bob" {
 		t.Errorf("%v, %v", rows, err)
 	}
 	does(ann, "REVOKE DP MODEL risk FROM guest")
@@ -131,12 +133,12 @@ func TestModelNames(t *testing.T) {
 
 // TestPreparedWithoutModel: a statement that was prepared with a model is refused each time that it is run after the model was revoked, or dropped, and answers again once there is one.
 func TestPreparedWithoutModel(t *testing.T) {
-	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(ann.Engine, t, "bob")
+	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	bob := enginetest.NewSession(ann.Engine, t, "bob")
 	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters"
-	mustTry(t, ann, train)
-	mustTry(t, ann, "GRANT DP MODEL risk TO bob")
-	p, err := prepare(bob, "SELECT dp_predict('ann.risk', 3)")
+	enginetest.MustTry(t, ann, train)
+	enginetest.MustTry(t, ann, "GRANT DP MODEL risk TO bob")
+	p, err := enginetest.Prepare(bob, "SELECT dp_predict('ann.risk', 3)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,7 @@ func TestPreparedWithoutModel(t *testing.T) {
 		{[]string{"DROP DP MODEL risk"}, []string{train, "GRANT DP MODEL risk TO bob"}},
 	} {
 		for _, sql := range way.away {
-			mustTry(t, ann, sql)
+			enginetest.MustTry(t, ann, sql)
 		}
 		for turn := range 3 {
 			if a, err := p.Run(t.Context(), nil); err == nil {
@@ -153,7 +155,7 @@ func TestPreparedWithoutModel(t *testing.T) {
 			}
 		}
 		for _, sql := range way.back {
-			mustTry(t, ann, sql)
+			enginetest.MustTry(t, ann, sql)
 		}
 		if _, err := p.Run(t.Context(), nil); err != nil {
 			t.Errorf("%s: %v", way.back, err)
@@ -164,25 +166,25 @@ func TestPreparedWithoutModel(t *testing.T) {
 // TestModelRights: who may use a model may read, by the policy in force, all that its query read: its target, its features, its conditions, its join. A reload that takes one of them away holds for the trainer, for whom the model was granted, and for what was prepared before.
 // A model that was stored before what it read was kept is nobody's.
 func TestModelRights(t *testing.T) {
-	ann := clinicSession(t, tame, funcs.DuckDB)
-	bob, clerk := newSession(ann.Engine, t, "bob"), newSession(ann.Engine, t, "clerk")
+	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	bob, clerk := enginetest.NewSession(ann.Engine, t, "bob"), enginetest.NewSession(ann.Engine, t, "clerk")
 	const all = "patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]"
 	for _, sql := range []string{
 		"TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT e.days, e.medications FROM (SELECT * FROM encounters) e JOIN patients p ON p.patient_id = e.patient_id WHERE p.gender = 'F'",
 		"GRANT DP MODEL risk TO bob", "GRANT DP MODEL risk TO clerk",
 	} {
-		if _, err := try(ann, sql); err != nil {
+		if _, err := enginetest.Try(ann, sql); err != nil {
 			t.Fatal(err)
 		}
 	}
 	uses := []string{"SELECT dp_predict('ann.risk', 3)", "DESCRIBE DP MODEL ann.risk", "EXPORT DP MODEL ann.risk AS json", "EVALUATE DP MODEL ann.risk WITH (epsilon = 0.01) ON SELECT days, 3 AS medications FROM encounters"}
-	prepared := map[*session.Session]*Prepared{}
+	prepared := map[*session.Session]*engine.Prepared{}
 	for _, s := range []*session.Session{ann, bob} {
 		sts, err := pgsyntax.Parse(uses[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if prepared[s], err = Prepare(t.Context(), s, sts[0], nil); err != nil {
+		if prepared[s], err = engine.Prepare(t.Context(), s, sts[0], nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +195,7 @@ func TestModelRights(t *testing.T) {
 			list = uses[:3]
 		}
 		for _, sql := range list {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			if (err == nil) != want || err != nil && (sqlerr.ID(err) != sqlerr.Privilege.ID || strings.Contains(err.Error(), "medications")) {
 				t.Errorf("%s, %s: %s: %v", when, s.User, sql, err)
 			}
@@ -206,7 +208,7 @@ func TestModelRights(t *testing.T) {
 	}
 	reload := func(may string) {
 		t.Helper()
-		if err := ann.Engine.Reload(t.Context(), clinicPolicyFor(t, funcs.DuckDB, all, may)); err != nil {
+		if err := ann.Engine.Reload(t.Context(), enginetest.ClinicPolicyFor(t, funcs.DuckDB, all, may)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,7 +216,7 @@ func TestModelRights(t *testing.T) {
 	usable("at first", bob, true)
 	usable("at first", clerk, false) // never had the right to its target
 	for s, target := range map[*session.Session]any{ann: "medications", bob: "medications", clerk: nil} {
-		if rows, err := try(s, "SHOW DP MODELS"); err != nil || len(rows) != 1 || rows[0][3] != target {
+		if rows, err := enginetest.Try(s, "SHOW DP MODELS"); err != nil || len(rows) != 1 || rows[0][3] != target {
 			t.Errorf("%s is shown %v, %v", s.User, rows, err)
 		}
 	}
@@ -229,7 +231,7 @@ func TestModelRights(t *testing.T) {
 		reload(may)
 		usable(lost, ann, lost == "everything else")
 		usable(lost, bob, lost == "everything else")
-		if _, err := try(ann, "GRANT DP MODEL risk TO guest"); err != nil { // its name is hers
+		if _, err := enginetest.Try(ann, "GRANT DP MODEL risk TO guest"); err != nil { // its name is hers
 			t.Error(err)
 		}
 	}
@@ -243,16 +245,7 @@ func TestModelRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	usable("of an older form", ann, false)
-	if _, err := try(ann, "DROP DP MODEL risk"); err != nil {
+	if _, err := enginetest.Try(ann, "DROP DP MODEL risk"); err != nil {
 		t.Error(err)
-	}
-}
-
-// keepModel stores a model that was made by hand, as ann's: of a table that everybody may see.
-func keepModel(t testing.TB, e *server.Engine, m *mlext.Model) {
-	t.Helper()
-	m.Sources = []mlext.Source{{Schema: server.Own, Table: session.BudgetTable.Name}}
-	if err := e.Models.Keep(context.Background(), "ann", m, true); err != nil {
-		t.Fatal(err)
 	}
 }

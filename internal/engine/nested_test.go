@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -73,7 +74,7 @@ func TestNestedDuckDB(t *testing.T) {
 			continue
 		}
 		ran++
-		if _, err := (uncovered{b}).Query(ctx, st); err != nil {
+		if _, err := (enginetest.Uncovered{Backend: b}).Query(ctx, st); err != nil {
 			t.Errorf("%.500v\nseed %d: %s", err, seed, text)
 		}
 	}

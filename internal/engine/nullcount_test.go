@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -13,13 +14,13 @@ import (
 // TestNullCount: count(*) - count(x) is the difference of the two counts without noise, in each group, on both backends, and has the interval of the one count that it is.
 func TestNullCount(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := clinicSession(t, tame, d)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d)
 		exact := func(sql string) [][]any {
-			p, err := prepare(s, sql)
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			rows, err := finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
+			rows, err := finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
@@ -51,7 +52,7 @@ func TestNullCount(t *testing.T) {
 		if !some {
 			t.Error("nothing is NULL, so nothing is tested")
 		}
-		errors := mustTry(t, s, "SELECT dp_error(count(*) - count(free)), dp_error(count(*) FILTER (WHERE free IS NULL)), count(*) - count(free) = count(*) FILTER (WHERE free IS NULL) FROM encounters")[0]
+		errors := enginetest.MustTry(t, s, "SELECT dp_error(count(*) - count(free)), dp_error(count(*) FILTER (WHERE free IS NULL)), count(*) - count(free) = count(*) FILTER (WHERE free IS NULL) FROM encounters")[0]
 		if fmt.Sprint(errors[0]) != fmt.Sprint(errors[1]) || errors[2] != true {
 			t.Errorf("%s: %v", d, errors)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -21,12 +22,12 @@ func TestOffUnitHintsPass(t *testing.T) {
 		s      *session.Session
 		tables []string
 	}{
-		"clinic": {clinicSession(t, tame, funcs.DuckDB), []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"}},
-		"shop":   {shopSession(t, allShop, funcs.DuckDB), []string{"customer", "supplier", "partsupp", "orders", "lineitem", "remark"}},
+		"clinic": {enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"}},
+		"shop":   {enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB), []string{"customer", "supplier", "partsupp", "orders", "lineitem", "remark"}},
 	} {
 		followed := 0
 		follow := func(from string) {
-			_, err := prepare(c.s, "SELECT count(*) FROM "+from+" WHERE true")
+			_, err := enginetest.Prepare(c.s, "SELECT count(*) FROM "+from+" WHERE true")
 			if err == nil { // of two kinds of units
 				return
 			}
@@ -41,7 +42,7 @@ func TestOffUnitHintsPass(t *testing.T) {
 				return
 			}
 			sql := strings.TrimSpace("SELECT count(*) FROM "+from+" "+m[1]) + " WHERE " + m[2]
-			if _, err := prepare(c.s, sql); err != nil {
+			if _, err := enginetest.Prepare(c.s, sql); err != nil {
 				t.Errorf("%s: %s: %v", name, sql, err)
 			}
 			followed++

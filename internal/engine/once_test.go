@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -24,9 +25,9 @@ func together(t *testing.T) [2]*server.Engine {
 // togetherUnder are two with policies of their own.
 func togetherUnder(t *testing.T, edits [2][]string) (out [2]*server.Engine) {
 	t.Helper()
-	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, funcs.DuckDB)
+	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), enginetest.Tame.Open(t, funcs.DuckDB)
 	for i := range out {
-		p := clinicPolicyFor(t, funcs.DuckDB, edits[i]...)
+		p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits[i]...)
 		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
 		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: db})
 		if err != nil {
@@ -59,12 +60,12 @@ func TestOneReleaseForAll(t *testing.T) {
 			begin = make(chan struct{})
 		)
 		for i := range sessions {
-			s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
-			set(t, s, "dpsql.price", c.epsilon)
-			set(t, s, "dpsql.fresh", c.fresh)
+			s := enginetest.NewSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
+			enginetest.Set(t, s, "dpsql.price", c.epsilon)
+			enginetest.Set(t, s, "dpsql.fresh", c.fresh)
 			wg.Go(func() {
 				<-begin
-				rows, err := try(s, c.sql)
+				rows, err := enginetest.Try(s, c.sql)
 				mu.Lock()
 				defer mu.Unlock()
 				if shown[fmt.Sprint(rows)] = true; err != nil {
@@ -72,7 +73,7 @@ func TestOneReleaseForAll(t *testing.T) {
 				}
 			})
 		}
-		n := charged(t, both[0], func() { close(begin); wg.Wait() })
+		n := enginetest.Charged(t, both[0], func() { close(begin); wg.Wait() })
 		if n != c.charges || len(shown) > 1 && c.answers == 1 || len(shown) == 1 && c.answers > 1 {
 			t.Errorf("%s at %s: %d charges, answers %v", c.sql, c.epsilon, n, shown)
 		}
@@ -83,9 +84,9 @@ func TestOneReleaseForAll(t *testing.T) {
 func TestWaitForAnother(t *testing.T) {
 	both := together(t)
 	const sql = "select count(*) from encounters"
-	f := &failing{Backend: both[0].Backend, wait: true, entered: make(chan struct{})}
+	f := &enginetest.Failing{Backend: both[0].Backend, Wait: true, Entered: make(chan struct{})}
 	both[0].Backend = f
-	first, err := prepare(newSession(both[0], t, "ann"), sql)
+	first, err := enginetest.Prepare(enginetest.NewSession(both[0], t, "ann"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +97,8 @@ func TestWaitForAnother(t *testing.T) {
 		_, err := first.Run(ctx, nil)
 		done <- err
 	}()
-	<-f.entered
-	second, err := prepare(newSession(both[1], t, "bob"), sql)
+	<-f.Entered
+	second, err := enginetest.Prepare(enginetest.NewSession(both[1], t, "bob"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestWaitForAnother(t *testing.T) {
 	if _, err := second.Run(waiting, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 		t.Errorf("a wait that its client ended: %v", err)
 	}
-	if n := len(charges(t, both[1])); n != 1 {
+	if n := len(enginetest.Charges(t, both[1])); n != 1 {
 		t.Errorf("%d charges while the first still asks", n)
 	}
 	time.AfterFunc(20*time.Millisecond, cancel)
@@ -117,14 +118,14 @@ func TestWaitForAnother(t *testing.T) {
 	if err := <-done; sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 		t.Error(err)
 	}
-	if c := charges(t, both[1]); len(c) != 2 || c[1].Analyst != "bob" {
+	if c := enginetest.Charges(t, both[1]); len(c) != 2 || c[1].Analyst != "bob" {
 		t.Errorf("%+v", c)
 	}
 	both[0].Backend = f.Backend
-	if rows, err := try(newSession(both[0], t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
+	if rows, err := enginetest.Try(enginetest.NewSession(both[0], t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
 		t.Errorf("the first is shown %v, the second was %v; %v", rows, a.Rows, err)
 	}
-	if n := len(charges(t, both[0])); n != 2 {
+	if n := len(enginetest.Charges(t, both[0])); n != 2 {
 		t.Errorf("%d charges after a repeat", n)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"encoding/base64"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -113,7 +114,7 @@ func everyKind() map[string]mlext.Feature {
 
 // TestONNXArrays: a model over arrays beside features of every other kind has a matrix as input for each array, and says in onnxruntime (make test-clients) what dp_predict says; NaN is the middle of a number's range where the model was trained so.
 func TestONNXArrays(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := drawnDigits(3, 2).session(t, d)
 		rnd := rand.New(rand.NewPCG(4, 20)) //nolint:gosec // a fixed seed
 		targets := everyKind()
@@ -121,8 +122,8 @@ func TestONNXArrays(t *testing.T) {
 			target := targets[kind]
 			m := drawnModel(rnd, kind, target, everyFeature(d == funcs.Postgres)...)
 			m.Fill = kind == "logistic_regression" || kind == "linear_regression"
-			keepModel(t, s.Engine, m)
-			list, err := try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")
+			enginetest.KeepModel(t, s.Engine, m)
+			list, err := enginetest.Try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")
 			if err != nil {
 				t.Fatal(err)
 			}

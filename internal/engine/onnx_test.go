@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -31,7 +32,7 @@ type onnxInput struct {
 
 // TestONNX: EXPORT AS onnx gives a graph with an input a feature, and in both spellings the same; in onnxruntime (make test-clients) it says of many rows what dp_predict and dp_predict_proba say, also of values beyond their range and outside their domain.
 func TestONNX(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,")
 	const rows = 300
 	kinds := map[string]int{}
 	for i, sql := range append([]string{
@@ -45,13 +46,13 @@ func TestONNX(t *testing.T) {
 		} else {
 			sql = strings.Replace(sql, " AS SELECT", " "+with+") AS SELECT", 1)
 		}
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 		var m *mlext.Model
 		var text, model string
 		for form, to := range map[string]*string{"json": &text, "onnx_base64": &model} {
-			list, err := try(s, "EXPORT DP MODEL "+name+" AS "+form)
+			list, err := enginetest.Try(s, "EXPORT DP MODEL "+name+" AS "+form)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +62,7 @@ func TestONNX(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw, err := base64.StdEncoding.DecodeString(model)
-		if list, err2 := try(s, "EXPORT DP MODEL "+name+" AS onnx"); err != nil || err2 != nil || list[0][0] != sqltype.Bytes(raw) {
+		if list, err2 := enginetest.Try(s, "EXPORT DP MODEL "+name+" AS onnx"); err != nil || err2 != nil || list[0][0] != sqltype.Bytes(raw) {
 			t.Errorf("%s: %v, %v", sql, err, err2)
 		}
 		inputs := graphInputs(t, raw)
@@ -192,7 +193,7 @@ func compareONNX(t *testing.T, s *session.Session, name string, m *mlext.Model, 
 	if m.Kind == "logistic_regression" || m.Kind == "softmax_regression" {
 		asks += ", dp_predict_proba" + call
 	}
-	want, err := try(s, "SELECT "+asks+" FROM (VALUES "+strings.Join(list, ", ")+") AS v(r, "+strings.Join(columns, ", ")+") ORDER BY r")
+	want, err := enginetest.Try(s, "SELECT "+asks+" FROM (VALUES "+strings.Join(list, ", ")+") AS v(r, "+strings.Join(columns, ", ")+") ORDER BY r")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
@@ -39,8 +40,8 @@ func typesFor(o sqltype.OID) []sqltype.OID {
 // TestOverloads: each overload of the aggregates, over private rows and within a person's rows, is answered, or refused before anything is charged: never
 // charged and failing, which would lock the analyst out.
 func TestOverloads(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
 		answered := map[string]bool{}
 		for _, fn := range []string{"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"} {
 			for _, p := range pgcat.Procs(fn) {
@@ -61,7 +62,7 @@ func TestOverloads(t *testing.T) {
 						fmt.Sprintf("select count(*) from (select patient_id, %s(%s) as v from stays group by 1) t where v is not null", fn, x),
 					} {
 						var err error
-						n := charged(t, s.Engine, func() { _, err = try(s, sql) })
+						n := enginetest.Charged(t, s.Engine, func() { _, err = enginetest.Try(s, sql) })
 						if err != nil && n != 0 {
 							t.Errorf("%s: %s: charged, and failed: %v", d, sql, err)
 						}

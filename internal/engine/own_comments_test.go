@@ -1,9 +1,10 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -30,12 +31,12 @@ func TestOwnComments(t *testing.T) {
 			t.Errorf("%s: %d comments, %d shown", name, len(said), found[name])
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for sql, want := range map[string]string{
 		"SELECT obj_description('dpsql.budget'::regclass, 'pg_class')": session.OwnComments["budget"][""],
 		"SELECT col_description('dpsql.last'::regclass, 1)":            session.OwnComments["last"]["release"],
 	} {
-		if rows := mustTry(t, s, sql); len(rows) != 1 || rows[0][0] != want {
+		if rows := enginetest.MustTry(t, s, sql); len(rows) != 1 || rows[0][0] != want {
 			t.Errorf("%s: %v", sql, rows)
 		}
 	}

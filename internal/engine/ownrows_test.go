@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -50,14 +51,14 @@ func guestSession(t testing.TB, d dialect.Dialect) *session.Session {
 func personlessSession(t testing.TB, d dialect.Dialect, text string, statements []string) *session.Session {
 	t.Helper()
 	p, b := personless(t, d, text, statements)
-	return newSession(engineOn(t, p, b), t, "ann")
+	return enginetest.NewSession(enginetest.EngineOn(t, p, b), t, "ann")
 }
 
 // personless are a policy and a database that statements make.
 func personless(t testing.TB, d dialect.Dialect, text string, statements []string) (*policy.Policy, backend.Backend) {
 	t.Helper()
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: guests.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
-	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(text)))
+	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", enginetest.Verifier).Replace(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +74,13 @@ func personless(t testing.TB, d dialect.Dialect, text string, statements []strin
 		}, duckdb.Options{Threads: 1})
 	} else {
 		name := strings.ToLower(t.Name())
-		if err := sharedServer(t).CreateDB(name); err != nil {
+		if err := enginetest.SharedServer(t).CreateDB(name); err != nil {
 			t.Fatal(err)
 		}
-		if err := sharedServer(t).Exec(name, strings.Join(statements, ";\n")); err != nil {
+		if err := enginetest.SharedServer(t).Exec(name, strings.Join(statements, ";\n")); err != nil {
 			t.Fatal(err)
 		}
-		b, err = postgres.Open(context.Background(), sharedServer(t).URL(name), postgres.Options{PoolSize: 3})
+		b, err = postgres.Open(context.Background(), enginetest.SharedServer(t).URL(name), postgres.Options{PoolSize: 3})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +92,10 @@ func personless(t testing.TB, d dialect.Dialect, text string, statements []strin
 func TestRowsWithoutAPerson(t *testing.T) {
 	const parcels = "rows in which parcels.order_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 	const visits = "rows in which visits.customer_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := guestSession(t, d)
-		set(t, s, "dpsql.price", "20")
-		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
+		enginetest.Set(t, s, "dpsql.price", "20")
+		enginetest.Set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
 		for _, c := range []struct {
 			sql  string
 			want float64
@@ -117,12 +118,12 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			{"select city, count(*) from customers group by 1", 0, false, []string{"rows in which customers.city is NULL or a value that the policy does not list are in no group"}},
 			{"select channel, count(*) from orders group by 1", 0, true, []string{"rows in which orders.channel is a value that the policy does not list are in no group"}},
 		} {
-			told := explained(t, s, c.sql)
+			told := enginetest.Explained(t, s, c.sql)
 			if strings.Contains(told, "unit of its own") != c.own {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
 			s.Warned = nil // some are told once a session
-			_, a := ask(t, s, c.sql)
+			_, a := enginetest.Ask(t, s, c.sql)
 			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
 			}
@@ -151,12 +152,12 @@ func TestOwnRowsAreOneEach(t *testing.T) {
 		"select count(*) from customers c left join orders o on o.customer_id = c.customer_id and o.customer_id is null": false,
 		"select count(*) from visits where customer_id is null":                                                          false,
 	} {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		a := p.analysis()
+		a := p.Analysis()
 		if a.CanAnyBeClipped() == one || a.Measures[0].Single != one {
 			t.Errorf("%s: may be clipped %t, one row a unit %t", sql, a.CanAnyBeClipped(), a.Measures[0].Single)
 		}
@@ -186,11 +187,11 @@ analysts:
 // A column that the analyst may not see is not named. False alarms: Laplace noise of scale 12/60 is 5 or more in 2 exp(-25) of draws, in one of 12 counts once in 3e9 runs.
 func TestUnitsByColumns(t *testing.T) {
 	const two = "so one human may be two units"
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := personlessSession(t, d, mailPolicy, append(neighbour.MailCatalog().DDL(), neighbour.MailRows()...))
-		set(t, s, "dpsql.mechanism", "laplace")
-		set(t, s, "dpsql.price", "60")
-		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
+		enginetest.Set(t, s, "dpsql.price", "60")
+		enginetest.Set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
 		for _, c := range []struct {
 			sql, unit string
 			want      float64
@@ -205,12 +206,12 @@ func TestUnitsByColumns(t *testing.T) {
 			{"select count(*) from (select customer_id, count(*) as n from orders group by 1) t", "", 8,
 				[]string{"rows in which orders.customer_id is NULL are left out: the statement takes it for the person"}},
 		} {
-			told := explained(t, s, c.sql)
+			told := enginetest.Explained(t, s, c.sql)
 			if !strings.Contains(told, c.unit) || strings.Contains(told, two) != (c.unit != "") {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
 			s.Warned = nil // some are told once a session
-			_, a := ask(t, s, c.sql)
+			_, a := enginetest.Ask(t, s, c.sql)
 			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
 			}
@@ -222,7 +223,7 @@ func TestUnitsByColumns(t *testing.T) {
 				t.Errorf("%s: %s: %v, want about %g", d, c.sql, rows, c.want)
 			}
 		}
-		told := explained(t, s, "select count(*) from orders o join items i on i.price = o.total") // of several people's rows: persons alone
+		told := enginetest.Explained(t, s, "select count(*) from orders o join items i on i.price = o.total") // of several people's rows: persons alone
 		if !strings.Contains(told, "orders.customer_id is NULL are left out: the statement takes it for the person") {
 			t.Errorf("%s: %s", d, told)
 		}

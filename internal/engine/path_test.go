@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestSearchPath: names without a schema are looked for along search_path, of tables and of the catalogs, as in PostgreSQL; what is asked is the same question whatever the way to its tables.
 func TestSearchPath(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d)
-		if _, err := try(s, "SELECT count(*) FROM patients"); err != nil {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d)
+		if _, err := enginetest.Try(s, "SELECT count(*) FROM patients"); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct{ path, sql, want string }{
@@ -33,7 +34,7 @@ func TestSearchPath(t *testing.T) {
 			{"information_schema", "SELECT count(*) FROM patients", "does not exist"},
 		} {
 			s.Values.Path = c.path
-			rows, err := try(s, c.sql)
+			rows, err := enginetest.Try(s, c.sql)
 			if got := fmt.Sprint(rows); err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.HasPrefix(got, c.want) {
 				t.Errorf("%s: %q: %s: %s, %v", d, c.path, c.sql, got, err)
 			}
@@ -41,12 +42,12 @@ func TestSearchPath(t *testing.T) {
 		s.Values.Path = "pg_catalog"
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM patient"} {
 			var e *sqlerr.Error
-			if _, err := try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public.patients".` {
+			if _, err := enginetest.Try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public.patients".` {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}
 		s.Values.Path = ""
-		p, err := prepare(s, "SELECT count(*) FROM patients")
+		p, err := enginetest.Prepare(s, "SELECT count(*) FROM patients")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestSearchPath(t *testing.T) {
 		if _, err := p.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("prepared before: %v", err)
 		}
-		if n := len(charges(t, s.Engine)); n != 1 {
+		if n := len(enginetest.Charges(t, s.Engine)); n != 1 {
 			t.Errorf("%s: %d charges", d, n)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/testdata/demo"
@@ -140,22 +141,22 @@ func peersSession(t *testing.T, d dialect.Dialect) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, name, statements, pol)
+	return enginetest.SessionOver(t, d, name, statements, pol)
 }
 
 // TestFewResults: hours, days of a week and buckets are public groups, whatever they are computed from: none is missing, and none is chosen by noise. Each is as PostgreSQL counts it.
 func TestFewResults(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := peersSession(t, d)
-		set(t, s, "dpsql.clip", "3") // a person has three rows, all in one group
-		set(t, s, "dpsql.max_groups", "1")
+		enginetest.Set(t, s, "dpsql.clip", "3") // a person has three rows, all in one group
+		enginetest.Set(t, s, "dpsql.max_groups", "1")
 		for sql, want := range map[string]map[string]float64{
 			"select width_bucket(x, 0, 100, 4), count(*) from (select patient_id, sum(medications) as x from encounters group by 1) t group by 1":    {"1": 90, "2": 80, "3": 80, "4": 50, "0": 0, "5": 0},
 			"select b, count(*) from (select patient_id, width_bucket(sum(medications) / 2, 0, 50, 2) as b from encounters group by 1) t group by 1": {"1": 170, "2": 130, "0": 0, "3": 0},
 			"select extract(dow from date '2020-01-01' + 7 * lab_procedures * medications)::int, count(*) from encounters group by 1":                {"3": 900, "0": 0, "1": 0, "2": 0, "4": 0, "5": 0, "6": 0},
 			"select extract(quarter from date '2020-01-01' + lab_procedures * patient_id % 3), count(*) from encounters group by 1":                  {"1": 900, "2": 0, "3": 0, "4": 0},
 		} {
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)
 				continue
@@ -178,9 +179,9 @@ func TestFewResults(t *testing.T) {
 
 // TestRealSetOps: INTERSECT and EXCEPT of reals, of whom 0 and -0 are equal, as PostgreSQL compares them.
 func TestRealSetOps(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := peersSession(t, d)
-		set(t, s, "dpsql.clip", "3") // what a person has; of nobody's rows no bound is chosen
+		enginetest.Set(t, s, "dpsql.clip", "3") // what a person has; of nobody's rows no bound is chosen
 		for sql, want := range map[string]float64{
 			"select count(*) from (select patient_id, medications::float8 from encounters except all select patient_id, medications::float8 from encounters where days_in_hospital < 7) t":                             512,
 			"select count(*) from (select patient_id, medications::float4 from encounters intersect all select patient_id, medications::float4 from encounters where days_in_hospital >= 7) t":                         512,
@@ -192,7 +193,7 @@ func TestRealSetOps(t *testing.T) {
 			if d == funcs.DuckDB && strings.Contains(sql, "::text") { // which has no text of reals
 				continue
 			}
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)
 			} else if n := seconds(t, rows[0][0]); math.Abs(n-want) > 8 {
@@ -204,7 +205,7 @@ func TestRealSetOps(t *testing.T) {
 
 // TestPeers: what other tools answer is answered, or refused with a hint that leads to an answer.
 func TestPeers(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := peersSession(t, d)
 		list := peers
 		if d == funcs.DuckDB {
@@ -212,7 +213,7 @@ func TestPeers(t *testing.T) {
 		}
 		for _, steps := range list {
 			for i := 0; i < len(steps); i += 2 {
-				_, err := try(s, steps[i])
+				_, err := enginetest.Try(s, steps[i])
 				var e *sqlerr.Error
 				switch {
 				case i == len(steps)-1:

@@ -1,8 +1,9 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -11,7 +12,7 @@ func TestBoundSize(t *testing.T) {
 	s, _ := previewed(t, "schema", funcs.Postgres)
 	size := func(sql string) int {
 		t.Helper()
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -68,11 +69,11 @@ func (g *digits) session(t *testing.T, d dialect.Dialect, last ...string) *sessi
 	}
 	statements = append(statements, last...)
 	p, err := policy.Parse("digits.yaml", []byte("dataset: digits\nbackend: "+uri+"\nunit: digits.id\ntables:\n  digits:\n    columns: {id: {}, label: {values: ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']}, raw: {shape: ["+fmt.Sprint(g.side)+", "+fmt.Sprint(g.side)+"]}"+more+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [digits], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [digits], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, fmt.Sprintf("digits_%d_%d", g.side, len(last)), statements, p)
+	return enginetest.SessionOver(t, d, fmt.Sprintf("digits_%d_%d", g.side, len(last)), statements, p)
 }
 
 // model is a softmax regression of them with coefficients of which nothing is to be learnt.
@@ -88,7 +89,7 @@ func (g *digits) model(t *testing.T, s *session.Session, column, typ string) *ml
 		}
 		m.Scores = append(m.Scores, mlext.Score{Intercept: r.NormFloat64() / 10, Coefficients: [][]float64{list}})
 	}
-	keepModel(t, s.Engine, m)
+	enginetest.KeepModel(t, s.Engine, m)
 	return m
 }
 
@@ -109,7 +110,7 @@ func (g *digits) said(m *mlext.Model, image []byte) (int, []float64) {
 // says is what a statement at much epsilon says, within 1.
 func says(t *testing.T, s *session.Session, sql string, want int) {
 	t.Helper()
-	rows, err := try(s, sql)
+	rows, err := enginetest.Try(s, sql)
 	if err != nil || len(rows) != 1 || math.Abs(model.Float(rows[0][0])-float64(want)) > 1 {
 		t.Errorf("%s: %s: %v, %v, want %d", s.Engine.Dialect, sql, rows, err, want)
 	}
@@ -118,7 +119,7 @@ func says(t *testing.T, s *session.Session, sql string, want int) {
 // TestPredictImages: what a model of ten scores over 784 pixels says in aggregates, of literals and in EVALUATE is what a loop over its coefficients says.
 func TestPredictImages(t *testing.T) {
 	g := drawnDigits(30, 28)
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := g.session(t, d)
 		m := g.model(t, s, "raw", "bytea")
 		right, least, loss := 0, math.Inf(1), 0.0
@@ -140,14 +141,14 @@ func TestPredictImages(t *testing.T) {
 			t.Fatalf("two scores are %g apart: the test is of no use", least)
 		}
 		says(t, s, "SELECT count(*) FROM digits WHERE dp_predict('by_raw', raw) = label", right)
-		p, err := prepare(s, "SELECT dp_predict('by_raw', raw), count(*) FROM digits GROUP BY 1")
+		p, err := enginetest.Prepare(s, "SELECT dp_predict('by_raw', raw), count(*) FROM digits GROUP BY 1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
+		if st, err := sqlgen.Private(p.Analysis(), s.Engine.Dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
 			t.Errorf("%s: %v, %d readings", d, err, strings.Count(st.SQL, "octet_length"))
 		}
-		rows, err := try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM digits")
+		rows, err := enginetest.Try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM digits")
 		told := map[string]string{}
 		for _, r := range rows {
 			told[r[0].(string)] = r[1].(string)
@@ -162,16 +163,16 @@ func TestPredictImages(t *testing.T) {
 		for i, image := range g.images[:5] {
 			values = append(values, fmt.Sprintf(`('\x%x'::bytea, '%s')`, image, g.labels[i]))
 		}
-		rows, err = try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM (VALUES "+strings.Join(values, ", ")+") AS v(raw, label)")
+		rows, err = enginetest.Try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM (VALUES "+strings.Join(values, ", ")+") AS v(raw, label)")
 		if err != nil || fmt.Sprint(rows[0]) != "[rows 5]" {
 			t.Errorf("%s: of public rows: %v, %v", d, rows, err)
 		}
 		c, _ := g.said(m, g.images[0])
-		rows, err = try(s, fmt.Sprintf(`SELECT dp_predict('by_raw', '\x%x'), dp_predict('by_raw', '\x00'), dp_predict('by_raw', NULL)`, g.images[0]))
+		rows, err = enginetest.Try(s, fmt.Sprintf(`SELECT dp_predict('by_raw', '\x%x'), dp_predict('by_raw', '\x00'), dp_predict('by_raw', NULL)`, g.images[0]))
 		if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{fmt.Sprint(c), nil, nil}) {
 			t.Errorf("%s: %v, %v, want %d", d, rows, err, c)
 		}
-		if _, err := try(s, `SELECT dp_scores('{}', 1.0, '\x00'::bytea)`); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID {
+		if _, err := enginetest.Try(s, `SELECT dp_scores('{}', 1.0, '\x00'::bytea)`); sqlerr.ID(err) != sqlerr.UndefinedFunction.ID {
 			t.Errorf("%s: an analyst calls it: %v", d, err)
 		}
 	}
@@ -209,7 +210,7 @@ func oddRows(d dialect.Dialect) []string {
 // TestPredictOddArrays: arrays of all types are predicted from as literals of the same elements are; rows that are none have no prediction, fail nothing, and each changes a total by no more than is claimed.
 func TestPredictOddArrays(t *testing.T) {
 	g := drawnDigits(30, 2)
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		columns := map[string]string{"raw": "bytea"}
 		if d == funcs.Postgres {
 			columns = map[string]string{"raw": "bytea", "i": "smallint[]", "f": "double precision[]", "r": "real[]", "m": "numeric[]", "j": "integer[]"}
@@ -237,15 +238,15 @@ func TestPredictOddArrays(t *testing.T) {
 				there = 4
 			}
 			says(t, s, "SELECT count(dp_predict('by_"+column+"', "+column+")) FROM digits WHERE id >= 1000", there)
-			p, err := prepare(s, "SELECT sum(dp_predict_proba('by_"+column+"', "+column+")), count(*) FROM digits WHERE dp_predict('by_"+column+"', "+column+") IS NOT NULL OR id >= 1000")
+			p, err := enginetest.Prepare(s, "SELECT sum(dp_predict_proba('by_"+column+"', "+column+")), count(*) FROM digits WHERE dp_predict('by_"+column+"', "+column+") IS NOT NULL OR id >= 1000")
 			if err != nil {
 				t.Fatal(err)
 			}
-			st, err := sqlgen.Private(p.analysis(), s.Engine.Dialect, 42)
+			st, err := sqlgen.Private(p.Analysis(), s.Engine.Dialect, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if share, err := holds(p.analysis(), st, s.Engine.Backend, changed, nil); err != nil || share < 0.5 {
+			if share, err := enginetest.Holds(p.Analysis(), st, s.Engine.Backend, changed, nil); err != nil || share < 0.5 {
 				t.Errorf("%s: %s: %v, %g of the claim is used", d, column, err, share)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -114,11 +115,11 @@ func (e everybody) session(t *testing.T, d dialect.Dialect, name string, stateme
 		columns += ", " + f.Name + ": {" + is + "}"
 	}
 	p, err := policy.Parse("people.yaml", []byte("dataset: people\nbackend: "+uri+"\nunit: people.slot\npopulation: 100\ntables:\n  people:\n    columns: {"+columns+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 100, delta: 1e-9}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, name, statements, p)
+	return enginetest.SessionOver(t, d, name, statements, p)
 }
 
 // scores are a model's of a row, by a loop over its coefficients; nil where it has none.
@@ -183,7 +184,7 @@ func said(m *mlext.Model, z []float64) (says, share float64) {
 // TestPredictEvery: what dp_predict and dp_predict_proba say of private rows, in the database's own arithmetic, is what a loop over the coefficients says (which mlext's TestModelIsTrained ties to what was trained on), for models of each kind over features of each kind: in short and long arguments, with arrays and
 // without, where NULL is the middle of a range and where it is not.
 func TestPredictEvery(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		people, statements := drawnPeople(d, 40)
 		s := people.session(t, d, "people_every", statements)
 		rnd := rand.New(rand.NewPCG(13, 14)) //nolint:gosec // a fixed seed
@@ -196,7 +197,7 @@ func TestPredictEvery(t *testing.T) {
 				}
 				m := drawnModel(rnd, kind, targets[kind], features...)
 				m.Fill = i%2 == 0
-				keepModel(t, s.Engine, m)
+				enginetest.KeepModel(t, s.Engine, m)
 				var args []string
 				for _, f := range features {
 					args = append(args, f.Name)
@@ -218,11 +219,11 @@ func TestPredictEvery(t *testing.T) {
 					share = "dp_predict_proba" + call
 				}
 				sql := "SELECT slot, count(x), sum(x), count(p), sum(p) FROM (SELECT slot, " + says + " AS x, " + share + " AS p FROM people) AS q GROUP BY slot"
-				p, err := prepare(s, sql)
+				p, err := enginetest.Prepare(s, sql)
 				if err != nil {
 					t.Fatalf("%s: %s, %s: %v", d, kind, form, err)
 				}
-				rows, err := computed(t, p)
+				rows, err := enginetest.Computed(t, p)
 				if err != nil || len(rows) != len(people.values) {
 					t.Fatalf("%s: %s, %s: %d rows, %v", d, kind, form, len(rows), err)
 				}
@@ -252,7 +253,7 @@ func TestPredictEvery(t *testing.T) {
 
 // TestTrainEvery: a training over features of each kind, several arrays among them, reads of each row without NULL just the steps of its own values; what it learns predicts, and is evaluated, in the database; and one person changes what is summed of predictions by no more than is claimed.
 func TestTrainEvery(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		people, statements := drawnPeople(d, 40)
 		s := people.session(t, d, "people_train", statements)
 		var names []string
@@ -307,17 +308,17 @@ func TestTrainEvery(t *testing.T) {
 		if len(want) < 10 || !maps.Equal(read, want) {
 			t.Errorf("%s: rows are read as\n%v, want\n%v", d, read, want)
 		}
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
-		if rows, err := try(s, "EVALUATE DP MODEL every ON SELECT * FROM people"); err != nil || len(rows) < 8 {
+		if rows, err := enginetest.Try(s, "EVALUATE DP MODEL every ON SELECT * FROM people"); err != nil || len(rows) < 8 {
 			t.Errorf("%s: is evaluated as %v, %v", d, rows, err)
 		}
-		p, err := prepare(s, "SELECT sum(dp_predict_proba('every', "+columns+")), count(*) FROM people")
+		p, err := enginetest.Prepare(s, "SELECT sum(dp_predict_proba('every', "+columns+")), count(*) FROM people")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err = sqlgen.Private(p.analysis(), s.Engine.Dialect, 42); err != nil {
+		if st, err = sqlgen.Private(p.Analysis(), s.Engine.Dialect, 42); err != nil {
 			t.Fatal(err)
 		}
 		changed := map[string]backend.Backend{}
@@ -325,7 +326,7 @@ func TestTrainEvery(t *testing.T) {
 		for slot, name := range map[int]string{whole: "one with a prediction", slices.IndexFunc(people.values, func(row []any) bool { return row[1] == nil }): "one without"} {
 			changed[name] = people.session(t, d, fmt.Sprintf("people_without_%d", slot), append(slices.Clone(statements), fmt.Sprintf("DELETE FROM people WHERE slot = %d", slot))).Engine.Backend
 		}
-		if share, err := holds(p.analysis(), st, s.Engine.Backend, changed, nil); err != nil || share == 0 {
+		if share, err := enginetest.Holds(p.Analysis(), st, s.Engine.Backend, changed, nil); err != nil || share == 0 {
 			t.Errorf("%s: %v, %g of the claim is used", d, err, share)
 		}
 	}
@@ -333,7 +334,7 @@ func TestTrainEvery(t *testing.T) {
 
 // TestPredictUntyped: literals and NULL without a type are read as their features', beside arrays and without, in short and long calls, over constants and over private rows, also of dates whose range is of many centuries.
 func TestPredictUntyped(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		people, statements := drawnPeople(d, 3)
 		s := people.session(t, d, "people_untyped", statements)
 		rnd := rand.New(rand.NewPCG(15, 16)) //nolint:gosec // a fixed seed
@@ -344,7 +345,7 @@ func TestPredictUntyped(t *testing.T) {
 		plain := slices.DeleteFunc(slices.Clone(features), func(f mlext.Feature) bool { return f.Length > 0 })
 		for i, of := range [][]mlext.Feature{features, plain} {
 			m := drawnModel(rnd, "logistic_regression", everyKind()["logistic_regression"], of...)
-			keepModel(t, s.Engine, m)
+			enginetest.KeepModel(t, s.Engine, m)
 			long := "CASE " + strings.Repeat("WHEN slot > 1000 THEN 0 ", 20) + "ELSE 3.5 END"
 			var typed, untyped, nulls, columns []string
 			for _, f := range of {
@@ -356,15 +357,15 @@ func TestPredictUntyped(t *testing.T) {
 				return "dp_predict_proba('logistic_regression', " + strings.Join(args, ", ") + ")"
 			}
 			public := "SELECT " + ask(typed) + " > 0, " + ask(typed) + " = " + ask(untyped) + ", " + ask(typed) + " = " + ask(columns) + ", " + ask(nulls) + " IS NULL FROM (VALUES (1)) AS v(slot)"
-			if rows, err := try(s, public); err != nil || fmt.Sprint(rows[0]) != "[true true true true]" {
+			if rows, err := enginetest.Try(s, public); err != nil || fmt.Sprint(rows[0]) != "[true true true true]" {
 				t.Errorf("%s: %d: %v, %v", d, i, rows, err)
 			}
 			nulls[0] = long
-			p, err := prepare(s, "SELECT count("+ask(columns)+"), count("+ask(nulls)+"), count("+ask(untyped)+"), count(CASE WHEN dp_predict('logistic_regression', "+strings.Join(columns, ", ")+") IS NULL THEN 1 END) FROM people")
+			p, err := enginetest.Prepare(s, "SELECT count("+ask(columns)+"), count("+ask(nulls)+"), count("+ask(untyped)+"), count(CASE WHEN dp_predict('logistic_regression', "+strings.Join(columns, ", ")+") IS NULL THEN 1 END) FROM people")
 			if err != nil {
 				t.Fatalf("%s: %d: %v", d, i, err)
 			}
-			if rows, err := computed(t, p); err != nil || fmt.Sprint(rows[0]) != "[3 0 3 0]" {
+			if rows, err := enginetest.Computed(t, p); err != nil || fmt.Sprint(rows[0]) != "[3 0 3 0]" {
 				t.Errorf("%s: %d: of private rows %v, %v", d, i, rows, err)
 			}
 		}

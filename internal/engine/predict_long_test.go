@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -16,7 +17,7 @@ func TestPredictTooLong(t *testing.T) {
 	s := drawnDigits(3, 2).session(t, funcs.DuckDB)
 	put := func(m *mlext.Model) {
 		t.Helper()
-		keepModel(t, s.Engine, m)
+		enginetest.KeepModel(t, s.Engine, m)
 	}
 	target := mlext.Feature{Name: "label", Type: "text"}
 	large := &mlext.Model{Name: "large", Kind: "softmax_regression", Features: []mlext.Feature{{Name: "raw", Type: "bytea", Length: 2000, Hi: 255, To: 255}}}
@@ -35,7 +36,7 @@ func TestPredictTooLong(t *testing.T) {
 	put(small)
 	refused := func(sql, hint string) {
 		t.Helper()
-		_, err := try(s, sql)
+		_, err := enginetest.Try(s, sql)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || sqlerr.ID(err) != sqlerr.TooComplex.ID || !strings.Contains(e.Hint, hint) {
 			t.Errorf("%.80s: %v, %v", sql, err, e)
@@ -45,7 +46,7 @@ func TestPredictTooLong(t *testing.T) {
 	refused("EVALUATE DP MODEL large ON SELECT raw, label FROM digits", "EXPORT DP MODEL large AS onnx")
 	long := "CASE WHEN '" + strings.Repeat("x", 20000) + "' = 'y' THEN 3 ELSE id END"
 	refused("SELECT count(*) FROM digits WHERE dp_predict('small', "+long+") = label", "derived table")
-	if _, err := prepare(s, "SELECT count(*) FROM (SELECT label, "+long+" AS x FROM digits) AS q WHERE dp_predict('small', x) = label"); err != nil {
+	if _, err := enginetest.Prepare(s, "SELECT count(*) FROM (SELECT label, "+long+" AS x FROM digits) AS q WHERE dp_predict('small', x) = label"); err != nil {
 		t.Errorf("what the hint says: %v", err)
 	}
 }

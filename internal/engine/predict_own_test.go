@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -6,23 +6,24 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPredictOwnScores: the function that predictions stand for is unknown to analysts, also within a prediction's arguments, wherever there and however it is spelled: nothing of it is computed, written or charged.
 func TestPredictOwnScores(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for _, train := range []string{
 		"TRAIN DP MODEL lin USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, medications FROM encounters",
 		"TRAIN DP MODEL more USING softmax_regression TARGET readmitted WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",
 	} {
-		if _, err := try(s, train); err != nil {
+		if _, err := enginetest.Try(s, train); err != nil {
 			t.Fatal(err)
 		}
 	}
 	spent := func() any {
 		t.Helper()
-		rows, err := try(s, "SELECT renyi_spent FROM dpsql.budget WHERE scope = 'analyst'")
+		rows, err := enginetest.Try(s, "SELECT renyi_spent FROM dpsql.budget WHERE scope = 'analyst'")
 		if err != nil || len(rows) != 1 {
 			t.Fatalf("%v, %v", rows, err)
 		}
@@ -45,7 +46,7 @@ func TestPredictOwnScores(t *testing.T) {
 		`EVALUATE DP MODEL lin ON SELECT dp_scores('{"of":"share","k":1}', cost) AS days, medications FROM encounters`,
 		`TRAIN DP MODEL third USING linear_regression TARGET medications AS SELECT dp_scores('{"of":"share","k":1}', cost) AS days, medications FROM encounters`,
 	} {
-		_, err := try(s, sql)
+		_, err := enginetest.Try(s, sql)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.ID != sqlerr.UndefinedFunction.ID || !strings.Contains(e.Message, "dp_scores") {
 			t.Errorf("%.100s: %v", sql, err)
@@ -56,7 +57,7 @@ func TestPredictOwnScores(t *testing.T) {
 	}
 	// Its own use inside is what it was.
 	for _, sql := range []string{"SELECT dp_predict('more', dp_predict('lin', 3), 5)", "SELECT dp_predict('lin', dp_predict_proba('more', 3, 5))"} {
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}

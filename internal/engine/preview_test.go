@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -35,8 +36,8 @@ func (l *looked) Begin(ctx context.Context) (backend.Tx, error) {
 
 func previewed(t *testing.T, how string, d dialect.Dialect) (*session.Session, *looked) {
 	t.Helper()
-	b := &looked{Backend: tame.open(t, d)}
-	s := newSession(engineOn(t, clinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b), t, "ann")
+	b := &looked{Backend: enginetest.Tame.Open(t, d)}
+	s := enginetest.NewSession(enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how), b), t, "ann")
 	b.shut, b.asked = true, 0
 	return s, b
 }
@@ -82,20 +83,20 @@ func TestPreview(t *testing.T) {
 		b.shut = how != policy.PreviewNone // a hint's statement may ask for a public table's values
 		for _, c := range rawRows {
 			if how == policy.PreviewNone {
-				_, err := prepare(s, c.sql)
+				_, err := enginetest.Prepare(s, c.sql)
 				var e *sqlerr.Error
 				if !errors.As(err, &e) || sqlerr.ID(err) != sqlerr.RawRows.ID {
 					t.Errorf("%s: %v", c.sql, err)
 					continue
 				}
 				_, instead, _ := strings.Cut(e.Hint, "for example: ")
-				if _, err := prepare(s, instead); err != nil || !strings.HasPrefix(instead, "SELECT ") {
+				if _, err := enginetest.Prepare(s, instead); err != nil || !strings.HasPrefix(instead, "SELECT ") {
 					t.Errorf("%s: %s: %v", c.sql, e.Hint, err)
 				}
 				continue
 			}
-			_, a := ask(t, s, c.sql)
-			_, again := ask(t, s, c.sql)
+			_, a := enginetest.Ask(t, s, c.sql)
+			_, again := enginetest.Ask(t, s, c.sql)
 			want := c.rows
 			if how == policy.PreviewSchema {
 				want = 0
@@ -103,12 +104,12 @@ func TestPreview(t *testing.T) {
 			if len(a.Rows) != want || fmt.Sprint(a.Rows) != fmt.Sprint(again.Rows) || !a.MadeUp || want > 0 && a.Mark != catalog.NoticeMock || want == 0 && !strings.Contains(a.Mark, "rows of people are not") {
 				t.Errorf("%s: %s: %d rows, then %v: %q", how, c.sql, len(a.Rows), again.Rows, a.Mark)
 			}
-			if told := explained(t, s, c.sql); !strings.Contains(told, "free; the database is not asked\nPreview: ") {
+			if told := enginetest.Explained(t, s, c.sql); !strings.Contains(told, "free; the database is not asked\nPreview: ") {
 				t.Errorf("%s:\n%s", c.sql, told)
 			}
 		}
 		for _, sql := range notPreviewed {
-			if _, err := prepare(s, sql); err == nil {
+			if _, err := enginetest.Prepare(s, sql); err == nil {
 				t.Errorf("%s: %s: previewed", how, sql)
 			}
 		}
@@ -117,7 +118,7 @@ func TestPreview(t *testing.T) {
 		}
 		b.shut = true
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT gender, avg(weight) FROM (SELECT * FROM patients LIMIT 10) AS q GROUP BY 1", "SELECT DISTINCT race FROM patients"} {
-			if rows, err := try(s, sql); err == nil { // an aggregate is asked of the database, which is shut
+			if rows, err := enginetest.Try(s, sql); err == nil { // an aggregate is asked of the database, which is shut
 				t.Errorf("%s: %s: %v", how, sql, rows)
 			}
 		}
@@ -126,9 +127,9 @@ func TestPreview(t *testing.T) {
 
 // TestMockRows: what is made up is of the declared domains and ranges, and joins by its keys.
 func TestMockRows(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s, _ := previewed(t, policy.PreviewMock, d)
-		rows, err := try(s, "SELECT p.patient_id, e.patient_id, p.gender, e.days, e.readmitted, s.admitted, e.level FROM patients p, encounters e, stays s WHERE e.patient_id = p.patient_id AND s.patient_id = p.patient_id")
+		rows, err := enginetest.Try(s, "SELECT p.patient_id, e.patient_id, p.gender, e.days, e.readmitted, s.admitted, e.level FROM patients p, encounters e, stays s WHERE e.patient_id = p.patient_id AND s.patient_id = p.patient_id")
 		if err != nil || len(rows) != 10 {
 			t.Fatalf("%s: %v %v", d, rows, err)
 		}
@@ -144,7 +145,7 @@ func TestMockRows(t *testing.T) {
 		if len(genders) != 2 || !genders["Female"] || !genders["Male"] {
 			t.Errorf("%s: %v", d, genders)
 		}
-		p, err := prepare(s, "SELECT patient_id FROM patients WHERE patient_id > $1 LIMIT $2", sqltype.OIDInt8, sqltype.OIDInt8)
+		p, err := enginetest.Prepare(s, "SELECT patient_id FROM patients WHERE patient_id > $1 LIMIT $2", sqltype.OIDInt8, sqltype.OIDInt8)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,7 @@ func TestNothingIsExact(t *testing.T) {
 		{"SELECT * FROM patients WHERE false", "[]"},
 		{"SELECT DISTINCT gender FROM patients", "[[Female] [Male]]"},
 	} {
-		rows, err := try(s, c.sql)
+		rows, err := enginetest.Try(s, c.sql)
 		if got := fmt.Sprint(rows); err != nil || got != c.want {
 			t.Errorf("%s: %s %v", c.sql, got, err)
 		}
@@ -185,7 +186,7 @@ func TestNothingIsExact(t *testing.T) {
 		"SELECT count(*), (SELECT count(*) FROM encounters) FROM patients WHERE false",
 		"SELECT count(*) FROM patients WHERE weight > 3 OR false",
 	} {
-		if rows, err := try(s, sql); err == nil {
+		if rows, err := enginetest.Try(s, sql); err == nil {
 			t.Errorf("%s: %v of a database that is shut", sql, rows)
 		}
 	}

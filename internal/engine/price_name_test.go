@@ -1,14 +1,15 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestPriceSetting: dpsql.epsilon is the older name of dpsql.price. Either is set, shown and reset by both names, and only the new one is listed.
 func TestPriceSetting(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	show := func(want string) {
 		t.Helper()
 		for _, name := range []string{"dpsql.price", "dpsql.epsilon"} {
@@ -18,9 +19,9 @@ func TestPriceSetting(t *testing.T) {
 		}
 	}
 	show("0.5")
-	set(t, s, "dpsql.epsilon", "0.25")
+	enginetest.Set(t, s, "dpsql.epsilon", "0.25")
 	show("0.25")
-	set(t, s, "dpsql.price", "0.125")
+	enginetest.Set(t, s, "dpsql.price", "0.125")
 	show("0.125")
 	if err := s.Reset("dpsql.epsilon"); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -27,16 +28,16 @@ var freeProbes = []struct{ rows, counted string }{
 
 // TestFreeProbes: pages are counted free where they follow from the policy, public tables and the statement, and as many rows are counted as come.
 func TestFreeProbes(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d)
 		for _, p := range freeProbes {
-			_, a := ask(t, s, p.rows)
+			_, a := enginetest.Ask(t, s, p.rows)
 			counted := p.counted
 			if counted == "" {
 				counted = "select count(*) from (%s) q"
 			}
 			want := int64(len(a.Rows))
-			_, n := ask(t, s, fmt.Sprintf(counted, p.rows))
+			_, n := enginetest.Ask(t, s, fmt.Sprintf(counted, p.rows))
 			if n.Rows[0][0] != want {
 				t.Errorf("%s: %s: %v counted, %d come", d, fmt.Sprintf(counted, p.rows), n.Rows[0][0], want)
 			}
@@ -49,17 +50,17 @@ func TestFreeProbes(t *testing.T) {
 
 // TestProbesOfGroups: how many public groups there are says no aggregate, so that their number is free before and after they are asked for. What depends on people is charged.
 func TestProbesOfGroups(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, rows := range []string{"select readmitted, count(*), avg(days) from encounters group by 1 order by 2 desc limit 2", "select ward, active, sum(weight) from patients group by 1, 2",
 		"select count(*) from encounters"} {
 		probe := "select count(*) from (" + rows + ") q"
-		_, before := ask(t, s, probe)
+		_, before := enginetest.Ask(t, s, probe)
 		if paid := paidFor(t, s); paid != 0 {
 			t.Fatalf("%s: charged", probe)
 		}
-		o := clinicSession(t, tame, funcs.DuckDB)
-		_, a := ask(t, o, rows)
-		_, after := ask(t, o, probe)
+		o := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		_, a := enginetest.Ask(t, o, rows)
+		_, after := enginetest.Ask(t, o, probe)
 		if n := int64(len(a.Rows)); before.Rows[0][0] != n || after.Rows[0][0] != n || paidFor(t, o) != 1 {
 			t.Errorf("%s: %v before, %v after, %d come, %d charges", probe, before.Rows[0][0], after.Rows[0][0], n, paidFor(t, o))
 		}
@@ -71,25 +72,25 @@ func TestProbesOfGroups(t *testing.T) {
 		"select readmitted, count(*) from (select distinct readmitted, days from encounters) q group by 1",
 		"select count(*) from (select distinct patient_id, readmitted from encounters) q",
 		"select sum(days) from (select distinct days from encounters) q"} {
-		if ask(t, s, probe); paidFor(t, s) == paid {
+		if enginetest.Ask(t, s, probe); paidFor(t, s) == paid {
 			t.Errorf("%s: free", probe)
 		}
 		paid = paidFor(t, s)
 	}
-	small := clinicSession(t, tame, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}")
+	small := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "query:  {price: 0.5}", "query:  {price: 0.5, min_people: 5}")
 	for sql, s := range map[string]*session.Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
 		"select count(*) from (select distinct readmitted from encounters) q": small, "select count(*) from (select readmitted from encounters group by 1) q": small} {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, st := range p.staged().Stages {
+		for _, st := range p.Staged().Stages {
 			if len(st.An.Keys) > 0 {
 				t.Errorf("%s: counts the groups of a release, of which some are hidden", sql)
 			}
 		}
 	}
-	if ask(t, small, "select count(*) from (select distinct readmitted from encounters) q"); paidFor(t, small) != 1 {
+	if enginetest.Ask(t, small, "select count(*) from (select distinct readmitted from encounters) q"); paidFor(t, small) != 1 {
 		t.Error("where groups are hidden by their people, their number is free")
 	}
 }

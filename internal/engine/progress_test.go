@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -43,16 +44,16 @@ func (w watchedTx) Query(ctx context.Context, sql string, args []backend.Arg, wa
 // neighbours is the same.
 func TestProgress(t *testing.T) {
 	var first []string
-	for i, d := range []clinic{wild, without1} {
+	for i, d := range []enginetest.Clinic{enginetest.Wild, enginetest.WithoutOne} {
 		ticks, told := make(chan time.Time), make(chan string)
 		var list []string
 		reads := func() {
 			ticks <- time.Time{}
 			list = append(list, regexp.MustCompile(`^\d+ s`).ReplaceAllString(<-told, "n s"))
 		}
-		p := clinicPolicyFor(t, funcs.DuckDB)
+		p := enginetest.ClinicPolicyFor(t, funcs.DuckDB)
 		listening := false
-		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: watched{d.open(t, funcs.DuckDB), func() {
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: watched{d.Open(t, funcs.DuckDB), func() {
 			if listening {
 				reads()
 			}
@@ -66,11 +67,11 @@ func TestProgress(t *testing.T) {
 			waits = append(waits, wait)
 			return ticks
 		}
-		s := newSession(e, t, "ann")
+		s := enginetest.NewSession(e, t, "ann")
 		s.UseProgress(func(text string) { told <- text })
 		ask := func(sql string) {
 			t.Helper()
-			if _, err := try(s, sql); err != nil {
+			if _, err := enginetest.Try(s, sql); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,7 +110,7 @@ func TestProgress(t *testing.T) {
 
 // TestTrainingTellsNoSteps: what a training tells on the way names no number of steps that the data has.
 func TestTrainingTellsNoSteps(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	s.Progress = &session.Progress{}
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
 	if err := of.Watch(context.Background())(77, 0); err != nil || s.Progress.Step != "training m" {

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -12,13 +13,13 @@ import (
 // TestPublicErrors: what the values of a public table make fail has PostgreSQL's SQLSTATE; over private rows the same text has no error.
 func TestPublicErrors(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := newSession(engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)), t, "ann")
+		s := enginetest.NewSession(enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, d), enginetest.Tame.Open(t, d)), t, "ann")
 		refused(t, s, "select 1 / (id - id) from cities", sqlerr.DivisionByZero, 0)
 		refused(t, s, "select (select id from cities c where c.id > 0) from cities", sqlerr.Cardinality, 0)
 		refused(t, s, "select id from cities limit -1", sqlerr.InvalidRowCount, 0)
 		refused(t, s, "select count(*) from patients limit -1", sqlerr.InvalidRowCount, 0)
 		refused(t, s, "select count(*) from patients offset -1", sqlerr.InvalidRowOffset, 0)
-		mustTry(t, s, "select count(*) from patients where 1 / (city_id - city_id) = 1")
+		enginetest.MustTry(t, s, "select count(*) from patients where 1 / (city_id - city_id) = 1")
 		if d == funcs.Postgres {
 			refused(t, s, `select 'a' || id like 'a\' from cities`, sqlerr.InvalidEscape, 0)
 		}
@@ -28,8 +29,8 @@ func TestPublicErrors(t *testing.T) {
 // TestSeveralPublicRows: a scalar subquery of several public rows is PostgreSQL's error before the charge, whether it is read beside private rows or beside the answer. One whose rows follow from private rows is NULL, with a warning.
 func TestSeveralPublicRows(t *testing.T) {
 	const words = "a subquery that gives more than one row stands for NULL; PostgreSQL raises an error there"
-	for _, d := range dialects {
-		s := newSession(engineOn(t, clinicPolicyFor(t, d), tame.open(t, d)), t, "ann")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.NewSession(enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, d), enginetest.Tame.Open(t, d)), t, "ann")
 		for _, sql := range []string{
 			"select count(*) from patients where city_id = (select id from cities)",
 			"select count(*) from patients where patient_id < 0 and city_id = (select id from cities)",
@@ -52,7 +53,7 @@ func TestSeveralPublicRows(t *testing.T) {
 			"select count(*) from encounters e where days > (select x.days from encounters x where x.patient_id = e.patient_id)": true,
 			"select count(*), (select id from cities where id = 2) from patients":                                                false,
 		} {
-			if _, a := ask(t, s, sql); slices.Contains(a.Warnings, words) != warns {
+			if _, a := enginetest.Ask(t, s, sql); slices.Contains(a.Warnings, words) != warns {
 				t.Errorf("%s: %q", sql, a.Warnings)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"database/sql"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -35,7 +36,7 @@ tables:
       effort: {range: [0, 500]}
 budget: {epsilon: 10000, delta: 1e-6}
 query: {price: 0.5}
-analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
+analysts: {ann: {password: `+enginetest.Verifier+`, may: [pupils, marks]}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +62,9 @@ analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
 			t.Fatal(err)
 		}
 	}
-	s := fixedNoise(sessionOver(t, funcs.DuckDB, "school", load, pol), 22)
-	set(t, s, "dpsql.fresh", "on")
-	set(t, s, "dpsql.rounding", "off")
+	s := enginetest.FixedNoise(enginetest.SessionOver(t, funcs.DuckDB, "school", load, pol), 22)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	enginetest.Set(t, s, "dpsql.rounding", "off")
 	for _, c := range []struct{ key, x, from string }{
 		{"class", "percentile_cont(0.5) WITHIN GROUP (ORDER BY mark)", "marks JOIN pupils ON pupils.id = pupil_id"},
 		{"postcode", "percentile_cont(0.9) WITHIN GROUP (ORDER BY mark)", "marks JOIN pupils ON pupils.id = pupil_id"},
@@ -93,11 +94,11 @@ analysts: {ann: {password: `+verifier+`, may: [pupils, marks]}}
 			truth[k] = v
 		}
 		for _, price := range []string{"0.1", "0.5", "2"} {
-			set(t, s, "dpsql.price", price)
+			enginetest.Set(t, s, "dpsql.price", price)
 			asks := fmt.Sprintf("SELECT %s, %s, dp_low(%s), dp_high(%s) FROM %s%s", c.key, c.x, c.x, c.x, c.from, by)
 			held, asked, nulls, width := 0, 0, 0, []float64{}
 			for range draws {
-				for _, row := range mustTry(t, s, asks) {
+				for _, row := range enginetest.MustTry(t, s, asks) {
 					v, ok := truth[fmt.Sprint(row[0])]
 					if !ok {
 						continue

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,9 +10,11 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -44,8 +46,8 @@ func TestRehearseAsAsked(t *testing.T) {
 		"select count(*) from encounters a join encounters b on a.diag = b.diag", // by that, though truncate would be asked anew
 		"select count(*) from encounters a join encounters b on a.kind_id = b.kind_id",
 	}
-	edits := append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "epsilon: 20,", "epsilon: 1000,")
-	free, computed := rehearsedAsAsked(t, clinicPolicyFor(t, funcs.DuckDB, edits...), tame.open(t, funcs.DuckDB), clinicSession(t, tame, funcs.DuckDB, edits...), script)
+	edits := append(enginetest.DeclaredKeys[:len(enginetest.DeclaredKeys):len(enginetest.DeclaredKeys)], "epsilon: 20,", "epsilon: 1000,")
+	free, computed := rehearsedAsAsked(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), enginetest.Tame.Open(t, funcs.DuckDB), enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...), script)
 	want := []bool{false, true, true, false, false, false, false, true, false, true, false, true, false, false, true, false}
 	if !slices.Equal(free, want) || !slices.Equal(computed, []bool{false, true, true, false, false, false, false, true, false, true, false, false, false, false, false, false}) {
 		t.Errorf("free %v, computed %v", free, computed)
@@ -56,7 +58,7 @@ func TestRehearseAsAsked(t *testing.T) {
 func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *session.Session, script []string) (free, computed []bool) {
 	t.Helper()
 	ctx := context.Background()
-	r, err := OpenRehearsal(ctx, server.Options{Policy: p, Backend: b})
+	r, err := engine.OpenRehearsal(ctx, server.Options{Policy: p, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +73,12 @@ func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *sess
 		}
 		if f.Class != "private" {
 			_, value, _ := strings.Cut(script[i], " = ")
-			set(t, s, strings.Fields(script[i])[1], value)
+			enginetest.Set(t, s, strings.Fields(script[i])[1], value)
 			continue
 		}
-		before := charges(t, s.Engine)
-		ask(t, s, script[i])
-		all := charges(t, s.Engine)
+		before := enginetest.Charges(t, s.Engine)
+		enginetest.Ask(t, s, script[i])
+		all := enginetest.Charges(t, s.Engine)
 		if free, computed = append(free, f.Free), append(computed, f.Computed); f.Free != (len(all) == len(before)) {
 			t.Errorf("%s: forecast free %t, %d charges", f.SQL, f.Free, len(all)-len(before))
 			continue
@@ -94,7 +96,7 @@ func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *sess
 
 // A rehearsal has no releases to aim by: what asks for an error is refused there, however often it was asked.
 func TestRehearseTarget(t *testing.T) {
-	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,7 @@ func TestRehearseTarget(t *testing.T) {
 
 // TestRehearseSaysWhatItAssumes: an average's interval comes with the number of rows that it is for, and SET dpsql.expected_size gives that number. A statement that reads no private row was not asked before.
 func TestRehearseSaysWhatItAssumes(t *testing.T) {
-	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 	const train = "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.7, delta = 1e-9) AS SELECT days, medications FROM encounters"
 	script := []string{"COPY (SELECT count(*) FROM encounters) TO STDOUT", "BEGIN", "DECLARE c CURSOR FOR SELECT sum(days) FROM encounters", "FETCH ALL FROM c", "COMMIT", train,
 		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1)}
-	r, err := OpenRehearsal(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB)})
+	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,18 +143,18 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train} {
 		if asked == "" {
 			continue
 		}
-		mustTry(t, s, asked)
-		all := charges(t, s.Engine)
+		enginetest.MustTry(t, s, asked)
+		all := enginetest.Charges(t, s.Engine)
 		if c := all[len(all)-1]; got[i].Err != nil || got[i].Paid != c.Price || got[i].Loss != c.Loss || got[i].Class != "private" {
 			t.Errorf("%s: forecast %+v, charged %+v", asked, got[i], c)
 		}
 	}
-	for i, class := range map[int]string{1: "session", 3: "session", 4: "session", 6: NotRehearsed, 7: "session", 8: NotRehearsed} {
+	for i, class := range map[int]string{1: "session", 3: "session", 4: "session", 6: engine.NotRehearsed, 7: "session", 8: engine.NotRehearsed} {
 		if got[i].Class != class || got[i].Err != nil || got[i].Paid != 0 {
 			t.Errorf("%s: %+v", script[i], got[i])
 		}

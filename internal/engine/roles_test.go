@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,19 +10,20 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // A role's budget is what its analysts have together: what one spends another has no more, whoever has a quota left; refusals, their hint, EXPLAIN, SHOW, table dpsql.budget and the NOTICE go by the least.
 func TestRoles(t *testing.T) {
 	ctx := context.Background()
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
-		"kinds, rates], max_query_price: 5}", "kinds, rates], max_query_price: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, funcs.DuckDB))
-	ann, guest, bob := newSession(e, t, "ann"), newSession(e, t, "guest"), newSession(e, t, "bob")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
+		"kinds, rates], max_query_price: 5}", "kinds, rates], max_query_price: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, guest, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "guest"), enginetest.NewSession(e, t, "bob")
 	for _, s := range []*session.Session{ann, guest, bob} {
-		set(t, s, "dpsql.mechanism", "laplace")
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	}
-	ask(t, ann, "select count(*) from encounters")
+	enginetest.Ask(t, ann, "select count(*) from encounters")
 	if a := must(ann.Balance()); a.Analyst.Statements != 1 || len(a.Roles) != 2 || a.Roles[1].Name != "lab" || a.Roles[1].Statements != 1 || a.Roles[0].Rooms != a.Dataset.Rooms {
 		t.Errorf("%+v", a)
 	}
@@ -34,12 +35,12 @@ func TestRoles(t *testing.T) {
 		{guest, "[[analyst 0.2 0] [role lab 1.2 0.49] [data_set 20 0.49]]"},
 		{bob, "[[analyst 20 0] [data_set 20 0.49]]"},
 	} {
-		_, a := ask(t, c.s, "select scope, epsilon, trunc(pure_spent * 100) / 100 from dpsql.budget")
+		_, a := enginetest.Ask(t, c.s, "select scope, epsilon, trunc(pure_spent * 100) / 100 from dpsql.budget")
 		if got := fmt.Sprint(a.Rows); got != c.want {
 			t.Errorf("%s", got)
 		}
 	}
-	_, a := ask(t, ann, "select statements_left from dpsql.budget order by scope = 'analyst' desc, scope = 'role lab' desc limit 2")
+	_, a := enginetest.Ask(t, ann, "select statements_left from dpsql.budget order by scope = 'analyst' desc, scope = 'role lab' desc limit 2")
 	if fmt.Sprint(a.Rows) != "[[2] [2]]" {
 		t.Errorf("left: %v", a.Rows)
 	}
@@ -48,17 +49,17 @@ func TestRoles(t *testing.T) {
 		t.Errorf("%s %v", show, err)
 	}
 	explain := func(s *session.Session) string {
-		_, a := ask(t, s, "explain verbose select count(*) from patients")
+		_, a := enginetest.Ask(t, s, "explain verbose select count(*) from patients")
 		return fmt.Sprint(a.Rows)
 	}
 	if text := explain(ann); !strings.Contains(text, "Left: 2 such statements") {
 		t.Error(text)
 	}
-	set(t, ann, "dpsql.price", "0.6")
-	ask(t, ann, "select count(*) from patients")
+	enginetest.Set(t, ann, "dpsql.price", "0.6")
+	enginetest.Ask(t, ann, "select count(*) from patients")
 	refused := func(s *session.Session, sql string) *sqlerr.Error {
 		t.Helper()
-		_, err := try(s, sql)
+		_, err := enginetest.Try(s, sql)
 		r := refusal(err)
 		if r == nil || r.ID != sqlerr.BudgetExhausted.ID {
 			t.Fatalf("%s: %v", sql, err)
@@ -73,15 +74,15 @@ func TestRoles(t *testing.T) {
 	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.price = %g lets this statement pass now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
 		t.Errorf("%s: %v", r.Hint, err)
 	}
-	set(t, ann, "dpsql.price", fmt.Sprint(passes*1.02))
+	enginetest.Set(t, ann, "dpsql.price", fmt.Sprint(passes*1.02))
 	refused(ann, "select count(*) from labs")
-	set(t, ann, "dpsql.price", fmt.Sprint(passes))
-	ask(t, ann, "select count(*) from labs where value > 3")
+	enginetest.Set(t, ann, "dpsql.price", fmt.Sprint(passes))
+	enginetest.Ask(t, ann, "select count(*) from labs where value > 3")
 	if text := explain(guest); !strings.Contains(text, "Left: 0 statements at this price") { // it was released
 		t.Error(text)
 	}
-	ask(t, bob, "select count(*) from labs where value > 1") // is in no role
-	set(t, guest, "dpsql.price", "0.19")
+	enginetest.Ask(t, bob, "select count(*) from labs where value > 1") // is in no role
+	enginetest.Set(t, guest, "dpsql.price", "0.19")
 	if r := refused(guest, "select count(*) from labs"); !strings.HasPrefix(r.Message, "role lab's budget") { // the own 0.2 would hold it
 		t.Errorf("%+v", r)
 	}
@@ -94,11 +95,11 @@ func TestRoles(t *testing.T) {
 	if err := e.Grant(ctx, "nobody else", 0.5, "owner", "thesis"); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
 		t.Errorf("to one who is not there: %v", err)
 	}
-	ask(t, guest, "select count(*) from labs")
+	enginetest.Ask(t, guest, "select count(*) from labs")
 	if b := must(guest.Balance()); b.Roles[0].Granted != 0.5 || b.Analyst.Granted != 0.5 || b.Analyst.Statements != 1 || b.Roles[0].Statements != 4 {
 		t.Errorf("%+v", b)
 	}
-	if rows := mustTry(t, guest, "select epsilon, granted from dpsql.budget where scope = 'role lab'"); fmt.Sprint(rows) != "[[1.7 0.5]]" {
+	if rows := enginetest.MustTry(t, guest, "select epsilon, granted from dpsql.budget where scope = 'role lab'"); fmt.Sprint(rows) != "[[1.7 0.5]]" {
 		t.Error(rows)
 	}
 	var heard []string
@@ -114,11 +115,11 @@ func TestRoles(t *testing.T) {
 		t.Errorf("the ledger has %s", got)
 	}
 	// Another policy, without the role: what was charged stays charged, and the role is not asked any more.
-	if err := errors.Join(e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB)), e.Verify(ctx)); err != nil {
+	if err := errors.Join(e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB)), e.Verify(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	set(t, ann, "dpsql.price", "0.5")
-	ask(t, ann, "select count(*) from labs where value > 2")
+	enginetest.Set(t, ann, "dpsql.price", "0.5")
+	enginetest.Ask(t, ann, "select count(*) from labs where value > 2")
 	acc := must(e.Accounts())
 	if lab := acc.Datasets[0].Roles["lab"]; lab.Statements != 4 || acc.Datasets[0].Account.Statements != 6 {
 		t.Errorf("%+v", acc.Datasets[0])
@@ -134,15 +135,15 @@ func must[T any](v T, err error) T {
 
 // An older policy under a ledger that another server raised charges nothing and shows no balance; what was released is shown.
 func TestPromiseChanged(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann := newSession(e, t, "ann")
-	_, first := ask(t, ann, "select count(*) from encounters")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann := enginetest.NewSession(e, t, "ann")
+	_, first := enginetest.Ask(t, ann, "select count(*) from encounters")
 	RaisedElsewhere(e)
-	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
+	if _, again := enginetest.Ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v, then %v", first.Rows, again.Rows)
 	}
 	for _, sql := range []string{"select count(*) from patients", "explain verbose select count(*) from patients", "select * from dpsql.budget"} {
-		if _, err := try(ann, sql); sqlerr.ID(err) != sqlerr.PromiseChanged.ID {
+		if _, err := enginetest.Try(ann, sql); sqlerr.ID(err) != sqlerr.PromiseChanged.ID {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}

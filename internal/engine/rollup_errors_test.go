@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestRollUpWarnsOnce: what is to be said of each release of a ROLLUP is said once.
 func TestRollUpWarnsOnce(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	_, a := ask(t, s, "select gender, active, max(free) from patients join encounters using (patient_id) group by rollup(gender, active)")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	_, a := enginetest.Ask(t, s, "select gender, active, max(free) from patients join encounters using (patient_id) group by rollup(gender, active)")
 	text := strings.Join(a.Warnings, "\n")
 	if strings.Count(text, "of max only the rank is known") != 1 || strings.Contains(text, "release ") {
 		t.Errorf("%q", a.Warnings)
@@ -22,9 +23,9 @@ func TestRollUpWarnsOnce(t *testing.T) {
 
 // TestRollUpErrors: of a sum of several released groups EXPLAIN, dpsql.last and dpsql.target_error go by the figure that dp_error tells: it is printed, it answers free as a target, and a little less of it does not.
 func TestRollUpErrors(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, of := range []string{"select active, ward is null, count(*), sum(weight) from patients group by 1, 2", "select active, ward is null, avg(weight) from patients group by 1, 2"} {
-		ask(t, s, of)
+		enginetest.Ask(t, s, of)
 	}
 	before := paidFor(t, s)
 	for _, c := range [][2]string{{"count(*)", ""}, {"sum(weight)", ""}, {"count(*)", "ward is null"}, {"sum(weight)", "active"}, {"avg(weight)", ""}} {
@@ -34,15 +35,15 @@ func TestRollUpErrors(t *testing.T) {
 			}
 			return fmt.Sprintf("select %s as a%s from patients group by %s", c[0], more, c[1])
 		}
-		_, all := ask(t, s, sql(", dp_error("+c[0]+")"))
+		_, all := enginetest.Ask(t, s, sql(", dp_error("+c[0]+")"))
 		width := all.Rows[0][1].(float64)
-		told := explained(t, s, sql(""))
+		told := enginetest.Explained(t, s, sql(""))
 		if want := "largest group): a " + server.Number(width) + "\n"; !strings.Contains(told+"\n", want) || !strings.Contains(told, "another question") {
 			t.Errorf("%s: dp_error is %v, and EXPLAIN:\n%s", sql(""), width, told)
 		}
 		if strings.HasPrefix(c[0], "count") {
-			ask(t, s, sql(""))
-			if _, last := ask(t, s, "select error_95 from dpsql.last"); last.Rows[0][0] != width {
+			enginetest.Ask(t, s, sql(""))
+			if _, last := enginetest.Ask(t, s, "select error_95 from dpsql.last"); last.Rows[0][0] != width {
 				t.Errorf("%s: dp_error is %v, dpsql.last has %v", sql(""), width, last.Rows)
 			}
 		}
@@ -51,11 +52,11 @@ func TestRollUpErrors(t *testing.T) {
 			if !kept {
 				target.Most *= 0.999
 			}
-			set(t, s, "dpsql.target_error", target.String())
-			if told := explained(t, s, sql("")); strings.Contains(told, "Charge: nothing") != kept {
+			enginetest.Set(t, s, "dpsql.target_error", target.String())
+			if told := enginetest.Explained(t, s, sql("")); strings.Contains(told, "Charge: nothing") != kept {
 				t.Errorf("%s, of an error of %v, under target %s:\n%s", sql(""), width, target, told)
 			}
-			set(t, s, "dpsql.target_error", "off")
+			enginetest.Set(t, s, "dpsql.target_error", "off")
 		}
 	}
 	if paidFor(t, s) != before {

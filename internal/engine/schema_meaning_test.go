@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 const buyersPolicy = `
@@ -36,7 +37,7 @@ analysts:
 // buyersDB is a database of its own with a private table, partitioned by id, a private view over a view over one, and a public view that calls a function of users.
 func buyersDB(t *testing.T, name string) (do func(string), b backend.Backend, p *policy.Policy) {
 	t.Helper()
-	s := sharedServer(t)
+	s := enginetest.SharedServer(t)
 	if err := s.CreateDB(name); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func buyersDB(t *testing.T, name string) (do func(string), b backend.Backend, p 
 
 func buyersPolicyFor(t *testing.T, uri string, edits ...string) *policy.Policy {
 	t.Helper()
-	p, err := policy.Parse("shop.yaml", []byte(strings.NewReplacer(append(edits, "BACKEND", uri, "VERIFIER", verifier)...).Replace(buyersPolicy)))
+	p, err := policy.Parse("shop.yaml", []byte(strings.NewReplacer(append(edits, "BACKEND", uri, "VERIFIER", enginetest.Verifier)...).Replace(buyersPolicy)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,18 +105,18 @@ func TestDefinitionsAreInTheEpoch(t *testing.T) {
 	e := open()
 	ask := func(sql string) (n int64, charged bool) {
 		t.Helper()
-		before := len(charges(t, e))
+		before := len(enginetest.Charges(t, e))
 		lookedAt(e, time.Time{}) // as if the time had passed
-		s := newSession(e, t, "ann")
-		rows, err := try(s, sql)
+		s := enginetest.NewSession(e, t, "ann")
+		rows, err := enginetest.Try(s, sql)
 		if sqlerr.ID(err) == sqlerr.SchemaChanged.ID { // what it meant has changed: told once
-			rows, err = try(s, sql)
+			rows, err = enginetest.Try(s, sql)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 		n, _ = rows[0][0].(int64)
-		return n, len(charges(t, e)) > before
+		return n, len(enginetest.Charges(t, e)) > before
 	}
 	const count = "select count(*) from buyers"
 	for i, c := range []struct {
@@ -174,10 +175,10 @@ func TestDefinitionsAreInTheEpoch(t *testing.T) {
 // TestHarmlessChanges: what changes neither meaning nor types stops no statement, before it is charged or while it reads, and no stored release ends.
 func TestHarmlessChanges(t *testing.T) {
 	do, b, p := buyersDB(t, "harmless")
-	e := engineOn(t, p, b)
-	s := newSession(e, t, "ann")
+	e := enginetest.EngineOn(t, p, b)
+	s := enginetest.NewSession(e, t, "ann")
 	const stored = "select sum(total) from bought"
-	mustTry(t, s, stored)
+	enginetest.MustTry(t, s, stored)
 	do(`insert into bought select i, i - 10000, 5, 7 from generate_series(10001, 10002) i where false`)
 	do(`create table bought2 (like bought including defaults)`)
 	do(`alter table bought2 add column more int default 3`)
@@ -199,33 +200,33 @@ func TestHarmlessChanges(t *testing.T) {
 			} else {
 				continue
 			}
-			before := len(charges(t, e))
-			if _, err := try(s, fmt.Sprintf("select count(*) from bought where total <> %d and buyer > %d", i, len(how))); err != nil {
+			before := len(enginetest.Charges(t, e))
+			if _, err := enginetest.Try(s, fmt.Sprintf("select count(*) from bought where total <> %d and buyer > %d", i, len(how))); err != nil {
 				t.Errorf("%s, %s: %v", ddl, how, err)
 			}
-			if n := len(charges(t, e)) - before; n != 1 {
+			if n := len(enginetest.Charges(t, e)) - before; n != 1 {
 				t.Errorf("%s, %s: %d charges", ddl, how, n)
 			}
 			e.Backend = b
 		}
 	}
-	before := len(charges(t, e))
-	mustTry(t, s, stored)
-	if e.World.Load().Catalogs.Epoch() != epoch || len(charges(t, e)) != before {
+	before := len(enginetest.Charges(t, e))
+	enginetest.MustTry(t, s, stored)
+	if e.World.Load().Catalogs.Epoch() != epoch || len(enginetest.Charges(t, e)) != before {
 		t.Error("what was released does not answer any more")
 	}
 
 	// What means something else fails: once before the charge.
 	do(`create or replace view buyers as select id, kind, age from middle where age < 50`)
-	before = len(charges(t, e))
-	if _, err := try(s, "select count(*) from buyers where kind <> 'old'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID || len(charges(t, e)) != before {
+	before = len(enginetest.Charges(t, e))
+	if _, err := enginetest.Try(s, "select count(*) from buyers where kind <> 'old'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID || len(enginetest.Charges(t, e)) != before {
 		t.Errorf("another view: %v", err)
 	}
-	mustTry(t, s, "select count(*) from buyers where kind <> 'old'")
+	enginetest.MustTry(t, s, "select count(*) from buyers where kind <> 'old'")
 	// And while it reads.
 	lookedAt(e, time.Now().Add(time.Hour))
 	e.Backend = &between{Backend: b, do: func() { do(`create or replace view buyers as select id, kind, age from middle`) }}
-	if _, err := try(s, "select count(*) from buyers where kind <> 'new'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+	if _, err := enginetest.Try(s, "select count(*) from buyers where kind <> 'new'"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
 		t.Errorf("another view while it was read: %v", err)
 	}
 	e.Backend = b
@@ -234,8 +235,8 @@ func TestHarmlessChanges(t *testing.T) {
 // TestPreparedOverRedefinedView: a statement that is prepared means what the view says when it runs. It is never answered by a release of the older view, and where the view is redefined again and again, each answer is of one of its definitions and charged.
 func TestPreparedOverRedefinedView(t *testing.T) {
 	do, b, p := buyersDB(t, "prepared")
-	e := engineOn(t, p, b)
-	s := newSession(e, t, "ann")
+	e := enginetest.EngineOn(t, p, b)
+	s := enginetest.NewSession(e, t, "ann")
 	var young bool
 	redefine := func() {
 		where := ""
@@ -244,11 +245,11 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 		}
 		do(`create or replace view buyers as select id, kind, age from middle` + where)
 	}
-	run := func(sql *prepared) (int64, bool) {
+	run := func(sql *enginetest.Prepared) (int64, bool) {
 		t.Helper()
-		before := len(charges(t, e))
+		before := len(enginetest.Charges(t, e))
 		a, err := sql.Run(t.Context(), nil)
-		paid := len(charges(t, e)) - before
+		paid := len(enginetest.Charges(t, e)) - before
 		switch {
 		case sqlerr.ID(err) == sqlerr.SchemaChanged.ID && paid == 0:
 			return 0, false
@@ -259,7 +260,7 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 		}
 		return a.Rows[0][0].(int64), true
 	}
-	statement, err := prepare(s, "select count(*) from buyers")
+	statement, err := enginetest.Prepare(s, "select count(*) from buyers")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestPreparedOverRedefinedView(t *testing.T) {
 	if !ok || first < 1500 || second > 1500 {
 		t.Errorf("2000 people, then 1000: %d, %d (%t)", first, second, ok)
 	}
-	set(t, s, "dpsql.fresh", "on")
+	enginetest.Set(t, s, "dpsql.fresh", "on")
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -40,20 +41,20 @@ tables:
     columns: {id: {}, person: {}, day: {}, seen: {}, city: {values: {from: cities.id}}`+listed+`}
 budget: {epsilon: 10000, delta: 1e-6}
 query: {price: 300}
-analysts: {ann: {password: `+verifier+`, may: [people, calls, cities]}}
+analysts: {ann: {password: `+enginetest.Verifier+`, may: [people, calls, cities]}}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, name, statements, pol)
+	return enginetest.SessionOver(t, d, name, statements, pol)
 }
 
 // TestSeries: private rows LEFT JOINed from generate_series or VALUES are answered for each of their rows, the empty ones too, and as PostgreSQL counts them. Noise is the same in each run, so there is no false alarm.
 func TestSeries(t *testing.T) {
-	for _, d := range dialects {
-		s := fixedNoise(callsSession(t, d), 22)
-		set(t, s, "dpsql.max_groups", "3") // nobody has more, and no bound is chosen
-		counts := map[string][]float64{    // in the order of the groups
+	for _, d := range enginetest.Dialects {
+		s := enginetest.FixedNoise(callsSession(t, d), 22)
+		enginetest.Set(t, s, "dpsql.max_groups", "3") // nobody has more, and no bound is chosen
+		counts := map[string][]float64{               // in the order of the groups
 			"select d.day, count(c.id) from (values (date '2024-01-01'), (date '2024-01-02'), (date '2025-01-02')) as d(day) left join calls c on c.day = d.day group by 1 order by 1":                            {20, 20, 0},
 			"select d::date, count(c.id) from generate_series(date '2024-01-28', date '2024-02-02', interval '1 day') as g(d) left join calls c on c.day = d::date group by 1 order by 1":                         {20, 20, 20, 0, 0, 0},
 			"select d, count(c.id) from generate_series(timestamp '2024-01-28', '2024-02-02', '1 day') d left join calls c on c.day = d group by 1 order by 1":                                                    {20, 20, 20, 0, 0, 0},
@@ -72,7 +73,7 @@ func TestSeries(t *testing.T) {
 		}
 		for _, sql := range slices.Sorted(maps.Keys(counts)) { // in one order, so that noise is the same
 			want := counts[sql]
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil || len(rows) != len(want) {
 				t.Errorf("%s: %s gives %v, %v", d, sql, rows, err)
 				continue
@@ -88,13 +89,13 @@ func TestSeries(t *testing.T) {
 			"with days as (select generate_series(1, 3) as n) select n, count(c.id) from days left join calls c on c.city = n group by 1": "Write it in FROM",
 			"select n, count(c.id) from generate_series(1, 20000) n left join calls c on c.city = n group by 1":                           "Take a longer step",
 		} {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			var e *sqlerr.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Hint, hint) {
 				t.Errorf("%s: %s: %v", d, sql, err)
 			}
 		}
-		if rows, err := try(s, "select x.id, n from cities x, generate_series(1, 3) n where n > x.id order by 1, 2"); err != nil || fmt.Sprint(rows) != "[[1 2] [1 3] [2 3]]" {
+		if rows, err := enginetest.Try(s, "select x.id, n from cities x, generate_series(1, 3) n where n > x.id order by 1, 2"); err != nil || fmt.Sprint(rows) != "[[1 2] [1 3] [2 3]]" {
 			t.Errorf("%s: beside public tables: %v, %v", d, rows, err)
 		}
 	}
@@ -106,14 +107,14 @@ func TestUnnest(t *testing.T) {
 	const hint = "SELECT x[i] FROM t JOIN generate_series(1, 10) AS i ON i <= cardinality(x)"
 	for _, sql := range []string{"select tag, count(*) from calls, unnest(tags) as u(tag) group by 1", "select unnest(tags) as tag, count(*) from calls group by 1",
 		"select tag, count(*) from calls c cross join lateral unnest(c.tags) as u(tag) where tag = 'x' group by 1", "select tag, count(*) from (select person, unnest(tags) as tag from calls) t group by 1"} {
-		_, err := try(s, sql)
+		_, err := enginetest.Try(s, sql)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Hint, hint) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	set(t, s, "dpsql.max_groups", "4") // no bound is chosen
-	rows, err := try(s, "select tags[i], count(*) from calls join generate_series(1, 10) as i on i <= cardinality(tags) group by 1 order by 1")
+	enginetest.Set(t, s, "dpsql.max_groups", "4") // no bound is chosen
+	rows, err := enginetest.Try(s, "select tags[i], count(*) from calls join generate_series(1, 10) as i on i <= cardinality(tags) group by 1 order by 1")
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%v, %v", rows, err)
 	}

@@ -1,9 +1,8 @@
-package engine
+package engine_test
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,12 +11,11 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestBackendsAgree: for each aggregate x join shape the same policy before both backends gives the same names and types, the same
@@ -25,31 +23,31 @@ import (
 // every declaration. Left out is char(n), which DuckDB does not have.
 func TestBackendsAgree(t *testing.T) {
 	compared := 0
-	for _, c := range []clinic{tame, wild} {
-		duck, post := clinicSession(t, c, funcs.DuckDB), clinicSession(t, c, funcs.Postgres)
+	for _, c := range []enginetest.Clinic{enginetest.Tame, enginetest.Wild} {
+		duck, post := enginetest.ClinicSession(t, c, funcs.DuckDB), enginetest.ClinicSession(t, c, funcs.Postgres)
 		for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut) {
 			if strings.Contains(sql, "ward") {
 				continue
 			}
-			pd, err := prepare(duck, sql)
+			pd, err := enginetest.Prepare(duck, sql)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pp, err := prepare(post, sql)
+			pp, err := enginetest.Prepare(post, sql)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !sameColumns(pd.Columns(), pp.Columns()) {
 				t.Errorf("%s: columns %v and %v", sql, pd.Columns(), pp.Columns())
 			}
-			if d, p := publicFacts(t, pd), publicFacts(t, pp); d != p {
+			if d, p := enginetest.PublicFacts(t, pd), enginetest.PublicFacts(t, pp); d != p {
 				t.Errorf("%s:\n%s\n%s", sql, d, p)
 			}
-			if pd.analysis().Limit.Capped {
+			if pd.Analysis().Limit.Capped {
 				continue
 			}
 			compared++
-			dt, pt := totals(t, pd), totals(t, pp)
+			dt, pt := enginetest.Totals(t, pd), enginetest.Totals(t, pp)
 			for k := range pt {
 				if _, ok := dt[k]; !ok {
 					t.Errorf("%s: group %s is on PostgreSQL only", sql, k)
@@ -57,7 +55,7 @@ func TestBackendsAgree(t *testing.T) {
 			}
 			for k, v := range dt {
 				if fmt.Sprint(v) != fmt.Sprint(pt[k]) {
-					t.Errorf("%s (%s): group %s has %v on DuckDB, %v on PostgreSQL", sql, c.name, k, v, pt[k])
+					t.Errorf("%s (%s): group %s has %v on DuckDB, %v on PostgreSQL", sql, c.Name, k, v, pt[k])
 				}
 			}
 		}
@@ -67,35 +65,13 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
-// publicFacts are the charge and the expected errors of a statement.
-func publicFacts(t testing.TB, p *prepared) string {
-	t.Helper()
-	mp, err := priceOf(p.Session, p.analysis())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := fmt.Sprintf("%v %+v %s %v", mp.Events(), mp.Loss, mp.Mechanism, p.analysis().Limit)
-	e, err := finish.NewErrors(p.analysis(), mp.Run())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range p.analysis().Formulas {
-		count := math.NaN()
-		if f.Kind == sensitivity.IsAvg {
-			count = 1000
-		}
-		out += fmt.Sprintf(" %g", e.Expected(i, count))
-	}
-	return out
-}
-
 // TestRestart: after a restart the ledger still knows what was spent and answers what it answered; under another policy's text
 // it keeps the spending and answers nothing of before.
 func TestRestart(t *testing.T) {
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
-	db, path := tame.open(t, funcs.DuckDB), filepath.Join(t.TempDir(), "ledger")
+	db, path := enginetest.Tame.Open(t, funcs.DuckDB), filepath.Join(t.TempDir(), "ledger")
 	open := func(edits ...string) *server.Engine {
-		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: db, LedgerPath: path})
+		e, err := server.Open(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), Backend: db, LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,11 +83,11 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	e := open()
-	_, first := ask(t, newSession(e, t, "ann"), sql)
+	_, first := enginetest.Ask(t, enginetest.NewSession(e, t, "ann"), sql)
 	shut(e)
 	e = open()
-	if n := charged(t, e, func() {
-		if _, again := ask(t, newSession(e, t, "bob"), sql); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
+	if n := enginetest.Charged(t, e, func() {
+		if _, again := enginetest.Ask(t, enginetest.NewSession(e, t, "bob"), sql); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 			t.Errorf("%v, it was %v", again.Rows, first.Rows)
 		}
 	}); n != 0 {
@@ -119,15 +95,15 @@ func TestRestart(t *testing.T) {
 	}
 	shut(e)
 	e = open("range: [1, 14]", "range: [1, 15]")
-	if n := charged(t, e, func() { ask(t, newSession(e, t, "ann"), sql) }); n != 1 {
+	if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, enginetest.NewSession(e, t, "ann"), sql) }); n != 1 {
 		t.Errorf("under another policy: %d charges", n)
 	}
-	if n := len(charges(t, e)); n != 2 {
+	if n := len(enginetest.Charges(t, e)); n != 2 {
 		t.Errorf("%d charges in all", n)
 	}
 	shut(e)
 	// Another budget is another promise.
-	other, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
+	other, err := server.Open(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 30,"), Backend: db, LedgerPath: path})
 	if err == nil {
 		shut(other)
 		t.Error("the ledger is opened under another budget")
@@ -136,26 +112,26 @@ func TestRestart(t *testing.T) {
 
 // TestSetBetween: what runs is what the session says when it runs, not when it was prepared; ROLLBACK puts settings back, not spending.
 func TestSetBetween(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	p, err := prepare(s, "select diag, count(*) from encounters group by 1")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	p, err := enginetest.Prepare(s, "select diag, count(*) from encounters group by 1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := s.Snapshot()
-	set(t, s, "dpsql.price", "2")
-	set(t, s, "dpsql.max_groups", "1")
+	enginetest.Set(t, s, "dpsql.price", "2")
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
 	if _, err := p.Run(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := charges(t, s.Engine)
-	if len(c) != 1 || c[0].Price != 2 || p.analysis().Limit.PerUnit != 1 {
+	c := enginetest.Charges(t, s.Engine)
+	if len(c) != 1 || c[0].Price != 2 || p.Analysis().Limit.PerUnit != 1 {
 		t.Errorf("%+v", c)
 	}
 	s.Restore(before)
 	if v, _, err := s.Show("dpsql.price"); v != "0.5" || err != nil {
 		t.Errorf("epsilon %s, %v", v, err)
 	}
-	if n := len(charges(t, s.Engine)); n != 1 {
+	if n := len(enginetest.Charges(t, s.Engine)); n != 1 {
 		t.Errorf("%d charges after a rollback", n)
 	}
 	if _, ok, err := s.Show("dpsql.nothing"); !ok || sqlerr.ID(err) != "undefined_object" {
@@ -164,7 +140,7 @@ func TestSetBetween(t *testing.T) {
 	if _, ok, _ := s.Show("timezone"); ok {
 		t.Error("timezone is taken for dpsql's own")
 	}
-	set(t, s, "dpsql.price", "3")
+	enginetest.Set(t, s, "dpsql.price", "3")
 	if err := s.Reset("dpsql.price"); err != nil || s.Now.Epsilon != 0.5 {
 		t.Errorf("%g, %v", s.Now.Epsilon, err)
 	}
@@ -177,16 +153,16 @@ func TestSetBetween(t *testing.T) {
 
 // TestCancelWhileWaiting: a session that waits for another's release and is cancelled has paid nothing.
 func TestCancelWhileWaiting(t *testing.T) {
-	real := tame.open(t, funcs.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
-	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
+	f := &enginetest.Failing{Backend: real, Wait: true, Entered: make(chan struct{})}
 	e.Backend = f
 	const sql = "select count(*) from encounters"
-	first, err := prepare(newSession(e, t, "ann"), sql)
+	first, err := enginetest.Prepare(enginetest.NewSession(e, t, "ann"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := prepare(newSession(e, t, "bob"), sql)
+	second, err := enginetest.Prepare(enginetest.NewSession(e, t, "bob"), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +172,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		_, err := first.Run(ctx, nil)
 		done <- err
 	}()
-	<-f.entered
+	<-f.Entered
 	waiting, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer stop()
 	if _, err := second.Run(waiting, nil); sqlerr.ID(err) != "query_canceled" {
@@ -206,26 +182,26 @@ func TestCancelWhileWaiting(t *testing.T) {
 	if err := <-done; sqlerr.ID(err) != "query_canceled" {
 		t.Errorf("%v", err)
 	}
-	if c := charges(t, e); len(c) != 1 || c[0].Analyst != "ann" {
+	if c := enginetest.Charges(t, e); len(c) != 1 || c[0].Analyst != "ann" {
 		t.Errorf("%+v", c)
 	}
 }
 
 // TestNotices: off by default, on for psql; brief says what was spent, what is left and the error, full the plan's bounds too.
 func TestNotices(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	quiet := newSession(e, t, "ann")
-	if _, a := ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	quiet := enginetest.NewSession(e, t, "ann")
+	if _, a := enginetest.Ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
 	}
 	psql, err := session.NewSession(e, "ann", "psql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, a := ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements at price 0.5; 1.98 % of your budget is spent; 95% error (largest group): count ") {
+	if _, a := enginetest.Ask(t, psql, "select count(*) from encounters"); !strings.HasPrefix(a.Notice, "spent: nothing (answered from the release made at price 0.5); left: 49 statements at price 0.5; 1.98 % of your budget is spent; 95% error (largest group): count ") {
 		t.Errorf("%q", a.Notice)
 	}
-	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5; left: 48 statements at price 0.5; 3.95 % of your budget is spent; 95% error") {
+	if _, a := enginetest.Ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5; left: 48 statements at price 0.5; 3.95 % of your budget is spent; 95% error") {
 		t.Errorf("%q", a.Notice)
 	}
 	for sql, want := range map[string]string{ // aggregates that are no column of the answer have an error all the same
@@ -233,29 +209,29 @@ func TestNotices(t *testing.T) {
 		"select median(days) from encounters":           "largest group): median ",
 		"select k.id, (select count(*) from encounters e where e.kind_id = k.id and e.days > 3) + 1 from kinds k": "largest group): count ",
 	} {
-		if _, a := ask(t, psql, sql); !strings.Contains(a.Notice, want) {
+		if _, a := enginetest.Ask(t, psql, sql); !strings.Contains(a.Notice, want) {
 			t.Errorf("%s: %q", sql, a.Notice)
 		}
 	}
-	ask(t, psql, "select count(*), median(days) from encounters")
-	if last := mustTry(t, psql, "select kind, error_95 > 0 from dpsql.last order by measure"); fmt.Sprint(last) != "[[rows true] [rows by value <nil>]]" { // a median has no error in rows
+	enginetest.Ask(t, psql, "select count(*), median(days) from encounters")
+	if last := enginetest.MustTry(t, psql, "select kind, error_95 > 0 from dpsql.last order by measure"); fmt.Sprint(last) != "[[rows true] [rows by value <nil>]]" { // a median has no error in rows
 		t.Errorf("%v", last)
 	}
-	set(t, psql, "dpsql.notices", "full")
-	if _, a := ask(t, psql, "select count(*) from patients"); !strings.Contains(a.Notice, "Measure 1: rows") {
+	enginetest.Set(t, psql, "dpsql.notices", "full")
+	if _, a := enginetest.Ask(t, psql, "select count(*) from patients"); !strings.Contains(a.Notice, "Measure 1: rows") {
 		t.Errorf("%q", a.Notice)
 	}
-	if _, a := ask(t, psql, "select 1"); a.Notice != "" {
+	if _, a := enginetest.Ask(t, psql, "select 1"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
 	}
 }
 
 // TestIntervalErrorUnit: the error of an interval is told with its unit.
 func TestIntervalErrorUnit(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d)
-		set(t, s, "dpsql.notices", "brief")
-		if _, a := ask(t, s, "select avg(went - came), count(*) from stays"); !regexp.MustCompile(`avg [0-9.e+]+ seconds, count [0-9.e+]+(;|$)`).MatchString(a.Notice) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		if _, a := enginetest.Ask(t, s, "select avg(went - came), count(*) from stays"); !regexp.MustCompile(`avg [0-9.e+]+ seconds, count [0-9.e+]+(;|$)`).MatchString(a.Notice) {
 			t.Errorf("%s: %q", d, a.Notice)
 		}
 	}

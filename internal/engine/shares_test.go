@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestShares: the quotient of a count and the count of which it is a part is shown between 0 and 1, or 0 and the constant that it is multiplied by, and its interval is cut alike; other quotients are as they come. The noise is far larger than the counts, so about half of the quotients are beyond an end.
 func TestShares(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.price", "0.005")
-	set(t, s, "dpsql.rounding", "off")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
+	enginetest.Set(t, s, "dpsql.price", "0.005")
+	enginetest.Set(t, s, "dpsql.rounding", "off")
 	number := func(v any) float64 {
 		switch v := v.(type) {
 		case float64:
@@ -57,12 +58,12 @@ func TestShares(t *testing.T) {
 			}
 			sql := "select kind_id, (" + x + ")::text, dp_low(" + x + "), dp_high(" + x + ") from encounters group by 1"
 			derived := "select kind_id, (a::float8 / b)::text from (select kind_id, count(*) filter (where days > " + above + ") a, count(*) b from encounters group by 1) t"
-			for _, row := range mustTry(t, s, derived) {
+			for _, row := range enginetest.MustTry(t, s, derived) {
 				if v := number(row[1]); v < 0 || v > 1 {
 					t.Errorf("%s: %v", derived, row)
 				}
 			}
-			for _, row := range mustTry(t, s, sql) {
+			for _, row := range enginetest.MustTry(t, s, sql) {
 				v, low, high := number(row[1]), number(row[2]), number(row[3])
 				if math.IsNaN(v) {
 					continue // divided by 0
@@ -82,9 +83,9 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: %d beyond the ends, %d at one", c.share, beyond, ends)
 		}
 	}
-	set(t, s, "dpsql.price", "3") // all of them: the interval's end would be above 1
+	enginetest.Set(t, s, "dpsql.price", "3") // all of them: the interval's end would be above 1
 	const all = "count(*) filter (where days > 0)::float8 / count(*)"
-	row := mustTry(t, s, "select "+all+", dp_low("+all+"), dp_high("+all+"), dp_error("+all+") from encounters")[0]
+	row := enginetest.MustTry(t, s, "select "+all+", dp_low("+all+"), dp_high("+all+"), dp_error("+all+") from encounters")[0]
 	v, low, high, width := number(row[0]), number(row[1]), number(row[2]), number(row[3])
 	if !(low > 0 && low < v && v <= 1 && high <= 1 && (high == 1 || v < 1) && math.Abs(width-math.Max(v-low, high-v)) < 1e-9) {
 		t.Errorf("all of them: %v", row)

@@ -1,20 +1,21 @@
-package engine
+package engine_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestIntervalsTogether: the intervals of rows that noisy numbers choose hold for all candidates at once, and the notice, EXPLAIN and dpsql.last say so; so do those under dpsql.simultaneous. Values and charges stay, and other answers' intervals too.
 func TestIntervalsTogether(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.rounding", "off")
-	set(t, s, "dpsql.notices", "brief")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
+	enginetest.Set(t, s, "dpsql.rounding", "off")
+	enginetest.Set(t, s, "dpsql.notices", "brief")
 	const all = "select kind_id, count(*) as n, dp_error(count(*)) as e from encounters group by 1"
-	alone := mustTry(t, s, all)
+	alone := enginetest.MustTry(t, s, all)
 	one := alone[0][2].(float64)
 	before := paidFor(t, s)
 	most := func(by float64) float64 { return math.Log(20*by) / math.Log(20) }
@@ -43,8 +44,8 @@ func TestIntervalsTogether(t *testing.T) {
 		"select distinct on (kind_id) * from (" + all + ") t order by kind_id": false,
 	} {
 		for _, on := range []string{"off", "on"} {
-			set(t, s, "dpsql.simultaneous", on)
-			_, a := ask(t, s, sql)
+			enginetest.Set(t, s, "dpsql.simultaneous", on)
+			_, a := enginetest.Ask(t, s, sql)
 			if len(a.Rows) == 0 {
 				t.Fatalf("%s: no rows", sql)
 			}
@@ -55,30 +56,30 @@ func TestIntervalsTogether(t *testing.T) {
 			if strings.Contains(a.Notice, "groups at once") != together {
 				t.Errorf("%s, simultaneous %s: %s", sql, on, a.Notice)
 			}
-			last := mustTry(t, s, "select max(error_95) from dpsql.last")
+			last := enginetest.MustTry(t, s, "select max(error_95) from dpsql.last")
 			if e := last[0][0].(float64); math.Abs(e-got) > 1e-6*got {
 				t.Errorf("%s, simultaneous %s: dpsql.last has %g, not %g", sql, on, e, got)
 			}
 		}
-		if told := explained(t, s, sql); strings.Contains(told, "rows are chosen by noisy numbers") != chooses {
+		if told := enginetest.Explained(t, s, sql); strings.Contains(told, "rows are chosen by noisy numbers") != chooses {
 			t.Errorf("%s: %s", sql, told)
 		}
 	}
 	for _, x := range []string{"abs(ln(count(*) / sum(days)))", "sqrt(abs(count(*)))", "count(*) / nullif(sum(days), 0)"} {
-		if told := explained(t, s, "select kind_id, "+x+", dp_error("+x+") from encounters group by 1"); strings.Contains(told, "chosen by noisy numbers") {
+		if told := enginetest.Explained(t, s, "select kind_id, "+x+", dp_error("+x+") from encounters group by 1"); strings.Contains(told, "chosen by noisy numbers") {
 			t.Errorf("the error of %s: %s", x, told)
 		}
 	}
 	for _, low := range []string{"drop", "null"} {
-		set(t, s, "dpsql.on_low_count", low)
-		set(t, s, "dpsql.simultaneous", "off")
-		_, a := ask(t, s, all)
+		enginetest.Set(t, s, "dpsql.on_low_count", low)
+		enginetest.Set(t, s, "dpsql.simultaneous", "off")
+		_, a := enginetest.Ask(t, s, all)
 		for _, row := range a.Rows {
 			if got := row[2].(float64); !(got > 1.2*one) {
 				t.Errorf("on_low_count %s: error %g, alone %g", low, got, one)
 			}
 		}
-		if told := explained(t, s, all); !strings.Contains(told, "chosen by noisy numbers") || !strings.Contains(a.Notice, "chosen by noisy numbers") {
+		if told := enginetest.Explained(t, s, all); !strings.Contains(told, "chosen by noisy numbers") || !strings.Contains(a.Notice, "chosen by noisy numbers") {
 			t.Errorf("on_low_count %s: %s\n%s", low, told, a.Notice)
 		}
 	}

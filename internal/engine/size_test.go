@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestPublicBytes: what is stored of a release of public groups is no longer than was said before its charge, and, with many groups, not much shorter.
@@ -30,17 +31,17 @@ func TestPublicBytes(t *testing.T) {
 			{"select days, mode() within group (order by readmitted), dp_top_k(medications, 5), median(cost) from encounters group by 1", 9, 14},
 		} {
 			for _, epsilon := range []string{"2", "19"} {
-				set(t, s, "dpsql.price", epsilon)
-				set(t, s, "dpsql.fresh", "on")
-				p, err := prepare(s, c.sql)
+				enginetest.Set(t, s, "dpsql.price", epsilon)
+				enginetest.Set(t, s, "dpsql.fresh", "on")
+				p, err := enginetest.Prepare(s, c.sql)
 				if err == nil {
-					_, err = try(s, c.sql)
+					_, err = enginetest.Try(s, c.sql)
 				}
 				if err != nil {
 					t.Errorf("%s: %v", c.sql, err)
 					continue
 				}
-				one, ok, err := s.Engine.Ledger.Lookup(context.Background(), p.staged().Key(p.staged().Stages[0], nil, nil), "ann")
+				one, ok, err := s.Engine.Ledger.Lookup(context.Background(), p.Staged().Key(p.Staged().Stages[0], nil, nil), "ann")
 				if err != nil || !ok {
 					t.Fatalf("%s: no release: %v", c.sql, err)
 				}
@@ -51,7 +52,7 @@ func TestPublicBytes(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				an := p.staged().Stages[0].An
+				an := p.Staged().Stages[0].An
 				bound, spooled := release.PublicBytes(an, uint64(held))
 				if n := an.Groups.Count; !an.Groups.Public || spooled != (one.Spool != nil) || n < uint64(c.groups) || uint64(size) > bound || float64(bound) > c.tight*float64(size) && n > 500 {
 					t.Errorf("%s at %s: %d groups take %d bytes, the bound is %d; spooled %v", c.sql, epsilon, n, size, bound, spooled)
@@ -72,18 +73,18 @@ func TestLargeInOnePiece(t *testing.T) {
 		sums = append(sums, fmt.Sprintf("sum(cost * %d)", i+2))
 		ranks = append(ranks, fmt.Sprintf("percentile_disc(0.%02d) within group (order by medications)", i+10))
 	}
-	p, err := prepare(s, "select "+strings.Join(sums, ", ")+from)
+	p, err := enginetest.Prepare(s, "select "+strings.Join(sums, ", ")+from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := p.staged().Stages[0].An.Groups.Count
-	if l := p.staged().Spooling(p.staged().Stages[0]); groups < 100_000 || l.Items != int(groups)-1 {
+	groups := p.Staged().Stages[0].An.Groups.Count
+	if l := p.Staged().Spooling(p.Staged().Stages[0]); groups < 100_000 || l.Items != int(groups)-1 {
 		t.Errorf("%d of %d groups are held in memory", l.Items, groups)
 	}
-	if p, err = prepare(s, "select count(*)"+from); err != nil {
+	if p, err = enginetest.Prepare(s, "select count(*)"+from); err != nil {
 		t.Fatal(err)
 	}
-	if l := p.staged().Spooling(p.staged().Stages[0]); l.Items != 100_000_000 {
+	if l := p.Staged().Spooling(p.Staged().Stages[0]); l.Items != 100_000_000 {
 		t.Errorf("few bytes: %d groups are held in memory", l.Items)
 	}
 	refused(t, s, "select "+strings.Join(ranks, ", ")+from, sqlerr.TooManyGroups, 0)

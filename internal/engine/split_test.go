@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -45,8 +46,8 @@ func (u unitRows) units() (n int) {
 
 // TestSplitParts: the two parts of a split have every unit's rows once, the fraction is about what was asked for, and another salt draws others. The parts of the statement with which the model is evaluated are the same.
 func TestSplitParts(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for _, i := range []int{2, 4} {
 			of := trainingOf(t, s, trainings[i])
 			all := splitRows(t, s, of, sensitivity.Split{})
@@ -74,8 +75,8 @@ func TestSplitParts(t *testing.T) {
 
 // TestSplitNeighbours: a split training's rows without one unit are those of all the others, and a unit's planted half of its rows is found.
 func TestSplitNeighbours(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for _, i := range []int{3, 6} {
 			sql := strings.Replace(trainings[i], " AS SELECT", " SPLIT 0.7 AS SELECT", 1)
 			if i == 6 {
@@ -90,11 +91,11 @@ func TestSplitNeighbours(t *testing.T) {
 
 // TestSplit: what is trained on a part is evaluated on the other, at the full charge; all, or that part, where it is asked for.
 func TestSplit(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 1000")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 1000")
 		const query = "SELECT days, cost, readmitted = '<30' AS back FROM encounters"
 		for name, split := range map[string]string{"part": "SPLIT 0.75", "whole": ""} {
-			rows, err := try(s, "TRAIN DP MODEL "+name+" USING logistic_regression TARGET back "+split+" WITH (epsilon = 1, delta = 1e-9) AS "+query)
+			rows, err := enginetest.Try(s, "TRAIN DP MODEL "+name+" USING logistic_regression TARGET back "+split+" WITH (epsilon = 1, delta = 1e-9) AS "+query)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,13 +106,13 @@ func TestSplit(t *testing.T) {
 		counts := map[string]float64{}
 		for _, split := range []string{"", "SPLIT test", "SPLIT 0.75", "SPLIT train", "SPLIT none"} {
 			var rows [][]sqltype.Value
-			explained, err := try(s, "EXPLAIN EVALUATE DP MODEL part "+split+" WITH (epsilon = 900) ON "+query)
+			explained, err := enginetest.Try(s, "EXPLAIN EVALUATE DP MODEL part "+split+" WITH (epsilon = 900) ON "+query)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", d, split, err)
 			}
-			n := charged(t, s.Engine, func() {
+			n := enginetest.Charged(t, s.Engine, func() {
 				var err error
-				if rows, err = try(s, "EVALUATE DP MODEL part "+split+" WITH (epsilon = 900) ON "+query); err != nil {
+				if rows, err = enginetest.Try(s, "EVALUATE DP MODEL part "+split+" WITH (epsilon = 900) ON "+query); err != nil {
 					t.Fatalf("%s: %s: %v", d, split, err)
 				}
 			})
@@ -137,7 +138,7 @@ func TestSplit(t *testing.T) {
 		if sum := counts[""] + counts["SPLIT train"]; math.Abs(sum-counts["SPLIT none"]) > 3 || counts[""] < 1 || counts[""] > counts["SPLIT train"] {
 			t.Errorf("%s: rows of the parts: %v", d, counts)
 		}
-		if rows, err := try(s, "EXPORT DP MODEL part AS json"); err != nil || strings.Contains(fmt.Sprint(rows), "salt") || !strings.Contains(fmt.Sprint(rows), "0.75") {
+		if rows, err := enginetest.Try(s, "EXPORT DP MODEL part AS json"); err != nil || strings.Contains(fmt.Sprint(rows), "salt") || !strings.Contains(fmt.Sprint(rows), "0.75") {
 			t.Errorf("%s: %v, %v", d, rows, err)
 		}
 		for sql, says := range map[string]string{
@@ -150,7 +151,7 @@ func TestSplit(t *testing.T) {
 			"TRAIN DP MODEL m USING logistic_regression TARGET back SPLIT 0 AS " + query:                    "split cannot be 0",
 			"TRAIN DP MODEL m USING logistic_regression TARGET back SPLIT .5 WITH (split = .5) AS " + query: "takes one value",
 		} {
-			if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), says) || sqlerr.ID(err) == "" {
+			if _, err := enginetest.Try(s, sql); err == nil || !strings.Contains(err.Error(), says) || sqlerr.ID(err) == "" {
 				t.Errorf("%s: %s: %v", d, sql, err)
 			}
 		}

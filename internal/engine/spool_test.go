@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -63,11 +64,11 @@ func inMemory(t *testing.T, r *release.Release) *release.Release {
 // answeredFrom is what a statement answers from stored releases, from disk or from memory.
 func answeredFrom(t *testing.T, s *session.Session, sql string, memory bool) (rows [][]sqltype.Value, many int) {
 	t.Helper()
-	p, err := prepare(s, sql)
+	p, err := enginetest.Prepare(s, sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := private.NewRun(context.Background(), p.staged(), nil)
+	r, err := private.NewRun(context.Background(), p.Staged(), nil)
 	if err == nil {
 		if err = r.InOwnSnapshot(context.Background()); err == nil {
 			err = r.LookUp(context.Background())
@@ -95,7 +96,7 @@ func answeredFrom(t *testing.T, s *session.Session, sql string, memory bool) (ro
 			a.Release = held
 		}
 	}
-	if rows, err = finishRun(r, context.Background()); err != nil {
+	if rows, err = enginetest.FinishRun(r, context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return rows, many
@@ -104,9 +105,9 @@ func answeredFrom(t *testing.T, s *session.Session, sql string, memory bool) (ro
 // spoolingEngine keeps groups on disk from the second on.
 func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() time.Time, edits ...string) *server.Engine {
 	t.Helper()
-	p := clinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_price: 5", "max_query_price: 20", "query:  {price: 0.5}", "query:  {price: 19, max_groups: 1}"}, edits...)...)
+	p := enginetest.ClinicPolicyFor(t, d, append([]string{"budget: {epsilon: 20,", "budget: {epsilon: 10000,", "max_query_price: 5", "max_query_price: 20", "query:  {price: 0.5}", "query:  {price: 19, max_groups: 1}"}, edits...)...)
 	p.Limits.SpoolGroups = 1
-	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, d), LedgerPath: path, Now: now})
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: enginetest.Tame.Open(t, d), LedgerPath: path, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,13 +117,13 @@ func spoolingEngine(t *testing.T, path string, d dialect.Dialect, now func() tim
 
 // TestSpooledAnswers: what is computed from groups on disk, row by row, is what is computed from them in memory; it is the same when it is asked again, and after a restart. Who may not ask is refused.
 func TestSpooledAnswers(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		path := filepath.Join(t.TempDir(), "ledger")
 		e := spoolingEngine(t, path, d, nil)
-		s := newSession(e, t, "ann")
+		s := enginetest.NewSession(e, t, "ann")
 		first := map[string][][]sqltype.Value{}
 		for i, sql := range spooledStatements {
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
@@ -137,7 +138,7 @@ func TestSpooledAnswers(t *testing.T) {
 				t.Errorf("%s: %d releases are on disk", sql, many)
 			}
 		}
-		if _, err := try(newSession(e, t, "clerk"), spooledStatements[0]); sqlerr.ID(err) != sqlerr.UndefinedColumn.ID {
+		if _, err := enginetest.Try(enginetest.NewSession(e, t, "clerk"), spooledStatements[0]); sqlerr.ID(err) != sqlerr.UndefinedColumn.ID {
 			t.Errorf("who may not see the column: %v", err)
 		}
 		if err := e.Ledger.Verify(context.Background()); err != nil {
@@ -147,10 +148,10 @@ func TestSpooledAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		e = spoolingEngine(t, path, d, nil)
-		s = newSession(e, t, "bob")
-		if n := charged(t, e, func() {
+		s = enginetest.NewSession(e, t, "bob")
+		if n := enginetest.Charged(t, e, func() {
 			for _, sql := range spooledStatements {
-				if rows, err := try(s, sql); err != nil || !sameAnswer(rows, first[sql]) {
+				if rows, err := enginetest.Try(s, sql); err != nil || !sameAnswer(rows, first[sql]) {
 					t.Errorf("after a restart: %s: %v %v, not %v", sql, rows, err, first[sql])
 				}
 			}
@@ -164,12 +165,12 @@ func TestSpooledAnswers(t *testing.T) {
 func TestFinishingMemory(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
 	e.World.Load().Policy.Limits.FinishingMemory = 100
-	s := newSession(e, t, "ann")
+	s := enginetest.NewSession(e, t, "ann")
 	refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
 	refused(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t group by city_id", sqlerr.TooComplex, 0)
-	if n := charged(t, e, func() {
-		mustTry(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t")
-		mustTry(t, s, "select city_id, count(*) from patients group by 1 order by 2")
+	if n := enginetest.Charged(t, e, func() {
+		enginetest.MustTry(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t")
+		enginetest.MustTry(t, s, "select city_id, count(*) from patients group by 1 order by 2")
 	}); n != 0 {
 		t.Errorf("%d charges", n)
 	}
@@ -178,11 +179,11 @@ func TestFinishingMemory(t *testing.T) {
 // TestSpoolReadInParts: rows come as they are asked for; an answer that is closed, or whose asker cancels, ends there, and the next is whole.
 func TestSpoolReadInParts(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
-	s := newSession(e, t, "ann")
+	s := enginetest.NewSession(e, t, "ann")
 	const sql = "select ward, gender, kind_id, count(*) from encounters join patients using (patient_id) group by 1, 2, 3 order by 4 desc"
-	all := mustTry(t, s, sql)
+	all := enginetest.MustTry(t, s, sql)
 	start := func() *answer.Answer {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestSpoolFails(t *testing.T) {
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "ledger")
 	e := spoolingEngine(t, path, funcs.DuckDB, func() time.Time { return now })
-	s := newSession(e, t, "ann")
+	s := enginetest.NewSession(e, t, "ann")
 	const sql = "select city_id, count(*) from patients group by 1"
 	real := e.Ledger
 	file := filepath.Join(t.TempDir(), "file")
@@ -248,7 +249,7 @@ func TestSpoolFails(t *testing.T) {
 			t.Errorf("it left %v: %v", left, err)
 		}
 	}
-	mustTry(t, s, sql)
+	enginetest.MustTry(t, s, sql)
 	old := map[string]bool{}
 	for _, change := range []func(was string) string{
 		func(was string) string { return strings.Replace(was, was[len(was)-1:], "!", 1) }, func(was string) string { return was[:len(was)/2] }, func(string) string { return "" }, nil,
@@ -270,13 +271,13 @@ func TestSpoolFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []int{1, 0} {
-			if n := charged(t, e, func() { mustTry(t, s, sql) }); n != want {
+			if n := enginetest.Charged(t, e, func() { enginetest.MustTry(t, s, sql) }); n != want {
 				t.Errorf("a broken one: %d charges, not %d", n, want)
 			}
 		}
 	}
 	now = now.Add(25 * time.Hour)
-	if n := charged(t, e, func() { mustTry(t, s, sql) }); n != 1 {
+	if n := enginetest.Charged(t, e, func() { enginetest.MustTry(t, s, sql) }); n != 1 {
 		t.Errorf("%d charges once it has expired", n)
 	}
 	if left, err := filepath.Glob(real.Scratch() + "/*"); err != nil || len(left) != 1 || old[left[0]] {

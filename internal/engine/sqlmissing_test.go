@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -160,7 +160,7 @@ func missing(p *pgcat.Proc, behind map[sqltype.OID]bool) string {
 	case has(func(o sqltype.OID, t *pgcat.Type) bool {
 		e := element(o, t)
 		x := pgcat.TypeOf(e)
-		return x != nil && x.Kind != 'p' && !engine.Readable(e) || e == 3831 || e == 4537 || e == 5080 || e == 4538
+		return x != nil && x.Kind != 'p' && !Readable(e) || e == 3831 || e == 4537 || e == 5080 || e == 4538
 	}), has(func(o sqltype.OID, _ *pgcat.Type) bool {
 		return o == sqltype.OIDOid || o == sqltype.OIDChar || o == sqltype.OIDName
 	}) && behind[p.OID]:

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine"
+
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
@@ -29,7 +29,7 @@ func baseTypes() (out []*pgcat.Type) {
 	return out
 }
 
-var typeText = engine.TypeText
+var typeText = TypeText
 
 // short is a type as the tables of functions write it.
 func short(o sqltype.OID) string {
@@ -79,10 +79,10 @@ func sampled(t *testing.T, f *funcs.Func) *funcs.Func {
 	if f.With == nil || f.TotalForm != nil {
 		return f
 	}
-	for _, w := range engine.Words {
+	for _, w := range Words {
 		c := funcs.Constants{Zone: "UTC"}
 		for _, k := range f.Const {
-			v, err := sqltype.ParseText(engine.Constant(f, k, w), sqltype.Type{OID: f.Args[k], Typmod: -1})
+			v, err := sqltype.ParseText(Constant(f, k, w), sqltype.Type{OID: f.Args[k], Typmod: -1})
 			if err != nil {
 				t.Fatalf("%s %s%v: %v", f.Kind, f.Name, f.Args, err)
 			}
@@ -305,7 +305,7 @@ func (every) Table(_, name string) (*plan.Table, bool) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: fmt.Sprint("c", o), Type: sqltype.Type{OID: o, Typmod: -1}, Visible: true})
 	}
 	for _, p := range baseTypes() {
-		if engine.Readable(p.OID) {
+		if Readable(p.OID) {
 			add(p.OID)
 			if p.Array != 0 {
 				add(p.Array)
@@ -330,14 +330,14 @@ func relabelled(f *funcs.Func) bool {
 // reached binds a call of a row, over columns and the constants that it asks for, and fails if the binder does not take the row.
 func reached(f *funcs.Func) (err error) {
 	for _, literals := range []bool{false, true} { // a pattern is a literal, though its row asks for none
-		for _, w := range engine.Words {
+		for _, w := range Words {
 			args := make([]string, len(f.Args))
 			for i, o := range f.Args {
 				if s, ok := stand[o]; ok {
 					o = s
 				}
 				if args[i] = fmt.Sprint("c", o); slices.Contains(f.Const, i) && f.TotalForm == nil || literals && i > 0 {
-					args[i] = fmt.Sprintf("CAST('%s' AS %s)", engine.Constant(f, i, w), typeText(o))
+					args[i] = fmt.Sprintf("CAST('%s' AS %s)", Constant(f, i, w), typeText(o))
 				}
 			}
 			if err = bound(f, args); err == nil {
@@ -350,7 +350,7 @@ func reached(f *funcs.Func) (err error) {
 
 // bound binds a call of a row and looks for the row in its plan.
 func bound(f *funcs.Func, args []string) error {
-	sql := engine.CallText(f, args)
+	sql := CallText(f, args)
 	st, err := pgsyntax.Parse("SELECT " + sql + " FROM every")
 	if err != nil {
 		return fmt.Errorf("%s: %w", sql, err)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity/divide"
@@ -20,24 +21,24 @@ import (
 
 // TestStageKeys: stages that differ in one value of what they read, or in its place, have different keys, so that neither is answered by the other's release.
 func TestStageKeys(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	values, relations := 0, 0
 	for _, sql := range reading {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+		r := &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
 		if err := r.InOwnSnapshot(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if err := releaseAll(t, r); err != nil {
+		if err := enginetest.ReleaseAll(t, r); err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range r.StageRuns {
-			seen := map[ledger.Hash]string{p.staged().Key(a.Stage, a.Args, a.Given): "what was read"}
+			seen := map[ledger.Hash]string{p.Staged().Key(a.Stage, a.Args, a.Given): "what was read"}
 			other := func(what string, args []sqltype.Value, given [][][]sqltype.Value) {
-				key := p.staged().Key(a.Stage, args, given)
+				key := p.Staged().Key(a.Stage, args, given)
 				if as, ok := seen[key]; ok {
 					t.Errorf("%s: %s and %s have one key", sql, what, as)
 				}

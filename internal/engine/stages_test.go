@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,88 +16,39 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// computed is the answer of noise of scale nothing.
-func computed(t testing.TB, p *prepared) ([][]sqltype.Value, error) {
-	t.Helper()
-	ctx := context.Background()
-	r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
-	tx, err := p.Session.Engine.Begin(ctx, p.World)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Close()
-	if err := r.ReadPublic(ctx, tx); err != nil {
-		return nil, err
-	}
-	if err := releaseAll(t, r); err != nil {
-		return nil, err
-	}
-	return finishRun(r, ctx)
-}
-
-// finish gives the whole answer.
-func finishRun(r *private.Run, ctx context.Context) ([][]sqltype.Value, error) {
-	a, err := r.Answer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return a.All(ctx)
-}
-
-// releaseAll releases a run's stages with noise of scale nothing.
-func releaseAll(t testing.TB, r *private.Run) error {
-	t.Helper()
-	for _, st := range r.Stages {
-		a := &private.StageRun{Stage: st}
-		r.StageRuns = append(r.StageRuns, a)
-		if err := r.Inputs(context.Background(), a); err != nil {
-			return err
-		}
-		a.Release = unnoisedStage(t, r.Statement, with(a), a.Args)
-	}
-	return nil
-}
-
-// with is a stage's analysis with the rows that it reads.
-func with(a *private.StageRun) *sensitivity.Analysis {
-	an := *a.An
-	an.Given, an.Args = a.Given, a.Args
-	return &an
-}
 
 // TestStageNeighbours: given what was released before, a stage's totals hold its claim: what it reads of others is the same on neighbours. Where that is computed in its own print,
 // from the rows, they do not.
 func TestStageNeighbours(t *testing.T) {
 	ctx := context.Background()
 	const parity = "select count(*) from encounters where (select count(*) from patients) % 2 = 0"
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		changed := map[string]backend.Backend{}
-		for _, c := range without {
-			changed[c.name] = c.open(t, d)
+		for _, c := range enginetest.Without {
+			changed[c.Name] = c.Open(t, d)
 		}
 		for _, sql := range slices.Concat([]string{parity}, reading, lookedUp) {
-			p, err := prepare(s, sql)
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			r := &private.Run{Staged: p.staged(), Public: map[plan.Rel]*eval.Relation{}}
+			r := &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
 			if err := r.InOwnSnapshot(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if err := releaseAll(t, r); err != nil {
+			if err := enginetest.ReleaseAll(t, r); err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
 			for _, a := range r.StageRuns {
-				st, err := sqlgen.Private(with(a), s.Engine.Dialect, 42)
+				st, err := sqlgen.Private(enginetest.With(a), s.Engine.Dialect, 42)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +57,7 @@ func TestStageNeighbours(t *testing.T) {
 						st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.Args[arg.Param-1]}
 					}
 				}
-				if _, err := holds(a.An, st, wild.open(t, d), changed, nil); err != nil {
+				if _, err := enginetest.Holds(a.An, st, enginetest.Wild.Open(t, d), changed, nil); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 				if sql != parity || len(a.Inputs) == 0 {
@@ -114,7 +65,7 @@ func TestStageNeighbours(t *testing.T) {
 				}
 				careless := *st
 				careless.SQL = regexp.MustCompile(`CAST\(\$1 AS [a-zA-Z0-9_."]*\)`).ReplaceAllString(st.SQL, `(SELECT 2 - count(*) % 2 FROM "public"."patients" WHERE $1 IS NOT NULL)`)
-				if _, err := holds(a.An, &careless, wild.open(t, d), changed, nil); err == nil || careless.SQL == st.SQL {
+				if _, err := enginetest.Holds(a.An, &careless, enginetest.Wild.Open(t, d), changed, nil); err == nil || careless.SQL == st.SQL {
 					t.Errorf("%s: a count in the print of %s is not found: %v", d, careless.SQL, err)
 				}
 			}
@@ -132,13 +83,6 @@ var reading = []string{
 	"select n > 3, n * 2 = 0, sum(days) from (select days, (select count(*) from encounters x where x.kind_id = k.id and x.days > 1000) n from encounters e join kinds k on k.id = e.kind_id) t group by 1, 2",
 	"select k.n > 5, count(*) from encounters e join (select kind_id, count(*) n from encounters group by 1) k on k.kind_id = e.kind_id group by 1",
 	"select k.n > 5, count(*) from patients p join (select city_id, count(*) n from patients group by 1) k on k.city_id = p.city_id group by 1",
-}
-
-func measuresOf(p *prepared) (out []sensitivity.Measure) {
-	for _, st := range p.staged().Stages {
-		out = append(out, st.An.Measures...)
-	}
-	return out
 }
 
 // staged are statements of several releases, or of one beside public tables.
@@ -189,7 +133,7 @@ var lookedUp = []string{
 
 // TestStages: an answer from several releases is what PostgreSQL gives for the text, where noise of scale nothing was added.
 func TestStages(t *testing.T) {
-	sameAsTexts(t, dialects, slices.Concat(staged, reading, lookedUp)...)
+	enginetest.SameAsTexts(t, enginetest.Dialects, slices.Concat(staged, reading, lookedUp)...)
 }
 
 // TestStagesCharge: stages cost their parts of the price, together the price; what is canonically equal is one release; what is stored is free, alone and in other statements;
@@ -207,14 +151,14 @@ func TestStagesCharge(t *testing.T) {
 		{"select (select count(*) from patients), (select count(*) from kinds), id from kinds", 1},
 		{"select kind from (select readmitted kind from encounters group by 1) t union all select count(*)::text from patients", 1},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB)
-		told := explained(t, s, c.sql)
-		if all := charges(t, s.Engine); len(all) != 0 {
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		told := enginetest.Explained(t, s, c.sql)
+		if all := enginetest.Charges(t, s.Engine); len(all) != 0 {
 			t.Fatalf("%s: EXPLAIN charged %+v", c.sql, all)
 		}
-		set(t, s, "dpsql.notices", "brief")
-		_, a := ask(t, s, c.sql)
-		all := charges(t, s.Engine)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		_, a := enginetest.Ask(t, s, c.sql)
+		all := enginetest.Charges(t, s.Engine)
 		price := 0.0
 		for _, r := range all {
 			price += r.Price
@@ -229,43 +173,43 @@ func TestStagesCharge(t *testing.T) {
 		if n := strings.Count(told, "Unit: "); c.stages > 1 && n != c.stages {
 			t.Errorf("%s: %s tells of %d releases", c.sql, told, n)
 		}
-		_, again := ask(t, s, c.sql)
-		if len(charges(t, s.Engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
+		_, again := enginetest.Ask(t, s, c.sql)
+		if len(enginetest.Charges(t, s.Engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
 		b, err := s.Engine.Ledger.Balance(s.Payer())
-		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > filterOf(s.Engine).RenyiLimit(0.5)*(1+1e-9) {
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > enginetest.FilterOf(s.Engine).RenyiLimit(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
-		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
+		if facts, err := enginetest.Try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
 			t.Errorf("%s: dpsql.last has %v, %v", c.sql, facts, err)
 		}
 	}
 	// A part of what is stored at its price or a larger one is free; at a smaller one it is topped up.
 	// What reads another release is asked after it, at its own part, and is free where that is.
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for i, sql := range reading {
-		before := len(charges(t, s.Engine))
-		p, a := ask(t, s, sql)
-		again, b := ask(t, s, sql)
-		if all := charges(t, s.Engine); len(all) > before+len(p.staged().Stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.staged().Stages) != len(p.staged().Stages) || len(p.staged().Stages) < 2 {
+		before := len(enginetest.Charges(t, s.Engine))
+		p, a := enginetest.Ask(t, s, sql)
+		again, b := enginetest.Ask(t, s, sql)
+		if all := enginetest.Charges(t, s.Engine); len(all) > before+len(p.Staged().Stages) || len(all) == before || fmt.Sprint(a.Rows) != fmt.Sprint(b.Rows) || len(again.Staged().Stages) != len(p.Staged().Stages) || len(p.Staged().Stages) < 2 {
 			t.Errorf("%d: %s: %d charges, %v and %v", i, sql, len(all)-before, a.Rows, b.Rows)
 		}
-		if told := explained(t, s, sql); !strings.Contains(told, "Charge in all: nothing") || !strings.Contains(told, "reads release 1") {
+		if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Charge in all: nothing") || !strings.Contains(told, "reads release 1") {
 			t.Error(told)
 		}
 	}
-	s = clinicSession(t, tame, funcs.DuckDB)
-	_, one := ask(t, s, "select count(*) from patients")
-	p, _ := ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
-	if all := charges(t, s.Engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.staged().Key(p.staged().Stages[1], nil, nil) {
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	_, one := enginetest.Ask(t, s, "select count(*) from patients")
+	p, _ := enginetest.Ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
+	if all := enginetest.Charges(t, s.Engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.Staged().Key(p.Staged().Stages[1], nil, nil) {
 		t.Errorf("%+v", all)
 	}
-	if _, again := ask(t, s, "select (select count(*) from patients)"); fmt.Sprint(again.Rows) != fmt.Sprint(one.Rows) {
+	if _, again := enginetest.Ask(t, s, "select (select count(*) from patients)"); fmt.Sprint(again.Rows) != fmt.Sprint(one.Rows) {
 		t.Errorf("%v is not %v", again.Rows, one.Rows)
 	}
-	ask(t, s, "select count(*) from encounters")
-	if all, f := charges(t, s.Engine), filterOf(s.Engine); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
+	enginetest.Ask(t, s, "select count(*) from encounters")
+	if all, f := enginetest.Charges(t, s.Engine), enginetest.FilterOf(s.Engine); len(all) != 3 || all[2].Loss.Renyi > (f.RenyiLimit(0.5)-f.RenyiLimit(0.25))*(1+1e-9) {
 		t.Errorf("the top-up is %+v", all)
 	}
 }
@@ -297,27 +241,27 @@ func (f failingAtTx) Query(ctx context.Context, sql string, args []backend.Arg, 
 func TestStageFails(t *testing.T) {
 	const sql = "select (select count(*) from patients) + (select count(*) from encounters)"
 	for at := 1; at <= 2; at++ {
-		s := clinicSession(t, tame, funcs.DuckDB)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 		s.Engine.Backend = &failingAt{s.Engine.Backend, at}
-		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+		if _, err := enginetest.Try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatalf("stage %d fails: %v", at, err)
 		}
 		b, err := s.Engine.Ledger.Balance(s.Payer())
-		if all := charges(t, s.Engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || blamed(t, s.Engine) != 1 {
+		if all := enginetest.Charges(t, s.Engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || blamed(t, s.Engine) != 1 {
 			t.Errorf("stage %d: %+v, %+v, %v", at, all, b, err)
 		}
-		if _, err := try(s, sql); err != nil || len(charges(t, s.Engine)) != 4 {
-			t.Errorf("asked again after stage %d: %v, %+v", at, err, charges(t, s.Engine))
+		if _, err := enginetest.Try(s, sql); err != nil || len(enginetest.Charges(t, s.Engine)) != 4 {
+			t.Errorf("asked again after stage %d: %v, %+v", at, err, enginetest.Charges(t, s.Engine))
 		}
 	}
 	// What the budget holds one of is charged for none.
-	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
-	ask(t, s, "select count(*) from patients where gender = 'Male'")
-	set(t, s, "dpsql.price", "0.15")
-	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
+	enginetest.Ask(t, s, "select count(*) from patients where gender = 'Male'")
+	enginetest.Set(t, s, "dpsql.price", "0.15")
+	if _, err := enginetest.Try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("beyond the budget: %v", err)
 	}
-	if all := charges(t, s.Engine); len(all) != 1 {
+	if all := enginetest.Charges(t, s.Engine); len(all) != 1 {
 		t.Errorf("beyond the budget: %+v", all)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -13,13 +14,13 @@ import (
 func TestLeftCountsOneThing(t *testing.T) {
 	t.Parallel()
 	for _, edits := range [][]string{nil, {"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}} {
-		s := clinicSession(t, tame, funcs.DuckDB, edits...)
-		set(t, s, "dpsql.notices", "brief")
-		set(t, s, "dpsql.mechanism", "laplace")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 		before := math.MaxInt
 		for i, sql := range []string{"select count(*) from encounters", "select sum(days) from encounters", "select avg(cost), count(*) from encounters", "select gender, count(*) from patients group by 1", "select count(*) from encounters",
 			"select count(distinct patient_id) from encounters", "select median(days) from encounters"} {
-			_, a := ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			show, _, err := s.Show("dpsql.budget")
 			if err != nil {
 				t.Fatal(err)

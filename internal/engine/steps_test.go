@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -55,7 +56,7 @@ func TestWideSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := policy.Parse("wide.yaml", []byte(strings.ReplaceAll(widePolicy, "VERIFIER", verifier)))
+		p, err := policy.Parse("wide.yaml", []byte(strings.ReplaceAll(widePolicy, "VERIFIER", enginetest.Verifier)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func TestWideSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range atTheEnd {
-			if _, err := try(s, "select "+x+" from facts"); err != nil {
+			if _, err := enginetest.Try(s, "select "+x+" from facts"); err != nil {
 				t.Errorf("%s beside %s: %v", x, big, err)
 			}
 		}
@@ -80,7 +81,7 @@ func TestWideSteps(t *testing.T) {
 
 // TestNarrow: sums of numerics that DuckDB computes in whole steps are those of PostgreSQL's text: sides and branches of several scales, constants, integers, NULLs, a FILTER.
 func TestNarrow(t *testing.T) {
-	sameAsTexts(t, []dialect.Dialect{funcs.DuckDB}, "select sum(cost * (1 + cost)), sum(cost - 0.125), sum(cost) from encounters",
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.DuckDB}, "select sum(cost * (1 + cost)), sum(cost - 0.125), sum(cost) from encounters",
 		"select sum(case when days > 3 then cost when days > 2 then 0.5 end), sum(case when days > 3 then cost * 1.25 else 0 end) from encounters",
 		"select diag, sum(2 * cost - 1.001 * cost), avg(cost * 0.1), sum(cost * days) filter (where days > 2), sum(days * 0.5) from encounters group by 1",
 		"select sum(x), avg(x + 0.001) from (select cost * 1.5 + days as x from encounters) t where x > 3")

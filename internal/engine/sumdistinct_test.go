@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -28,19 +29,19 @@ tables:
     columns: {id: {}, wide: {range: [0, 1e9]}, fits: {range: [0, 100]}, cut: {range: [0, 10]}, ratio: {range: [-10, 50]}, far: {range: [0, 1e9]}, above: {range: [0, 10.5]}, half: {values: [low, high]}}
 budget: {epsilon: 1000, delta: 1e-6}
 query: {price: 1}
-analysts: {ann: {password: `+verifier+`, may: [people]}}
+analysts: {ann: {password: `+enginetest.Verifier+`, may: [people]}}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, "hundred", statements, pol)
+	return enginetest.SessionOver(t, d, "hundred", statements, pol)
 }
 
 // TestSumDistinctClamped: with noise of scale nothing, the number of distinct values and their sum are of the same values: as the range leaves them, and told apart before a coarse grid makes them one. What the grid
 // adds is half a step a value, as for rows.
 func TestSumDistinctClamped(t *testing.T) {
 	step := 512.0 // of a range of 1e9, the largest power of two that is at most its 2^20th part
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := hundred(t, d)
 		for _, c := range []struct {
 			of         string
@@ -58,25 +59,25 @@ func TestSumDistinctClamped(t *testing.T) {
 			{"above) filter (where half = 'high')", 10.5, 1, 0.0001},
 			{"ratio)", 49*25 + 49*0.25 + 50, 50, 0},
 		} {
-			p, err := prepare(s, "select sum(distinct "+c.of+", avg(distinct "+c.of+" from people")
+			p, err := enginetest.Prepare(s, "select sum(distinct "+c.of+", avg(distinct "+c.of+" from people")
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := computed(t, p)
+			rows, err := enginetest.Computed(t, p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, _ := asDecimal(rows[0][0])
-			avg, _ := asDecimal(rows[0][1])
+			sum, _ := enginetest.AsDecimal(rows[0][0])
+			avg, _ := enginetest.AsDecimal(rows[0][1])
 			if sum.Sub(decimal.NewFromFloat(c.sum)).Abs().InexactFloat64() > c.off*c.count || avg.InexactFloat64() < c.sum/c.count-c.off-1e-6 || avg.InexactFloat64() > c.sum/c.count+c.off+1e-6 {
 				t.Errorf("%s: distinct %s: sum %s, average %s; want %v and %v", d, c.of, sum, avg, c.sum, c.sum/c.count)
 			}
 		}
-		p, err := prepare(s, "select half, sum(distinct cut), count(distinct cut) from people group by 1 order by 1")
+		p, err := enginetest.Prepare(s, "select half, sum(distinct cut), count(distinct cut) from people group by 1 order by 1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := computed(t, p)
+		rows, err := enginetest.Computed(t, p)
 		if got := fmt.Sprint(rows); err != nil || got != "[[high 10 50] [low 55 50]]" { // a plain COUNT(DISTINCT) is of what is stored
 			t.Errorf("%s: %s, %v", d, got, err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTargetJoined: where an error is asked for, the bound of joined rows is expected to shrink as the price grows: by a release of it at one price, its bound at another is expected to be what the same frequencies give there, or up to twice that (at ten times the price four times: the less a price, the less of a bound are frequencies), where the bound itself is many times as large.
 func TestTargetJoined(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, append(anyJoins[:2:2], "max_query_price: 5", "max_query_price: 50")...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append(enginetest.AnyJoins[:2:2], "max_query_price: 5", "max_query_price: 50")...)
 	const sql = "select dp_error(count(*)), count(*) from encounters a join encounters b on a.days = b.days"
-	p, err := prepare(s, sql)
+	p, err := enginetest.Prepare(s, sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := p.staged().Stages[0]
+	st := p.Staged().Stages[0]
 	edgeAt := func(epsilon float64, often uint64) (*price.Quote, int) {
 		t.Helper()
 		ask := st.Request
@@ -57,21 +58,21 @@ func TestTargetJoined(t *testing.T) {
 	if shrunk < 5 {
 		t.Errorf("%d bounds are much smaller at the higher price", shrunk)
 	}
-	set(t, s, "dpsql.price", "0.5")
-	rows, err := try(s, sql)
+	enginetest.Set(t, s, "dpsql.price", "0.5")
+	rows, err := enginetest.Try(s, sql)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := rows[0][0].(float64) / 5
-	own, err := p.staged().OwnRelease(t.Context(), st, nil)
+	own, err := p.Staged().OwnRelease(t.Context(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set(t, s, "dpsql.target_error", fmt.Sprint(asked))
-	if p, err = prepare(s, sql); err != nil {
+	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(asked))
+	if p, err = enginetest.Prepare(s, sql); err != nil {
 		t.Fatal(err)
 	}
-	aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
+	aimed, _, err := p.Staged().SolveForTargetError(t.Context(), p.Staged().Stages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,24 +9,25 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestQueryColumn: an analyst sees what they asked, in dpsql.ledger and dpsql.releases, and nothing of another's, also where a release of another one answers; the owner sees all.
 func TestQueryColumn(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	queries := func(s *session.Session, table string) (out []string) {
 		t.Helper()
-		for _, r := range mustTry(t, s, "select query from dpsql."+table+" order by charge") {
+		for _, r := range enginetest.MustTry(t, s, "select query from dpsql."+table+" order by charge") {
 			out = append(out, r[0].(string))
 		}
 		return out
 	}
 	const anns, bobs = "select count(*) /* ann's */ from patients", "select   count(*) from patients where /* bob's */ city_id = $1"
-	mustTry(t, ann, anns)
-	mustTry(t, bob, "select count(*) /* free */ from patients")
-	p, err := prepare(bob, bobs, sqltype.OIDInt4)
+	enginetest.MustTry(t, ann, anns)
+	enginetest.MustTry(t, bob, "select count(*) /* free */ from patients")
+	p, err := enginetest.Prepare(bob, bobs, sqltype.OIDInt4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestTopUpOfOtherData: the mean of two states of the data is never an answer. Without the owner's word that the data do not change, a higher price buys a new release.
 func TestTopUpOfOtherData(t *testing.T) {
-	s := sharedServer(t)
+	s := enginetest.SharedServer(t)
 	const db = "other_data"
 	if err := s.CreateDB(db); err != nil {
 		t.Fatal(err)
@@ -36,15 +37,15 @@ func TestTopUpOfOtherData(t *testing.T) {
 	policyOf := func(version string) []string {
 		return []string{"dataset: shop", "dataset: shop" + version, kinds, "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"}
 	}
-	e := engineOn(t, buyersPolicyFor(t, uri, policyOf("")...), b)
-	session := newSession(e, t, "ann")
-	set(t, session, "dpsql.notices", "brief")
-	set(t, session, "dpsql.mechanism", "laplace")
+	e := enginetest.EngineOn(t, buyersPolicyFor(t, uri, policyOf("")...), b)
+	session := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, session, "dpsql.notices", "brief")
+	enginetest.Set(t, session, "dpsql.mechanism", "laplace")
 	ask := func(price, sql string) (n int64, notice string, paid float64) {
 		t.Helper()
-		set(t, session, "dpsql.price", price)
-		before := charges(t, e)
-		p, err := prepare(session, sql)
+		enginetest.Set(t, session, "dpsql.price", price)
+		before := enginetest.Charges(t, e)
+		p, err := enginetest.Prepare(session, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range charges(t, e)[len(before):] {
+		for _, c := range enginetest.Charges(t, e)[len(before):] {
 			paid += c.Loss.Pure
 		}
 		n, _ = rows[0][len(rows[0])-1].(int64)
@@ -67,12 +68,12 @@ func TestTopUpOfOtherData(t *testing.T) {
 		t.Fatalf("%d of 500", n)
 	}
 	do(`insert into buyers select i, 'a' from generate_series(501, 2500) i`)
-	rows, err := try(session, "explain verbose "+count)
+	rows, err := enginetest.Try(session, "explain verbose "+count)
 	if err != nil || strings.Contains(fmt.Sprint(rows), "Top-up") {
 		t.Errorf("%v, %v", rows, err)
 	}
-	set(t, session, "dpsql.price", "2")
-	if rows, err = try(session, "explain verbose "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
+	enginetest.Set(t, session, "dpsql.price", "2")
+	if rows, err = enginetest.Try(session, "explain verbose "+count); err != nil || !strings.Contains(fmt.Sprint(rows), "Asked anew, at the whole price: the release made at price 1 is not topped up") {
 		t.Errorf("EXPLAIN: %v, %v", rows, err)
 	}
 	n, notice, paid := ask("2", count)
@@ -86,25 +87,25 @@ func TestTopUpOfOtherData(t *testing.T) {
 		t.Errorf("a repeat: charged %g, %s", paid, notice)
 	}
 	// A target error goes by the release, and pays for a new one.
-	set(t, session, "dpsql.target_error", "0.9")
+	enginetest.Set(t, session, "dpsql.target_error", "0.9")
 	do(`delete from buyers where id > 1500`)
 	if n, _, paid = ask("2", count); n < 1460 || n > 1540 || paid < 3 {
 		t.Errorf("%d of 1500 for an error of 0.9, charged %g", n, paid)
 	}
-	set(t, session, "dpsql.target_error", "off")
+	enginetest.Set(t, session, "dpsql.target_error", "off")
 
 	// Public groups that came are answered, at any price, and renamed ones are not those that they were.
 	const byKind = "select kind, count(*) from buyers group by kind order by kind"
 	groups := func(price string) (text string) {
 		t.Helper()
 		e.World.Load().Public.(*server.PublicCache).Forget() // as if the time had passed
-		set(t, session, "dpsql.price", price)
-		for _, row := range mustTry(t, session, byKind) {
+		enginetest.Set(t, session, "dpsql.price", price)
+		for _, row := range enginetest.MustTry(t, session, byKind) {
 			text += fmt.Sprintf("%s %d ", row[0], (row[1].(int64)+50)/100)
 		}
 		return text
 	}
-	p, err := prepare(session, byKind)
+	p, err := enginetest.Prepare(session, byKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,18 +182,18 @@ func TestSteadyData(t *testing.T) {
 		t.Cleanup(func() { _ = b.Close() })
 		return b
 	}
-	e := engineOn(t, buyersPolicyFor(t, "{duckdb: shop.duckdb}"), open())
-	s := newSession(e, t, "ann")
-	set(t, s, "dpsql.mechanism", "laplace")
+	e := enginetest.EngineOn(t, buyersPolicyFor(t, "{duckdb: shop.duckdb}"), open())
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	var sums []float64
 	for _, price := range []string{"2", "4", "8"} {
 		if price == "8" {
 			e.Backend = open()
 		}
-		set(t, s, "dpsql.price", price)
-		before := len(charges(t, e))
-		mustTry(t, s, "select count(*) from buyers")
-		sums = append(sums, charges(t, e)[before].Loss.Pure)
+		enginetest.Set(t, s, "dpsql.price", price)
+		before := len(enginetest.Charges(t, e))
+		enginetest.MustTry(t, s, "select count(*) from buyers")
+		sums = append(sums, enginetest.Charges(t, e)[before].Loss.Pure)
 	}
 	if sums[1] > 2.1 || sums[2] < 7 {
 		t.Errorf("charged %v: the second tops up, the third is of another opening", sums)

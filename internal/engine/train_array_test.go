@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -66,17 +67,17 @@ func imageSession(t *testing.T, d dialect.Dialect) *session.Session {
 	}
 	p, err := policy.Parse("images.yaml", []byte("dataset: images\nbackend: "+uri+"\nunit: people.id\npopulation: 300\ntables:\n  people:\n    columns: {id: {}, y: {}, raw: {shape: [2, 2]}"+more+"}\n"+
 		"  takes:\n    unit: id -> people.id\n    max_rows_per_unit: 2\n    columns: {id: {}, y: {}, raw: {shape: [2, 2]}"+more+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1, delta: 1e-9}\nanalysts: {ann: {password: "+verifier+", may: [people, takes], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1, delta: 1e-9}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people, takes], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, "images", statements, p)
+	return enginetest.SessionOver(t, d, "images", statements, p)
 }
 
 // TestTrainArrays: an array of a declared shape is as many features, each within its range; a row whose array is NULL, of another length or dimension, or with NULL in it is left out; what is learnt predicts from columns and from literals.
 func TestTrainArrays(t *testing.T) {
 	const delta = " (epsilon = 50, delta = 1e-8) AS SELECT "
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := imageSession(t, d)
 		for column, rows := range map[string]int{"raw": 240, "i": 240, "f": 270, "e": 270, "b": 240} {
 			if d == funcs.Postgres && (column == "e" || column == "b") {
@@ -110,21 +111,21 @@ func TestTrainArrays(t *testing.T) {
 				if err != nil || from == "people" && read != rows || from == "takes" && read != 300 {
 					t.Errorf("%s: of %s %d rows of %s are read, %v", d, from, read, column, err)
 				}
-				if _, err := try(s, sql); err != nil {
+				if _, err := enginetest.Try(s, sql); err != nil {
 					t.Fatalf("%s: %s: %v", d, sql, err)
 				}
 			}
 		}
 		literal := map[dialect.Dialect]string{funcs.Postgres: `'\xfa0003ff'::bytea`, funcs.DuckDB: `'\xfa0003ff'::bytea`}[d]
-		rows, err := try(s, "SELECT dp_predict('rawpeople', "+literal+`), dp_predict('rawpeople', '\x0300fa09'::bytea), dp_predict('rawpeople', '\x03'::bytea)`)
+		rows, err := enginetest.Try(s, "SELECT dp_predict('rawpeople', "+literal+`), dp_predict('rawpeople', '\x0300fa09'::bytea), dp_predict('rawpeople', '\x03'::bytea)`)
 		if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, nil}) {
 			t.Errorf("%s: predicts %v, %v", d, rows, err)
 		}
-		rows, err = try(s, "SELECT avg(CASE WHEN dp_predict('rawpeople', raw) = y THEN 1 ELSE 0 END) FROM people WHERE raw IS NOT NULL")
+		rows, err = enginetest.Try(s, "SELECT avg(CASE WHEN dp_predict('rawpeople', raw) = y THEN 1 ELSE 0 END) FROM people WHERE raw IS NOT NULL")
 		if err != nil || model.Float(rows[0][0]) < 0.8 {
 			t.Errorf("%s: predicts its own rows %v, %v", d, rows, err)
 		}
-		rows, err = try(s, "EVALUATE DP MODEL rawpeople WITH (epsilon = 100) ON SELECT raw, y FROM people")
+		rows, err = enginetest.Try(s, "EVALUATE DP MODEL rawpeople WITH (epsilon = 100) ON SELECT raw, y FROM people")
 		told := map[string]string{}
 		for _, r := range rows {
 			told[r[0].(string)] = r[1].(string)
@@ -133,7 +134,7 @@ func TestTrainArrays(t *testing.T) {
 		if _, fails := fmt.Sscan(told["accuracy"], &accuracy); err != nil || fails != nil || accuracy < 0.9 || told["AUC"] == "" {
 			t.Errorf("%s: is evaluated as %v, %v", d, rows, err)
 		}
-		rows, err = try(s, "SELECT dp_predict('ipeople', ARRAY[9, 0, 0, 9]), dp_predict('ipeople', ARRAY[0, 0, 10, 1]), dp_predict('fpeople', '{1,0,0,1}'), dp_predict('fpeople', ARRAY[-1, 0, 1, -0.5])")
+		rows, err = enginetest.Try(s, "SELECT dp_predict('ipeople', ARRAY[9, 0, 0, 9]), dp_predict('ipeople', ARRAY[0, 0, 10, 1]), dp_predict('fpeople', '{1,0,0,1}'), dp_predict('fpeople', ARRAY[-1, 0, 1, -0.5])")
 		if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, true, false}) {
 			t.Errorf("%s: predicts %v, %v", d, rows, err)
 		}
@@ -148,7 +149,7 @@ func TestTrainArrays(t *testing.T) {
 				"SELECT count(*) FROM people WHERE dp_predict('" + column + "people', '{1,0,0,1}') AND dp_predict('" + column + "people', ARRAY[-1, 0, 1, -0.5])",
 				"EVALUATE DP MODEL " + column + "people ON SELECT " + column + ", y FROM people",
 			} {
-				if _, err := try(s, sql); err != nil {
+				if _, err := enginetest.Try(s, sql); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}
@@ -160,7 +161,7 @@ func TestTrainArrays(t *testing.T) {
 				"SELECT count(*) FROM (SELECT i, dp_predict('ipeople', i) AS p FROM people GROUP BY 1, 2) AS x", "SELECT count(*) FROM people WHERE cardinality(i) = 4", "SELECT min(i) FROM people", "SELECT count(*) FROM people WHERE i::text = '{}'",
 				"SELECT avg(dp_predict_proba('ipeople', CASE WHEN y THEN i ELSE b END)) FROM people", "SELECT count(*) FROM people WHERE (i, id) IN (SELECT i, id FROM takes)", "SELECT count(*) FROM people WHERE i IS DISTINCT FROM f",
 			} {
-				if _, err := try(s, sql); err == nil || sqlerr.ID(err) == sqlerr.Internal.ID || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
+				if _, err := enginetest.Try(s, sql); err == nil || sqlerr.ID(err) == sqlerr.Internal.ID || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}
@@ -169,7 +170,7 @@ func TestTrainArrays(t *testing.T) {
 			"TRAIN DP MODEL m USING linear TARGET raw AS SELECT y, raw FROM people":                       "is an array",
 			"TRAIN DP MODEL m USING logistic TARGET y AS SELECT y, substr(raw, 1, 2) AS part FROM people": "no shape",
 		} {
-			if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), says) {
+			if _, err := enginetest.Try(s, sql); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %s: %v", d, sql, err)
 			}
 		}

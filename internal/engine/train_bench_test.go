@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // BenchmarkTrainStream takes a million rows of a hundred double precision columns in from PostgreSQL, beside COPY ... (FORMAT binary) of the same columns in the same run; and how far the process grows meanwhile, against the matrix of float32.
 func BenchmarkTrainStream(b *testing.B) {
-	s, ctx := sharedServer(b), context.Background()
+	s, ctx := enginetest.SharedServer(b), context.Background()
 	var columns, values, ranges []string
 	for i := range streamColumns {
 		name := fmt.Sprintf("c%d", i+1)
@@ -46,12 +47,12 @@ func BenchmarkTrainStream(b *testing.B) {
 	}
 	defer func() { _ = db.Close() }()
 	p, err := policy.Parse("stream.yaml", []byte(fmt.Sprintf("dataset: stream\nbackend: {postgres: \"postgres://reader@127.0.0.1/stream\"}\nunit: people.id\npopulation: %d\ntables:\n  people:\n    columns: {id: {}, y: {}, %s}\n"+
-		"budget: {epsilon: 1000, delta: 1e-8}\nquery: {price: 1}\nanalysts: {ann: {password: %s, may: [people], budget: {epsilon: 1000}}}\n", streamRows, strings.Join(ranges, ", "), verifier)))
+		"budget: {epsilon: 1000, delta: 1e-8}\nquery: {price: 1}\nanalysts: {ann: {password: %s, may: [people], budget: {epsilon: 1000}}}\n", streamRows, strings.Join(ranges, ", "), enginetest.Verifier)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	session := newSession(engineOn(b, p, db), b, "ann")
-	prepared, err := prepare(session, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT "+strings.Join(columns, ", ")+", y FROM people")
+	session := enginetest.NewSession(enginetest.EngineOn(b, p, db), b, "ann")
+	prepared, err := enginetest.Prepare(session, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT "+strings.Join(columns, ", ")+", y FROM people")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // The race detector runs this file.
 
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -38,7 +40,7 @@ func TestTrainPlanCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Prepare(ctx, s, sts[0], nil)
+		_, err = engine.Prepare(ctx, s, sts[0], nil)
 		cancel()
 		if sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 			t.Errorf("%s: %v", with, err)
@@ -51,7 +53,7 @@ func TestTrainPlanCanceled(t *testing.T) {
 		if n := ctx.asked.Load(); n < 3 || n > 12 {
 			t.Errorf("%s: asked %d times", with, n)
 		}
-		if _, err := try(s, "SELECT count(*) FROM people"); err != nil {
+		if _, err := enginetest.Try(s, "SELECT count(*) FROM people"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -110,13 +111,13 @@ func compareClipped(tb testing.TB, t, careless *model.Training, split func(unit,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	st, by := mangled(tb, st, mangle), t
+	st, by := enginetest.Mangled(tb, st, mangle), t
 	if careless != nil {
 		by = careless
 	}
-	return comparison[[]float64]{
-		read: func(b backend.Backend) ([]float64, error) { return summed(by, st, b, split) },
-		changed: func(before, after []float64) (float64, error) {
+	return enginetest.Comparison[[]float64]{
+		Read: func(b backend.Backend) ([]float64, error) { return summed(by, st, b, split) },
+		Changed: func(before, after []float64) (float64, error) {
 			norm2 := 0.0
 			for j := range before {
 				norm2 += (before[j] - after[j]) * (before[j] - after[j])
@@ -126,19 +127,19 @@ func compareClipped(tb testing.TB, t, careless *model.Training, split func(unit,
 			}
 			return math.Sqrt(norm2) / clipTested, nil
 		},
-		same: func(before, after []float64) error {
+		Same: func(before, after []float64) error {
 			if !slices.Equal(before, after) {
 				return fmt.Errorf("another sum")
 			}
 			return nil
 		},
-	}.across(tb, t.Session.Engine.Backend.Dialect())
+	}.Across(tb, t.Session.Engine.Backend.Dialect())
 }
 
 // TestTrainClipNeighbours: with the same noise, the sum of gradients that a step of each method takes differs by at most the clip without one unit, the heaviest too, and not at all without ownerless rows or in another order; some units take all of their clip.
 func TestTrainClipNeighbours(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for method, with := range oneStep {
 			if d == funcs.Postgres && method != "dp_gd" {
 				continue // the rows are the same, and so is what sums them up
@@ -163,7 +164,7 @@ func TestTrainClipNeighbours(t *testing.T) {
 
 // TestTrainClipBugs: rows clipped one by one, rows that are not capped, a unit's rows that count as several units', are found.
 func TestTrainClipBugs(t *testing.T) {
-	s := clinicSession(t, wild, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB)
 	options := fmt.Sprintf(", steps = 1, learning_rate = 1, clip = %g, population = %g", clipTested, clipPopulation)
 	sql := strings.Replace(oneStepOf("dp_gd", 1), "OPTIONS", options, 1)
 	of, single := trainingOf(t, s, sql), trainingOf(t, s, strings.Replace(sql, "max_rows_per_unit = 4", "max_rows_per_unit = 1", 1))
@@ -173,7 +174,7 @@ func TestTrainClipBugs(t *testing.T) {
 	if _, err := compareClipped(t, of, nil, func(_, row int64) int64 { return row }, nil); err == nil {
 		t.Error("rows that are units of their own: not found")
 	}
-	if _, err := compareClipped(t, of, nil, nil, rewritten(` WHERE "g"."rn" <= \d+`, "")); err == nil {
+	if _, err := compareClipped(t, of, nil, nil, enginetest.Rewritten(` WHERE "g"."rn" <= \d+`, "")); err == nil {
 		t.Error("rows that are not capped: not found")
 	}
 }

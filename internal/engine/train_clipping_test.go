@@ -1,16 +1,17 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainClippings: of the other ways of clipping too, the sum of gradients differs by at most the clip without one unit; clipped row by row it would by more.
 func TestTrainClippings(t *testing.T) {
-	s := clinicSession(t, wild, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB)
 	for _, how := range []string{"automatic", "adaptive"} {
 		for _, i := range []int{1, 2} {
 			sql := strings.Replace(oneStepOf("dp_gd", i), "OPTIONS", fmt.Sprintf(", steps = 1, learning_rate = 1, clip = %g, population = %g, clipping = '%s'", clipTested, clipPopulation, how), 1)

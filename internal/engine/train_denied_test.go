@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -23,7 +24,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	}
 	var s *session.Session
 	event := func() dp.Event {
-		list := charges(t, s.Engine)
+		list := enginetest.Charges(t, s.Engine)
 		return list[len(list)-1].Events[0]
 	}
 	options := regexp.MustCompile(`WITH \(((?:epsilon|delta) = \S+)\)( instead of noise_multiplier)? passes now`)
@@ -32,7 +33,7 @@ func TestTrainPastDeltas(t *testing.T) {
 	follow := func(with string) (passed bool, hints []string) {
 		t.Helper()
 		for {
-			_, err := try(s, train(with))
+			_, err := enginetest.Try(s, train(with))
 			if err == nil {
 				return true, hints
 			}
@@ -49,7 +50,7 @@ func TestTrainPastDeltas(t *testing.T) {
 					with = m[1]
 				}
 			case mechanism.MatchString(e.Hint):
-				set(t, s, "dpsql.mechanism", "auto")
+				enginetest.Set(t, s, "dpsql.mechanism", "auto")
 			default:
 				return false, hints
 			}
@@ -57,13 +58,13 @@ func TestTrainPastDeltas(t *testing.T) {
 	}
 	const budget = "epsilon: 20, delta: 1e-6"
 
-	s = clinicSession(t, tame, funcs.DuckDB, budget, "epsilon: 10, delta: 1e-6")
-	if f := filterOf(s.Engine); !f.PrefersRenyi() {
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, budget, "epsilon: 10, delta: 1e-6")
+	if f := enginetest.FilterOf(s.Engine); !f.PrefersRenyi() {
 		t.Fatal("the policy prefers plain epsilons")
 	}
-	set(t, s, "dpsql.mechanism", "laplace")
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	for range 10 {
-		if _, err := try(s, train("epsilon = 0.1")); err != nil {
+		if _, err := enginetest.Try(s, train("epsilon = 0.1")); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := event().(dp.Training); !ok {
@@ -108,12 +109,12 @@ func TestTrainPastDeltas(t *testing.T) {
 // TestTrainPastDeltasPlain: a policy that prefers plain epsilons keeps their sum when the deltas have ended: the hint says delta = 0, which passes.
 func TestTrainPastDeltasPlain(t *testing.T) {
 	t.Parallel()
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
-	if f := filterOf(s.Engine); f.PrefersRenyi() {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12")
+	if f := enginetest.FilterOf(s.Engine); f.PrefersRenyi() {
 		t.Fatal("the policy prefers Renyi sums")
 	}
 	train := func(i int, more string) error {
-		_, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression TARGET y WITH (max_rows_per_unit = 1, epsilon = 0.1%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, more))
+		_, err := enginetest.Try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression TARGET y WITH (max_rows_per_unit = 1, epsilon = 0.1%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, more))
 		return err
 	}
 	if err := train(0, ", delta = 5e-13"); err != nil { // all deltas

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -18,17 +19,17 @@ import (
 func TestTrainForPrice(t *testing.T) {
 	const price = 0.3
 	for _, mechanism := range []string{"auto", "laplace"} {
-		s := clinicSession(t, tame, funcs.DuckDB)
-		set(t, s, "dpsql.mechanism", mechanism)
-		f := filterOf(s.Engine)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+		f := enginetest.FilterOf(s.Engine)
 		most := f.Limit(price)
 		for i, c := range []struct{ method, with string }{
 			{"objective_perturbation", ""}, {"output_perturbation", ""}, {"sufficient_statistics", ""}, {"dp_gd", ", steps = 20, population = 500"}, {"dp_sgd", ", steps = 20, population = 500"}, {"amp", ""}, {"objective_perturbation", ", delta = 0"},
 		} {
 			sql := fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (price = %g, max_rows_per_unit = 1%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, c.method, price, c.with)
-			shown := mustTry(t, s, "EXPLAIN "+sql)
-			mustTry(t, s, sql)
-			list := charges(t, s.Engine)
+			shown := enginetest.MustTry(t, s, "EXPLAIN "+sql)
+			enginetest.MustTry(t, s, sql)
+			list := enginetest.Charges(t, s.Engine)
 			last := list[len(list)-1]
 			own, err := f.Sum(last.Events)
 			if err != nil || own != last.Loss || last.Price != price {
@@ -60,14 +61,14 @@ func TestTrainForPrice(t *testing.T) {
 			}
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.price", "0.3")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.price", "0.3")
 	const plain, usual, asked = "EXPLAIN (VERBOSE) TRAIN DP MODEL m USING linear TARGET medications AS SELECT days, medications FROM encounters", " WITH (max_rows_per_unit = 1) AS", " WITH (price = 0.3, max_rows_per_unit = 1) AS"
-	if got, want := mustTry(t, s, strings.Replace(plain, " AS", usual, 1)), mustTry(t, s, strings.Replace(plain, " AS", asked, 1)); fmt.Sprint(got) != fmt.Sprint(want) || property(got, "price") != "0.3" {
+	if got, want := enginetest.MustTry(t, s, strings.Replace(plain, " AS", usual, 1)), enginetest.MustTry(t, s, strings.Replace(plain, " AS", asked, 1)); fmt.Sprint(got) != fmt.Sprint(want) || property(got, "price") != "0.3" {
 		t.Errorf("without a price it is %v, with that of the session %v", got, want)
 	}
-	if n := charged(t, s.Engine, func() {
-		if _, err := try(s, "TRAIN DP MODEL m USING linear TARGET medications WITH (price = 1000) AS SELECT days, medications FROM encounters"); err == nil || !strings.Contains(err.Error(), "price 1000 is more than this analyst may spend") {
+	if n := enginetest.Charged(t, s.Engine, func() {
+		if _, err := enginetest.Try(s, "TRAIN DP MODEL m USING linear TARGET medications WITH (price = 1000) AS SELECT days, medications FROM encounters"); err == nil || !strings.Contains(err.Error(), "price 1000 is more than this analyst may spend") {
 			t.Error(err)
 		}
 	}); n != 0 {

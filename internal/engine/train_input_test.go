@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -35,11 +36,11 @@ func oddSession(t *testing.T, d dialect.Dialect, people int) *session.Session {
 		statements = append(statements, "INSERT INTO people VALUES ("+strings.Join(values, ", ")+")")
 	}
 	p, err := policy.Parse("odd.yaml", []byte("dataset: odd\nbackend: "+uri+"\nunit: people.id\npopulation: 1000\ntables:\n  people:\n    columns: {id: {}, same: {range: [5, 6]}, odd: {range: [-10, 10]}, one: {}, y: {}, n: {range: [0, 6]}, "+strings.Join(ranges, ", ")+"}\n"+
-		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1}\nanalysts: {ann: {password: "+verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
+		"budget: {epsilon: 10000, delta: 1e-5}\nquery: {price: 1}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people], max_query_price: 1000, budget: {epsilon: 10000}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, name, statements, p)
+	return enginetest.SessionOver(t, d, name, statements, p)
 }
 
 // TestTrainOddRows: constant columns, one class, more features than rows, NaN, infinities and NULL, no rows at all: each training ends as over other rows, with a model whose predictions are numbers.
@@ -55,7 +56,7 @@ func TestTrainOddRows(t *testing.T) {
 		"USING linear_regression %s TARGET odd WITH (epsilon = 1, delta = 1e-9%s) AS SELECT n, odd FROM people WHERE odd > -1",
 	}
 	predicts := []string{"5, 0", "0, 5", "0" + strings.Repeat(", 0.5", 30), "3"}
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		for _, people := range []int{0, 1, 12} {
 			s := oddSession(t, d, people)
 			for i, q := range queries {
@@ -67,11 +68,11 @@ func TestTrainOddRows(t *testing.T) {
 					if strings.HasPrefix(method, "dp_") {
 						more = ", steps = 10"
 					}
-					if _, err := try(s, fmt.Sprintf("CREATE OR REPLACE DP MODEL m "+q, "METHOD "+method, more)); err != nil {
+					if _, err := enginetest.Try(s, fmt.Sprintf("CREATE OR REPLACE DP MODEL m "+q, "METHOD "+method, more)); err != nil {
 						t.Errorf("%s: %d rows: %s: %s: %v", d, people, method, q, err)
 						continue
 					}
-					rows, err := try(s, "SELECT dp_predict('m', "+predicts[i]+") IS NOT NULL, dp_predict('m', "+predicts[i]+")")
+					rows, err := enginetest.Try(s, "SELECT dp_predict('m', "+predicts[i]+") IS NOT NULL, dp_predict('m', "+predicts[i]+")")
 					if err != nil || rows[0][0] != true || fmt.Sprint(rows[0][1]) == "NaN" {
 						t.Errorf("%s: %d rows: %s: %s predicts %v, %v", d, people, method, q, rows, err)
 					}
@@ -86,7 +87,7 @@ func TestTrainWeights(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 300)
 	const train = "CREATE OR REPLACE DP MODEL m USING %s TARGET y WITH (epsilon = 100, delta = 1e-9, class_weights = %s) AS SELECT same, f1, id %% 10 = 0 AS y FROM people"
 	share := func(weights string) float64 {
-		p, err := prepare(s, fmt.Sprintf(train, "logistic_regression", weights))
+		p, err := enginetest.Prepare(s, fmt.Sprintf(train, "logistic_regression", weights))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestTrainWeights(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(a.Rows), "class weights") {
 			t.Errorf("the card does not tell weights: %v", a.Rows)
 		}
-		rows, err := try(s, "SELECT dp_predict_proba('m', 5, 0.5)")
+		rows, err := enginetest.Try(s, "SELECT dp_predict_proba('m', 5, 0.5)")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestTrainWeights(t *testing.T) {
 		fmt.Sprintf(train, "logistic_regression METHOD sufficient_statistics", "(1, 2)"):      "has no weights",
 		fmt.Sprintf(strings.Replace(train, "TARGET y", "TARGET same", 1), "linear", "(1, 2)"): "no option class_weights",
 	} {
-		if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := enginetest.Try(s, sql); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}

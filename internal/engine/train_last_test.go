@@ -1,17 +1,18 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // TestLastRowWiped: nothing of the last row that was read is left where rows are read to.
 func TestLastRowWiped(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	of := trainingOf(t, s, "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT days, medications FROM encounters")
 	st, err := sqlgen.UnitRows(of.Analysis, s.Engine.Dialect, of.Features, of.Analysis.MaxRows, 0)
 	if err != nil {

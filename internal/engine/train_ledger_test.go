@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -40,9 +41,9 @@ func accounted(t *testing.T, method string, card map[string]string, epsilon, del
 
 // TestTrainLedger: of a series of trainings, what each card says was run loses by the accountants what was asked for, no more and not much less; the ledger has just that event, and its balance is the sum of them all, by formulas of the test's own.
 func TestTrainLedger(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
-	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
-	pure, renyi, delta, order := 0.0, 0.0, 0.0, filterOf(s.Engine).Order
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 200,", "delta: 1e-6}", "delta: 1e-3}")
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
+	pure, renyi, delta, order := 0.0, 0.0, 0.0, enginetest.FilterOf(s.Engine).Order
 	for i, c := range []struct {
 		method, with   string
 		epsilon, delta float64
@@ -50,7 +51,7 @@ func TestTrainLedger(t *testing.T) {
 		{"objective_perturbation", "", 1, 1e-6}, {"output_perturbation", "", 0.5, 1e-7}, {"sufficient_statistics", "", 2, 1e-6}, {"dp_gd", ", steps = 30, population = 100", 1, 1e-6},
 		{"dp_sgd", ", steps = 40, sampling_rate = 0.2, population = 100", 1.5, 1e-5}, {"dp_adam", ", steps = 25, sampling_rate = 0.5, population = 100", 0.7, 1e-6}, {"dp_sgd", ", steps = 1, sampling_rate = 1, population = 100", 0.3, 1e-8},
 	} {
-		rows, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (epsilon = %g, delta = %g, max_rows_per_unit = 4%s) AS SELECT days, cost, readmitted = 'NO' AS y FROM encounters", i, c.method, c.epsilon, c.delta, c.with))
+		rows, err := enginetest.Try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (epsilon = %g, delta = %g, max_rows_per_unit = 4%s) AS SELECT days, cost, readmitted = 'NO' AS y FROM encounters", i, c.method, c.epsilon, c.delta, c.with))
 		if err != nil {
 			t.Fatalf("%s: %v", c.method, err)
 		}
@@ -61,7 +62,7 @@ func TestTrainLedger(t *testing.T) {
 		if got := accounted(t, c.method, card, c.epsilon, c.delta); got > c.epsilon*(1+1e-4) || got < c.epsilon*0.97 { // a card has six digits
 			t.Errorf("%s: what was run loses %g, asked for %g", c.method, got, c.epsilon)
 		}
-		list := charges(t, s.Engine)
+		list := enginetest.Charges(t, s.Engine)
 		if last := list[len(list)-1]; len(list) != i+1 || len(last.Events) != 1 || last.Events[0] != dp.Event(dp.Training{Method: c.method, Epsilon: c.epsilon, Delta: c.delta}) {
 			t.Errorf("%s: charged %+v", c.method, last.Events)
 		}
@@ -69,7 +70,7 @@ func TestTrainLedger(t *testing.T) {
 		pure, delta = pure+c.epsilon, delta+c.delta
 		renyi += math.Log(math.Pow(p, order)*math.Pow(1-p, 1-order)+math.Pow(1-p, order)*math.Pow(p, 1-order)) / (order - 1)
 	}
-	spent, err := try(s, "SELECT pure_spent, renyi_spent, delta_spent FROM dpsql.budget WHERE scope = 'data_set'")
+	spent, err := enginetest.Try(s, "SELECT pure_spent, renyi_spent, delta_spent FROM dpsql.budget WHERE scope = 'data_set'")
 	if err != nil || len(spent) != 1 {
 		t.Fatalf("%v, %v", spent, err)
 	}

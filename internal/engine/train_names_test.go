@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -20,7 +21,7 @@ import (
 // free when the training ends without a model. Where the one that holds a name is cut off from the ledger's database and another takes it, both models are kept, and the second is told where.
 func TestTrainNameHeld(t *testing.T) {
 	both := together(t)
-	here, beside, there := newSession(both[0], t, "ann"), newSession(both[0], t, "ann"), newSession(both[1], t, "ann")
+	here, beside, there := enginetest.NewSession(both[0], t, "ann"), enginetest.NewSession(both[0], t, "ann"), enginetest.NewSession(both[1], t, "ann")
 	train := func(name, column string) string {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT " + column + ", medications FROM encounters"
 	}
@@ -30,10 +31,10 @@ func TestTrainNameHeld(t *testing.T) {
 			do()
 		}
 	}
-	mustTry(t, there, train("other", "days"))
+	enginetest.MustTry(t, there, train("other", "days"))
 	refused := func(s *session.Session, sql string) {
 		t.Helper()
-		_, err := try(s, sql)
+		_, err := enginetest.Try(s, sql)
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.ID != sqlerr.DuplicateObject.ID || !strings.Contains(e.Message, `"same" is being trained`) {
 			t.Errorf("%s: %v", sql, err)
@@ -41,7 +42,7 @@ func TestTrainNameHeld(t *testing.T) {
 	}
 	during(func() {
 		for _, s := range []*session.Session{beside, there} {
-			if n := charged(t, s.Engine, func() {
+			if n := enginetest.Charged(t, s.Engine, func() {
 				refused(s, train("same", "cost"))
 				refused(s, strings.Replace(train("same", "cost"), "TRAIN", "CREATE OR REPLACE", 1))
 				refused(s, "ALTER DP MODEL other RENAME TO same")
@@ -49,25 +50,25 @@ func TestTrainNameHeld(t *testing.T) {
 				t.Errorf("%d charges", n)
 			}
 		}
-		if rows := mustTry(t, beside, "EXPLAIN "+train("same", "cost")); !strings.Contains(property(rows, "refused"), "being trained") {
+		if rows := enginetest.MustTry(t, beside, "EXPLAIN "+train("same", "cost")); !strings.Contains(property(rows, "refused"), "being trained") {
 			t.Errorf("EXPLAIN says %v", rows)
 		}
 	})
-	mustTry(t, here, train("same", "days"))
-	if rows := mustTry(t, there, "DESCRIBE DP MODEL same"); property(rows, "days") == "" {
+	enginetest.MustTry(t, here, train("same", "days"))
+	if rows := enginetest.MustTry(t, there, "DESCRIBE DP MODEL same"); property(rows, "days") == "" {
 		t.Errorf("%v", rows)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	during(cancel)
-	p, err := prepare(here, train("ended", "days"))
+	p, err := enginetest.Prepare(here, train("ended", "days"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Run(ctx, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
 		t.Errorf("canceled: %v", err)
 	}
-	mustTry(t, there, train("ended", "days"))
+	enginetest.MustTry(t, there, train("ended", "days"))
 
 	during(func() {
 		c, err := pgx.Connect(context.Background(), both[0].Policy().Ledger.Postgres)
@@ -79,17 +80,17 @@ func TestTrainNameHeld(t *testing.T) {
 		if _, err := c.Exec(context.Background(), "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE locktype = 'advisory'"); err != nil {
 			t.Error(err)
 		}
-		if _, err := try(there, train("cut", "cost")); err != nil {
+		if _, err := enginetest.Try(there, train("cut", "cost")); err != nil {
 			t.Error(err)
 		}
 	})
-	_, err = try(here, train("cut", "days"))
+	_, err = enginetest.Try(here, train("cut", "days"))
 	var e *sqlerr.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message+e.Hint, `another model "cut" was stored`) || !strings.Contains(e.Hint, "this one as cut_2") {
 		t.Errorf("%v", err)
 	}
 	for name, column := range map[string]string{"cut": "cost", "cut_2": "days"} {
-		if rows := mustTry(t, here, "DESCRIBE DP MODEL "+name); property(rows, column) == "" || property(rows, "model") != name {
+		if rows := enginetest.MustTry(t, here, "DESCRIBE DP MODEL "+name); property(rows, column) == "" || property(rows, "model") != name {
 			t.Errorf("%s: %v", name, rows)
 		}
 	}
@@ -97,37 +98,37 @@ func TestTrainNameHeld(t *testing.T) {
 
 // TestExplainTrainLeft: EXPLAIN TRAIN tells how many are left and the budget's refusal, TOGETHER beside those that were explained before; what it says is what happens, and its hint passes.
 func TestExplainTrainLeft(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB) // half of its delta is room: 5e-7
-	set(t, s, "dpsql.mechanism", "laplace")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB) // half of its delta is room: 5e-7
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	train := func(name, delta string) string {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = " + delta + ") AS SELECT days, medications FROM encounters"
 	}
 	explained := func(prefix, delta, left, refused string) {
 		t.Helper()
-		rows := mustTry(t, s, prefix+train("free", delta))
+		rows := enginetest.MustTry(t, s, prefix+train("free", delta))
 		if property(rows, "left") != left+" trainings at this charge" || refused == "" && property(rows, "refused") != "" || !strings.Contains(property(rows, "refused"), refused) {
 			t.Errorf("%s%s: left %q, refused %q", prefix, delta, property(rows, "left"), property(rows, "refused"))
 		}
 	}
-	if said := property(mustTry(t, s, "EXPLAIN "+train("free", "1e-9")), "time limit"); !strings.HasPrefix(said, s.World.Policy.Limits.StatementTime.String()) {
+	if said := property(enginetest.MustTry(t, s, "EXPLAIN "+train("free", "1e-9")), "time limit"); !strings.HasPrefix(said, s.World.Policy.Limits.StatementTime.String()) {
 		t.Errorf("time limit %q", said)
 	}
 	explained("EXPLAIN ", "2e-7", "2", "")
 	explained("EXPLAIN (TOGETHER) ", "1.92e-7", "1", "")
 	explained("EXPLAIN (TOGETHER) ", "1.9e-7", "0", "does not hold this training")
 	explained("EXPLAIN (TOGETHER off) ", "2e-7", "2", "")
-	mustTry(t, s, train("m1", "2e-7"))
-	mustTry(t, s, train("m2", "1.92e-7"))
-	left := mustTry(t, s, "SELECT 5e-7 - delta_spent < 1.08e-7, 5e-7 - delta_spent > 1.079e-7 FROM dpsql.budget WHERE scope = 'analyst'")
+	enginetest.MustTry(t, s, train("m1", "2e-7"))
+	enginetest.MustTry(t, s, train("m2", "1.92e-7"))
+	left := enginetest.MustTry(t, s, "SELECT 5e-7 - delta_spent < 1.08e-7, 5e-7 - delta_spent > 1.079e-7 FROM dpsql.budget WHERE scope = 'analyst'")
 	if left[0][0] != true || left[0][1] != true {
 		t.Fatalf("what is left is not a little less than three digits: %v", left)
 	}
 	explained("EXPLAIN ", "1.9e-7", "0", "WITH (delta = 1.07e-07) passes now.")
 	var e *sqlerr.Error
-	if _, err := try(s, train("m3", "1.9e-7")); !errors.As(err, &e) || e.Hint != "WITH (delta = 1.07e-07) passes now." {
+	if _, err := enginetest.Try(s, train("m3", "1.9e-7")); !errors.As(err, &e) || e.Hint != "WITH (delta = 1.07e-07) passes now." {
 		t.Errorf("%v", err)
 	}
-	mustTry(t, s, train("m3", "1.07e-07"))
+	enginetest.MustTry(t, s, train("m3", "1.07e-07"))
 }
 
 // TestThreeDown: what has three digits stays, all else is rounded down to them, by one of the last at most.

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -32,21 +33,21 @@ func TestTrainByRenyi(t *testing.T) {
 		"not preferred":     {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "auto", "", false},
 		"the sum has ended": {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "gaussian", "SELECT count(*) FROM encounters", true},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-		if f := filterOf(s.Engine); f.PrefersRenyi() != (c.edits == nil) {
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+		if f := enginetest.FilterOf(s.Engine); f.PrefersRenyi() != (c.edits == nil) {
 			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
 		}
-		set(t, s, "dpsql.mechanism", c.mechanism)
-		set(t, s, "dpsql.price", "0.1")
+		enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+		enginetest.Set(t, s, "dpsql.price", "0.1")
 		if c.before != "" {
-			ask(t, s, c.before)
+			enginetest.Ask(t, s, c.before)
 		}
 		for i, method := range []string{"dp_gd", "dp_sgd", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
 			if i > 2 && c.edits != nil {
 				break // ten such trainings are the budget's
 			}
 			sql := train(fmt.Sprint("m", i), method, "")
-			shown, err := try(s, "EXPLAIN (VERBOSE) "+sql)
+			shown, err := enginetest.Try(s, "EXPLAIN (VERBOSE) "+sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,17 +55,17 @@ func TestTrainByRenyi(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			card, err := try(s, sql)
+			card, err := enginetest.Try(s, sql)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", name, method, err)
 			}
-			list := charges(t, s.Engine)
+			list := enginetest.Charges(t, s.Engine)
 			last := list[len(list)-1]
 			event, composed := last.Events[0].(dp.Composed)
 			if composed != c.composed {
 				t.Errorf("%s: %s is charged %+v", name, method, last.Events[0])
 			}
-			own, err := filterOf(s.Engine).Sum(last.Events)
+			own, err := enginetest.FilterOf(s.Engine).Sum(last.Events)
 			now, err2 := s.Engine.Ledger.Balance(s.Payer())
 			if err != nil || err2 != nil || own != last.Loss || now.Dataset.Spent != was.Dataset.Spent.Plus(own) {
 				t.Errorf("%s: %s: charged %+v, the event loses %+v; spent %+v, then %+v", name, method, last.Loss, own, was.Dataset.Spent, now.Dataset.Spent)
@@ -121,16 +122,16 @@ func holdsCard(t *testing.T, e dp.Composed, card [][]sqltype.Value) {
 
 // TestTrainNoRenyi: what no theorem gives a Renyi loss is charged its epsilon and delta, whatever the policy prefers: several rows of a person, several scores, the older theorems, and plain epsilons.
 func TestTrainNoRenyi(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for i, c := range [][3]string{
 		{"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 3", ""}, {"softmax_regression METHOD objective_perturbation TARGET readmitted", "max_rows_per_unit = 1", ""},
 		{"logistic_regression METHOD kifer_2012 TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD amp TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 1, delta = 0", ""},
 	} {
-		if _, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING %s WITH (epsilon = 0.5, %s) AS SELECT days, readmitted, readmitted = 'NO' AS y FROM encounters", i, c[0], c[1])); err != nil {
+		if _, err := enginetest.Try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING %s WITH (epsilon = 0.5, %s) AS SELECT days, readmitted, readmitted = 'NO' AS y FROM encounters", i, c[0], c[1])); err != nil {
 			t.Errorf("%s: %v", c[0], err)
 			continue
 		}
-		list := charges(t, s.Engine)
+		list := enginetest.Charges(t, s.Engine)
 		if e, ok := list[len(list)-1].Events[0].(dp.Training); !ok || e.Epsilon != 0.5 {
 			t.Errorf("%s is charged %+v", c[0], list[len(list)-1].Events)
 		}

@@ -1,16 +1,17 @@
-package engine
+package engine_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestTrainShapes: a query whose rows are not each of one person, or not all that it says, is refused: a model is never trained on other rows than were asked for. Within a person's rows the same shapes are read.
 func TestTrainShapes(t *testing.T) {
-	s := clinicSession(t, wild, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB)
 	const train = "EXPLAIN TRAIN DP MODEL m USING logistic_regression TARGET y AS "
 	for _, q := range []string{
 		"SELECT DISTINCT days, cost, readmitted = 'NO' AS y FROM encounters",
@@ -30,7 +31,7 @@ func TestTrainShapes(t *testing.T) {
 		"SELECT days, cost, readmitted = 'NO' AS y FROM encounters TABLESAMPLE BERNOULLI (50)",
 		"SELECT days, random() AS r, readmitted = 'NO' AS y FROM encounters",
 	} {
-		if _, err := try(s, train+q); sqlerr.ID(err) == "" || sqlerr.ID(err) == sqlerr.Internal.ID {
+		if _, err := enginetest.Try(s, train+q); sqlerr.ID(err) == "" || sqlerr.ID(err) == sqlerr.Internal.ID {
 			t.Errorf("%s: %v", q, err)
 		}
 	}
@@ -43,7 +44,7 @@ func TestTrainShapes(t *testing.T) {
 		"SELECT days, cost, readmitted = 'NO' AS y FROM encounters ORDER BY days",
 	} {
 		refused := strings.HasPrefix(q, "SELECT DISTINCT patient_id % 5")
-		if _, err := try(s, train+q); (err != nil) != refused {
+		if _, err := enginetest.Try(s, train+q); (err != nil) != refused {
 			t.Errorf("%s: %v", q, err)
 		} else if err == nil {
 			of := trainingOf(t, s, strings.TrimPrefix(train, "EXPLAIN ")+q)

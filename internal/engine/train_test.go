@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -92,10 +93,10 @@ func compareUnitRows(tb testing.TB, t *model.Training, mangle func(string) strin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	st = mangled(tb, st, mangle)
-	return comparison[unitRows]{
-		read: func(b backend.Backend) (unitRows, error) { return readUnitRows(t, st, b) },
-		changed: func(before, after unitRows) (float64, error) {
+	st = enginetest.Mangled(tb, st, mangle)
+	return enginetest.Comparison[unitRows]{
+		Read: func(b backend.Backend) (unitRows, error) { return readUnitRows(t, st, b) },
+		Changed: func(before, after unitRows) (float64, error) {
 			gone, rows := 0, 0
 			for key, n := range before {
 				if d := n - after[key]; d != 0 {
@@ -114,18 +115,18 @@ func compareUnitRows(tb testing.TB, t *model.Training, mangle func(string) strin
 			}
 			return float64(gone*rows) / float64(t.Analysis.MaxRows), nil
 		},
-		same: func(before, after unitRows) error {
+		Same: func(before, after unitRows) error {
 			if !maps.Equal(before, after) {
 				return fmt.Errorf("other rows")
 			}
 			return nil
 		},
-	}.across(tb, t.Session.Engine.Backend.Dialect())
+	}.Across(tb, t.Session.Engine.Backend.Dialect())
 }
 
 func trainingOf(tb testing.TB, s *session.Session, sql string) *model.Training {
 	tb.Helper()
-	p, err := prepare(s, sql)
+	p, err := enginetest.Prepare(s, sql)
 	if err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}
@@ -134,8 +135,8 @@ func trainingOf(tb testing.TB, s *session.Session, sql string) *model.Training {
 
 // TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.
 func TestTrainNeighbours(t *testing.T) {
-	for _, d := range dialects {
-		s, full := clinicSession(t, wild, d), 0
+	for _, d := range enginetest.Dialects {
+		s, full := enginetest.ClinicSession(t, enginetest.Wild, d), 0
 		for _, sql := range trainings {
 			share, err := compareUnitRows(t, trainingOf(t, s, sql), nil)
 			if err != nil {
@@ -157,7 +158,7 @@ func TestTrainBugs(t *testing.T) {
 		re := regexp.MustCompile(pattern)
 		return func(sql string) string { return re.ReplaceAllString(sql, with) }
 	}
-	s := clinicSession(t, wild, funcs.Postgres)
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.Postgres)
 	for name, c := range map[string]struct {
 		sql    string
 		mangle func(string) string
@@ -177,8 +178,8 @@ func TestTrainBugs(t *testing.T) {
 
 // TestTrain: each form trains on both backends, is charged once what it says, is listed and described, and predicts; what is wrong is refused before anything is spent.
 func TestTrain(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 200,", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 200,", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
 		for i, sql := range trainings {
 			sql = strings.Replace(sql, "MODEL m ", fmt.Sprintf("MODEL m%d ", i), 1)
 			if !strings.Contains(sql, "WITH (") {
@@ -186,22 +187,22 @@ func TestTrain(t *testing.T) {
 			} else {
 				sql = strings.Replace(sql, "WITH (", "WITH (delta = 1e-9, ", 1)
 			}
-			if n := charged(t, s.Engine, func() {
-				if _, err := try(s, "EXPLAIN "+sql); err != nil {
+			if n := enginetest.Charged(t, s.Engine, func() {
+				if _, err := enginetest.Try(s, "EXPLAIN "+sql); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}); n != 0 {
 				t.Errorf("%s: EXPLAIN of %s is charged", d, sql)
 			}
-			if n := charged(t, s.Engine, func() {
-				if _, err := try(s, sql); err != nil {
+			if n := enginetest.Charged(t, s.Engine, func() {
+				if _, err := enginetest.Try(s, sql); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
 			}); n != 1 {
 				t.Errorf("%s: %d charges of %s", d, n, sql)
 			}
-			if n := charged(t, s.Engine, func() {
-				if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.DuplicateObject.ID {
+			if n := enginetest.Charged(t, s.Engine, func() {
+				if _, err := enginetest.Try(s, sql); sqlerr.ID(err) != sqlerr.DuplicateObject.ID {
 					t.Errorf("%s: a name that is taken: %v", d, err)
 				}
 			}); n != 0 {
@@ -213,23 +214,23 @@ func TestTrain(t *testing.T) {
 			if strings.HasPrefix(method, "dp_") {
 				with += ", steps = 20"
 			}
-			if _, err := try(s, "TRAIN DP MODEL "+method+" USING logistic_regression METHOD "+method+" TARGET y WITH ("+with+") AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"); err != nil {
+			if _, err := enginetest.Try(s, "TRAIN DP MODEL "+method+" USING logistic_regression METHOD "+method+" TARGET y WITH ("+with+") AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"); err != nil {
 				t.Errorf("%s: %s: %v", d, method, err)
 			}
 		}
 		for _, method := range []string{"kifer_2012", "amp"} {
 			train := "TRAIN DP MODEL " + method + " USING logistic_regression METHOD " + method + " TARGET y WITH (ROWS delta = 1e-9) AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"
-			if _, err := try(s, strings.Replace(train, "ROWS", "", 1)); err == nil || !strings.Contains(err.Error(), "several rows of a person") {
+			if _, err := enginetest.Try(s, strings.Replace(train, "ROWS", "", 1)); err == nil || !strings.Contains(err.Error(), "several rows of a person") {
 				t.Errorf("%s: %s: %v", d, method, err)
 			}
-			if _, err := try(s, strings.Replace(train, "ROWS", "max_rows_per_unit = 1,", 1)); err != nil {
+			if _, err := enginetest.Try(s, strings.Replace(train, "ROWS", "max_rows_per_unit = 1,", 1)); err != nil {
 				t.Errorf("%s: %s: %v", d, method, err)
 			}
 		}
-		if _, err := try(s, "TRAIN DP MODEL posterior_sample USING linear_regression METHOD posterior_sample TARGET days WITH (epsilon = 1, delta = 1e-9, max_rows_per_unit = 1) AS SELECT days, cost, readmitted FROM encounters"); err != nil {
+		if _, err := enginetest.Try(s, "TRAIN DP MODEL posterior_sample USING linear_regression METHOD posterior_sample TARGET days WITH (epsilon = 1, delta = 1e-9, max_rows_per_unit = 1) AS SELECT days, cost, readmitted FROM encounters"); err != nil {
 			t.Errorf("%s: posterior_sample: %v", d, err)
 		}
-		rows, err := try(s, "SHOW DP MODELS")
+		rows, err := enginetest.Try(s, "SHOW DP MODELS")
 		if err != nil || len(rows) != len(trainings)+8 {
 			t.Errorf("%s: %d models, %v", d, len(rows), err)
 		}
@@ -238,7 +239,7 @@ func TestTrain(t *testing.T) {
 				t.Errorf("%s: nothing is trained by %s", d, method)
 			}
 		}
-		if rows, err = try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {
+		if rows, err = enginetest.Try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {
 			t.Errorf("%s: %v, %v", d, rows, err)
 		}
 		for _, sql := range []string{
@@ -251,7 +252,7 @@ func TestTrain(t *testing.T) {
 			"SELECT dpsql.dp_predict('m7', 3, 100)", "SELECT dp_predict('m8', DATE '2019-01-01', 3)",
 			"SELECT dp_predict('m10', DATE '2019-01-01', TIMESTAMP '2019-05-01 10:00')", "SELECT avg(dp_predict('m10', admitted, came)) FROM stays",
 		} {
-			if _, err := try(s, sql); err != nil {
+			if _, err := enginetest.Try(s, sql); err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)
 			}
 		}
@@ -260,13 +261,13 @@ func TestTrain(t *testing.T) {
 
 // TestTrainRefused: each before anything is spent, with a cure.
 func TestTrainRefused(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	bob := newSession(s.Engine, t, "bob")
-	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	bob := enginetest.NewSession(s.Engine, t, "bob")
+	if _, err := enginetest.Try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
 		t.Fatal(err)
 	}
 	for sql, taken := range map[string]bool{"TRAIN DP MODEL mine": true, "TRAIN DP MODEL free": false, "CREATE OR REPLACE DP MODEL mine": false} {
-		rows, err := try(s, "EXPLAIN "+sql+" USING linear TARGET days AS SELECT days, medications FROM encounters")
+		rows, err := enginetest.Try(s, "EXPLAIN "+sql+" USING linear TARGET days AS SELECT days, medications FROM encounters")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,13 +289,13 @@ func TestTrainRefused(t *testing.T) {
 		"SELECT avg(dp_predict('mine')) FROM encounters":                                                                                         {"features, 0 are given", ""},
 	} {
 		at := strings.Index(sql, "^") + 1
-		_, err := try(s, strings.Replace(sql, "^", "", 1))
+		_, err := enginetest.Try(s, strings.Replace(sql, "^", "", 1))
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Message, want[0]) || !strings.Contains(e.Hint, want[1]) || at > 0 && e.Pos != at {
 			t.Errorf("%s: %+v", sql, err)
 		}
 	}
-	if n := charged(t, s.Engine, func() {
+	if n := enginetest.Charged(t, s.Engine, func() {
 		for sql, says := range map[string]string{
 			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,
 			"TRAIN DP MODEL m USING logistic_regression METHOD dp_gdd TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                   `no method "dp_gdd"`,
@@ -329,7 +330,7 @@ func TestTrainRefused(t *testing.T) {
 			"SELECT dp_predict_proba('mine', 1)":                                                  "no probability",
 			"GRANT DP MODEL none TO whoever":                                                      `model "none" does not exist`,
 		} {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -338,7 +339,7 @@ func TestTrainRefused(t *testing.T) {
 		t.Errorf("%d charges", n)
 	}
 	// What uses a model is looked up at each run.
-	uses3, err := prepare(s, "SELECT dp_predict('mine', 3)")
+	uses3, err := enginetest.Prepare(s, "SELECT dp_predict('mine', 3)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,26 +348,26 @@ func TestTrainRefused(t *testing.T) {
 	}
 	// A model of another analyst does not exist, until it is granted, and is never theirs to change.
 	const uses = "SELECT dp_predict('mine', 1)"
-	if _, err := try(bob, uses); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
+	if _, err := enginetest.Try(bob, uses); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
 		t.Errorf("another's model: %v", err)
 	}
 	for _, sql := range []string{"GRANT DP MODEL mine TO bob", "ALTER DP MODEL mine RENAME TO ours"} {
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err != nil {
+	if _, err := enginetest.Try(bob, strings.Replace(uses, "mine", "ours", 1)); err != nil {
 		t.Errorf("a granted model: %v", err)
 	}
-	if _, err := try(bob, "DROP DP MODEL ours"); sqlerr.ID(err) != sqlerr.Privilege.ID {
+	if _, err := enginetest.Try(bob, "DROP DP MODEL ours"); sqlerr.ID(err) != sqlerr.Privilege.ID {
 		t.Errorf("dropping another's model: %v", err)
 	}
 	for _, sql := range []string{"REVOKE DP MODEL ours FROM bob", "DROP DP MODEL ours", "DROP DP MODEL IF EXISTS ours"} {
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err == nil {
+	if _, err := enginetest.Try(bob, strings.Replace(uses, "mine", "ours", 1)); err == nil {
 		t.Error("a dropped model predicts")
 	}
 	if _, err := uses3.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
@@ -377,20 +378,20 @@ func TestTrainRefused(t *testing.T) {
 // TestTrainCharged: what the ledger has of a training is the statement's epsilon and delta, as the card says, its loss is no less, and the owner hears of it.
 func TestTrainCharged(t *testing.T) {
 	heard := &heardLog{}
-	p := clinicPolicyFor(t, funcs.DuckDB)
-	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB)
+	e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: heard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s := newSession(e, t, "ann")
-	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta: TestTrainByRenyi has the others
 	for i, method := range []string{"objective_perturbation", "dp_gd", "dp_sgd", "output_perturbation", "sufficient_statistics"} {
 		with := "epsilon = 0.7, delta = 3e-9"
 		if strings.HasPrefix(method, "dp_") {
 			with += ", steps = 5, population = 100"
 		}
-		rows, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING linear_regression METHOD %s TARGET days WITH (%s) AS SELECT days, cost FROM encounters", i, method, with))
+		rows, err := enginetest.Try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING linear_regression METHOD %s TARGET days WITH (%s) AS SELECT days, cost FROM encounters", i, method, with))
 		if err != nil {
 			t.Fatalf("%s: %v", method, err)
 		}
@@ -398,7 +399,7 @@ func TestTrainCharged(t *testing.T) {
 		for _, r := range rows {
 			card[r[0]] = r[1]
 		}
-		list := charges(t, e)
+		list := enginetest.Charges(t, e)
 		last := list[len(list)-1]
 		want := dp.Training{Method: method, Epsilon: 0.7, Delta: 3e-9}
 		if len(last.Events) != 1 || last.Events[0] != dp.Event(want) || last.Loss.Pure < 0.7 || last.Loss.Delta < 3e-9 || last.Loss.Renyi <= 0 || card["epsilon"] != "0.7" || card["delta"] != "3e-09" {
@@ -408,16 +409,16 @@ func TestTrainCharged(t *testing.T) {
 			t.Errorf("%s: the owner heard %+v", method, *heard)
 		}
 	}
-	if rows, err := try(s, "SELECT * FROM dpsql.releases"); err != nil || len(rows) != 0 {
+	if rows, err := enginetest.Try(s, "SELECT * FROM dpsql.releases"); err != nil || len(rows) != 0 {
 		t.Errorf("trainings answer at no charge: %v, %v", rows, err)
 	}
-	if _, err := try(s, "TRAIN DP MODEL less USING linear_regression TARGET days WITH (epsilon = 1e-6) AS SELECT days, cost FROM encounters"); err == nil || !strings.Contains(err.Error(), "epsilon cannot be 1e-6") {
+	if _, err := enginetest.Try(s, "TRAIN DP MODEL less USING linear_regression TARGET days WITH (epsilon = 1e-6) AS SELECT days, cost FROM encounters"); err == nil || !strings.Contains(err.Error(), "epsilon cannot be 1e-6") {
 		t.Errorf("next to no epsilon: %v", err)
 	}
 	// Beyond the budget: what is left is said, and what passes does.
-	guest := newSession(e, t, "guest")
+	guest := enginetest.NewSession(e, t, "guest")
 	const train = "TRAIN DP MODEL g USING linear_regression TARGET days WITH (epsilon = %s, delta = 1e-12) AS SELECT days, cost FROM encounters"
-	_, err = try(guest, fmt.Sprintf(train, "0.5"))
+	_, err = enginetest.Try(guest, fmt.Sprintf(train, "0.5"))
 	var refused *sqlerr.Error
 	if !errors.As(err, &refused) || refused.ID != sqlerr.BudgetExhausted.ID || !strings.HasPrefix(refused.Detail, "Left: ") || strings.Contains(refused.Detail+refused.Message, "Renyi") {
 		t.Fatalf("%v", err)
@@ -426,7 +427,7 @@ func TestTrainCharged(t *testing.T) {
 	if passes == nil {
 		t.Fatalf("the hint is %q", refused.Hint)
 	}
-	if _, err := try(guest, fmt.Sprintf(train, passes[1])); err != nil {
+	if _, err := enginetest.Try(guest, fmt.Sprintf(train, passes[1])); err != nil {
 		t.Errorf("what passes does not: %v", err)
 	}
 }
@@ -436,23 +437,23 @@ func TestTrainOrder(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn := func() {}
-	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }},
+	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: enginetest.Turning{Backend: enginetest.Tame.Open(t, funcs.DuckDB), Turn: func() { turn() }},
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s := newSession(e, t, "ann")
-	set(t, s, "dpsql.price", "0.1")
-	ask(t, s, "select count(*) from encounters") // begins the window
-	run := func(p *prepared) {
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, s, "dpsql.price", "0.1")
+	enginetest.Ask(t, s, "select count(*) from encounters") // begins the window
+	run := func(p *enginetest.Prepared) {
 		t.Helper()
 		a, err := p.Run(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := charges(t, e)
-		c, f := list[len(list)-1], filterOf(e)
+		list := enginetest.Charges(t, e)
+		c, f := list[len(list)-1], enginetest.FilterOf(e)
 		if own, err := f.Sum(c.Events); err != nil || c.Order != f.Order || own != c.Loss {
 			t.Errorf("charged %+v at order %g; at %g its event loses %+v, %v", c.Loss, c.Order, f.Order, own, err)
 		}
@@ -465,19 +466,19 @@ func TestTrainOrder(t *testing.T) {
 		}
 	}
 	const train = "TRAIN DP MODEL %s USING linear_regression TARGET days WITH (epsilon = 0.2, delta = 1e-9) AS SELECT days, cost FROM encounters"
-	early, err := prepare(s, fmt.Sprintf(train, "early"))
+	early, err := enginetest.Prepare(s, fmt.Sprintf(train, "early"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.01")...)); err != nil {
+	if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.01")...)); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(12 * time.Hour)
 	run(early)
-	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...)); err != nil {
+	if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...)); err != nil {
 		t.Fatal(err)
 	}
-	late, err := prepare(s, fmt.Sprintf(train, "late"))
+	late, err := enginetest.Prepare(s, fmt.Sprintf(train, "late"))
 	if err != nil {
 		t.Fatal(err)
 	}

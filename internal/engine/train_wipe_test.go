@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
 )
 
@@ -21,7 +22,7 @@ func TestTrainWipes(t *testing.T) {
 		disk     int64
 	}{{"success", "", 1 << 30, 1 << 30}, {"cancel", sqlerr.QueryCanceled.ID, 100, 1 << 30}, {"failure", sqlerr.ResourceFailure.ID, 1 << 30, 1 << 20}} {
 		limits.TrainingMemory, limits.TrainingDisk = 1<<20, end.disk
-		p, err := prepare(s, "CREATE OR REPLACE DP MODEL m USING logistic_regression METHOD dp_gd TARGET y WITH (epsilon = 1, steps = 200) AS SELECT a, b, y FROM people")
+		p, err := enginetest.Prepare(s, "CREATE OR REPLACE DP MODEL m USING logistic_regression METHOD dp_gd TARGET y WITH (epsilon = 1, steps = 200) AS SELECT a, b, y FROM people")
 		if err != nil {
 			t.Fatal(err)
 		}

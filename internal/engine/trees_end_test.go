@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -73,8 +74,8 @@ func TestTreesEnd(t *testing.T) {
 		{"select readmitted, mode() within group (order by kind_id) from encounters group by 1", 1, session.ErrTimeout, sqlerr.ResourceFailure.ID},
 		{"select readmitted, count(distinct diag), count(*) from encounters group by 1", 2, session.ErrTimeout, sqlerr.ResourceFailure.ID},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB)
-		p, err := prepare(s, c.sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+		p, err := enginetest.Prepare(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,10 +85,10 @@ func TestTreesEnd(t *testing.T) {
 			t.Errorf("%s: %v, not %s", c.sql, err, c.want)
 		}
 		failures := map[string]int{sqlerr.ResourceFailure.ID: 1}[c.want]
-		if n := len(charges(t, s.Engine)); n != 1 || blamed(t, s.Engine) != failures {
+		if n := len(enginetest.Charges(t, s.Engine)); n != 1 || blamed(t, s.Engine) != failures {
 			t.Errorf("%s: %d charges, %d failures", c.sql, n, blamed(t, s.Engine))
 		}
-		if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 1 {
+		if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 1 {
 			t.Errorf("%s: asked again it is charged %d times", c.sql, n)
 		}
 	}

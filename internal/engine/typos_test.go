@@ -9,8 +9,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // TestTypos: the hint of a mistyped name is the nearest among those that this analyst may see.
@@ -47,7 +45,7 @@ func TestHiddenNames(t *testing.T) {
 			Columns map[string]any `yaml:"columns"`
 		} `yaml:"tables"`
 	}
-	if err := yaml.Unmarshal([]byte(engine.ClinicTables()), &p); err != nil {
+	if err := yaml.Unmarshal([]byte(ClinicTables()), &p); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{"patients": true, "gender": true, "patient_id": true, "cities": true, "kinds": true, "rates": true, "kind_id": true} // public tables are everybody's

@@ -1,9 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 const listedPolicy = `
@@ -37,10 +39,10 @@ func TestUnlistedOnce(t *testing.T) {
 		`INSERT INTO "public".sites VALUES (1), (2)`,
 		`INSERT INTO "public".people SELECT i, 'a', 1, 'a', 'a', 1, 1 FROM generate_series(1, 40) AS g(i)`,
 	}
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := personlessSession(t, d, listedPolicy, statements)
 		last := func() string {
-			rows, err := try(s, "SELECT left_out FROM dpsql.last")
+			rows, err := enginetest.Try(s, "SELECT left_out FROM dpsql.last")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +51,7 @@ func TestUnlistedOnce(t *testing.T) {
 		}
 		for _, column := range []string{"kind", "grade", "site"} {
 			sql := "select " + column + ", count(*) from people group by 1"
-			if _, a := ask(t, s, sql); len(a.Warnings) > 0 || strings.Contains(explained(t, s, sql), "Warning") || last() != "" {
+			if _, a := enginetest.Ask(t, s, sql); len(a.Warnings) > 0 || strings.Contains(enginetest.Explained(t, s, sql), "Warning") || last() != "" {
 				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
 			}
 		}
@@ -57,7 +59,7 @@ func TestUnlistedOnce(t *testing.T) {
 			sql := "select " + column + ", count(*) from people group by 1"
 			words := "rows in which people." + column + " is a value that the policy does not list are in no group"
 			for _, want := range [][]string{{words}, nil} {
-				if _, a := ask(t, s, sql); !slices.Equal(a.Warnings, want) || !strings.Contains(explained(t, s, sql), words) || last() != words {
+				if _, a := enginetest.Ask(t, s, sql); !slices.Equal(a.Warnings, want) || !strings.Contains(enginetest.Explained(t, s, sql), words) || last() != words {
 					t.Errorf("%s: %s: %q, not %q; last: %q", d, sql, a.Warnings, want, last())
 				}
 			}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -23,7 +24,7 @@ func TestMissingMarkWarns(t *testing.T) {
 			}
 		}
 		var log bytes.Buffer
-		e, err := server.Open(context.Background(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := server.Open(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: path, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestMissingMarkWarns(t *testing.T) {
 
 // TestNewLedgerWarns: a server that begins the policy's ledger anew says so, each time; one that goes on with it does not.
 func TestNewLedgerWarns(t *testing.T) {
-	p, dir := clinicPolicyFor(t, funcs.DuckDB), t.TempDir()
+	p, dir := enginetest.ClinicPolicyFor(t, funcs.DuckDB), t.TempDir()
 	p.Ledger.Postgres, p.Ledger.Shared = "", filepath.Join(dir, "clinic.ledger")
 	for _, c := range []struct {
 		name string
@@ -46,7 +47,7 @@ func TestNewLedgerWarns(t *testing.T) {
 	}{{"a.ledger", true}, {"a.ledger", false}, {"b.ledger", true}} {
 		p.Ledger.SQLite = filepath.Join(dir, c.name)
 		var log bytes.Buffer
-		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: enginetest.Tame.Open(t, funcs.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 const officePolicy = `
@@ -47,7 +49,7 @@ func TestWarnedOnce(t *testing.T) {
 		rank    = "of max only the rank is known"
 		noNoise = "of the outer query do not include"
 	)
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := personlessSession(t, d, officePolicy, statements)
 		for i, c := range []struct {
 			set, sql  string
@@ -70,10 +72,10 @@ func TestWarnedOnce(t *testing.T) {
 			{"0.1", "select count(*) from visits where cost > 7", []string{few}, []string{lost, few}},
 		} {
 			if c.set != "" {
-				set(t, s, "dpsql.price", c.set)
+				enginetest.Set(t, s, "dpsql.price", c.set)
 			}
-			_, a := ask(t, s, c.sql)
-			said := mustTry(t, s, "SELECT warnings FROM dpsql.last")
+			_, a := enginetest.Ask(t, s, c.sql)
+			said := enginetest.MustTry(t, s, "SELECT warnings FROM dpsql.last")
 			last, _ := said[0][0].(string)
 			for _, w := range []string{lost, few, hidden, null, kind, rank, noNoise} {
 				if got := strings.Contains(strings.Join(a.Warnings, "\n"), w); got != slices.Contains(c.now, w) && w != few || w == few && slices.Contains(c.now, w) && !got {
@@ -85,7 +87,7 @@ func TestWarnedOnce(t *testing.T) {
 			}
 		}
 		s.ResetAll()
-		if _, a := ask(t, s, "select count(*) from visits where cost > 3"); !strings.Contains(strings.Join(a.Warnings, "\n"), lost) || !strings.Contains(strings.Join(a.Warnings, "\n"), few) {
+		if _, a := enginetest.Ask(t, s, "select count(*) from visits where cost > 3"); !strings.Contains(strings.Join(a.Warnings, "\n"), lost) || !strings.Contains(strings.Join(a.Warnings, "\n"), few) {
 			t.Errorf("%s: another session is not told: %q", d, a.Warnings)
 		}
 	}

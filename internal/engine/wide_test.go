@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // scalesPolicy is of accounts in segments, of which one has balances thousands of times as large as the others.
@@ -61,7 +62,7 @@ func scalesSession(t *testing.T, edits ...string) *session.Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	p, err := policy.Parse("scales.yaml", []byte(strings.NewReplacer(append([]string{"VERIFIER", verifier}, edits...)...).Replace(scalesPolicy)))
+	p, err := policy.Parse("scales.yaml", []byte(strings.NewReplacer(append([]string{"VERIFIER", enginetest.Verifier}, edits...)...).Replace(scalesPolicy)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func scalesSession(t *testing.T, edits ...string) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fixedNoise(s, 22)
+	return enginetest.FixedNoise(s, 22)
 }
 
 // TestWideIntervals: where one bound serves groups of very different sums, a warning names the cure, which works: without the largest group the others' intervals are narrow, and nothing warns. A group in which hardly anybody is has no part in it.
@@ -83,7 +84,7 @@ func TestWideIntervals(t *testing.T) {
 	const words = "one bound serves all groups"
 	rows := func(sql string, warns bool) (width map[string]float64) {
 		t.Helper()
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != warns {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
@@ -94,7 +95,7 @@ func TestWideIntervals(t *testing.T) {
 		width = map[string]float64{}
 		for _, r := range list {
 			if r[1] != nil {
-				width[r[0].(string)] = asFloat(t, r[1])
+				width[r[0].(string)] = enginetest.AsFloat(t, r[1])
 			}
 		}
 		return width
@@ -113,17 +114,17 @@ func TestWideIntervals(t *testing.T) {
 func TestNamesGaussian(t *testing.T) {
 	s := scalesSession(t, "{epsilon: 10000, delta: 1e-6}", "{epsilon: 1, delta: 1e-6}", "{price: 1}", "{price: 0.2}", "max_query_price: 100", "max_query_price: 1", "balance:    {}", "balance:    {range: [0, 1000]}",
 		"max_rows_per_unit: auto", "max_rows_per_unit: 12")
-	set(t, s, "dpsql.bounding", "linf")
-	set(t, s, "dpsql.max_groups", "100")
+	enginetest.Set(t, s, "dpsql.bounding", "linf")
+	enginetest.Set(t, s, "dpsql.max_groups", "100")
 	const words = "SET dpsql.mechanism = gaussian may make these intervals up to "
 	grouped := "select person_id % 100, segment, sum(balance), count(*) from accounts where person_id >= 0 group by 1, 2"
 	for sql, want := range map[string]bool{"select sum(balance) from accounts": false, grouped: true} {
-		if got := explained(t, s, sql); strings.Contains(got, words) != want {
+		if got := enginetest.Explained(t, s, sql); strings.Contains(got, words) != want {
 			t.Errorf("%s: %s", sql, got)
 		}
 	}
-	set(t, s, "dpsql.mechanism", "gaussian")
-	if got := explained(t, s, grouped); strings.Contains(got, words) {
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
+	if got := enginetest.Explained(t, s, grouped); strings.Contains(got, words) {
 		t.Error(got)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -66,9 +67,9 @@ func (p Place) policy(t *testing.T) *policy.Policy {
 		edits = append(edits, e...)
 	}
 	if p.On == "clinic" {
-		return engine.ClinicPolicy(t, edits...)
+		return ClinicPolicy(t, edits...)
 	}
-	text := engine.DemoPolicy()
+	text := DemoPolicy()
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
 			t.Fatalf("the policy has no %q", edits[i])
@@ -109,8 +110,8 @@ func (w *site) serve(t *testing.T, p Place) *served {
 		return s
 	}
 	var data backend.Backend
-	if data = engine.DemoData(t); p.On == "clinic" {
-		data = engine.ClinicData(t)
+	if data = DemoData(t); p.On == "clinic" {
+		data = ClinicData(t)
 	}
 	pol := p.policy(t)
 	s := &served{name: pol.Dataset, clock: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
@@ -280,9 +281,9 @@ var givens = map[string]given{
 			t.Fatal(err)
 		}
 	}},
-	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { engine.RaisedElsewhere(s.engine) }},
+	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { RaisedElsewhere(s.engine) }},
 	"ledger closed":    {"the ledger cannot be written", func(_ *testing.T, s *served, _ string) { _ = s.engine.Close() }},
-	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { engine.FailFor(s.engine, user) }},
+	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { enginetest.FailFor(s.engine, user) }},
 	"a window later": {"one window of the budget was used, and the next has begun", func(t *testing.T, s *served, user string) {
 		c, err := s.dial(user, "demo", s.name)
 		if err != nil {

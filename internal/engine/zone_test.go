@@ -1,9 +1,10 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestTimeZone: a literal is read in the session's time zone, also where SET came between Parse and Execute, and a release answers
@@ -13,20 +14,20 @@ func TestTimeZone(t *testing.T) {
 	if !ok {
 		t.Fatal("no zone")
 	}
-	for _, d := range dialects {
-		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad))
-		s := newSession(e, t, "ann")
+	for _, d := range enginetest.Dialects {
+		e := enginetest.EngineOn(t, enginetest.BadPolicyFor(t, d), enginetest.OpenBad(t, d, enginetest.NoneBad))
+		s := enginetest.NewSession(e, t, "ann")
 		// Half of the rows are of 12:34:56.5 in UTC, which is 13:34:56.5 in Berlin.
 		const sql = "select count(*) from facts where tz = '2024-02-29 13:34:56.5'"
 		count := func() int64 {
 			t.Helper()
-			_, a := ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			return a.Rows[0][0].(int64)
 		}
 		if n := count(); n > 50 {
 			t.Errorf("%s: %d rows of 13:34 in UTC", d, n)
 		}
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,11 +40,11 @@ func TestTimeZone(t *testing.T) {
 			t.Errorf("%s: %d rows of 13:34 in Berlin", d, n)
 		}
 		for sql, zones := range map[string]int64{"select count(*) from facts": 1, "select count(*) from facts where tz > date '2024-02-29'": 2} {
-			before := spentBy(t, e)
+			before := enginetest.SpentBy(t, e)
 			for i, zone := range []*sqltype.Zone{berlin, nil, berlin, nil} {
 				s.Use(sqltype.Settings{Zone: zone})
-				ask(t, s, sql)
-				if got, want := spentBy(t, e)-before, min(int64(i+1), zones); got != want {
+				enginetest.Ask(t, s, sql)
+				if got, want := enginetest.SpentBy(t, e)-before, min(int64(i+1), zones); got != want {
 					t.Errorf("%s: %s: %d charges after %d, want %d", d, sql, got, i+1, want)
 				}
 			}
