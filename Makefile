@@ -38,18 +38,18 @@ vet:
 
 # Packages without a database: whatever is in no other part.
 test-unit:
-	$(GOTEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(DB) $(RACE) ./internal/engine ./cmd/...)")
+	$(GOTEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(DB) $(RACE) ./internal/engine/... ./cmd/...)")
 
 # Packages that need PostgreSQL.
 test-db:
 	$(GOTEST) $(DB)
 
-# What answers statements: internal/engine.
+# What answers statements, and its proofs: internal/engine and the packages below it.
 test-engine:
-	$(GOTEST) ./internal/engine
+	$(GOTEST) ./internal/engine/...
 
-# Which of the engine's tests run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs this file."
-# (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
+# Which tests of internal/engine itself run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs
+# this file." (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
 RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Tests of the ledger with one thread, in files that are built without the race detector alone: it makes them seven times as slow.
 UNRACED = grep -l '^//go:build !race' budget/ledger/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
@@ -70,7 +70,7 @@ test-long: deps
 
 # Searches for statements that tell of a person more than was charged; UPDATE=1 writes the table of docs/threat-model.md. A short run is a part of test-long.
 test-attacker: deps
-	DPSQL_ATTACKER=1 $(GO) test -count=1 -timeout 120m -run 'TestSearchingAttacker$$' -v ./internal/engine -args $(if $(UPDATE),-update-attacker)
+	DPSQL_ATTACKER=1 $(GO) test -count=1 -timeout 120m -run 'TestSearchingAttacker$$' -v ./internal/engine/prooftest -args $(if $(UPDATE),-update-attacker)
 
 # An archive and a Debian package in dist/, of the version that CHANGELOG.md names first.
 release: VERSION ?= $(shell sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p' CHANGELOG.md | head -1)

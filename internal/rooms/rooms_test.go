@@ -84,6 +84,7 @@ internal/testkit/pgtest: testdata/demo testdata/sakila
 internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
 internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/divide internal/policy
 internal/testkit/audit: mlext/data noise
+internal/testkit/enginetest: *
 internal/attacker: budget
 internal/testkit/corpus: internal/testkit/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
 internal/testkit/bench: *
@@ -92,7 +93,7 @@ internal/testkit/bench: *
 var leaves = []string{"internal/base/dp", "internal/base/sqltype", "internal/base/sqlerr", "internal/base/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/testkit/pgtest", "internal/testkit/backendtest", "internal/testkit/neighbour", "internal/testkit/corpus", "internal/testkit/bench", "internal/testkit/audit", "internal/attacker"}
+var testOnly = []string{"internal/testkit/pgtest", "internal/testkit/backendtest", "internal/testkit/neighbour", "internal/testkit/corpus", "internal/testkit/bench", "internal/testkit/audit", "internal/testkit/enginetest", "internal/attacker"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()
@@ -128,7 +129,7 @@ func TestImportRules(t *testing.T) {
 		for _, im := range f.Imports {
 			p, _ := strconv.Unquote(im.Path.Value)
 			switch {
-			case room == "internal/testkit/bench" && p == "math/rand": // invented data, the same each time
+			case (room == "internal/testkit/bench" || room == "internal/testkit/enginetest") && strings.HasPrefix(p, "math/rand"): // invented data, the same each time
 			case p == "math/rand" || p == "math/rand/v2":
 				t.Errorf("%s imports %s: noise and choices come from crypto/rand", rel, p)
 			case strings.HasPrefix(p, module) && !may(room, strings.TrimPrefix(p, module), allowed[room]):
@@ -163,7 +164,7 @@ func TestRulesBite(t *testing.T) {
 		{"noise", "rewrite/plan"}, {"noise", "budget"}, {"budget", "noise"}, {"budget", "budget/ledger"}, {"rewrite/sqlgen", "noise"},
 		{"sensitivity", "noise"}, {"sensitivity", "internal/backend"}, {"rewrite/plan", "sensitivity"}, {"internal/policy", "internal/backend"},
 		{"proxy", "internal/base/secret"}, {"proxy", "budget/ledger"}, {"proxy", "internal/engine/release"}, {"internal/engine/server", "internal/backend/duckdb"},
-		{"internal/engine/server", "internal/engine/session"}, {"internal/engine/stage", "internal/engine/private"}, {"sensitivity/unit", "sensitivity/claims"}, {"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/testkit/pgtest"},
+		{"internal/engine/server", "internal/engine/session"}, {"internal/engine/stage", "internal/engine/private"}, {"sensitivity/unit", "sensitivity/claims"}, {"internal/engine", "proxy"}, {"internal/backend/duckdb", "internal/backend/postgres"}, {"cmd/dpsql", "internal/testkit/pgtest"}, {"internal/owner", "internal/testkit/enginetest"},
 	} {
 		if list, ok := allowed[c.room]; !ok || may(c.room, c.imp, list) {
 			t.Errorf("%s may import %s", c.room, c.imp)

@@ -62,11 +62,13 @@ analysts:
   bob: {password: VERIFIER, may: [people, facts], max_query_price: 20}
 `
 
+// BadPolicyText is the policy of the bad data.
 func BadPolicyText(d dialect.Dialect) string {
 	uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: bad.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/bad"}`}[d]
 	return strings.NewReplacer("VERIFIER", Verifier, "BACKEND", uri).Replace(badPolicy)
 }
 
+// BadPolicyFor is that policy for a backend.
 func BadPolicyFor(t testing.TB, d dialect.Dialect) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse("bad.yaml", []byte(BadPolicyText(d)))
@@ -84,6 +86,7 @@ type BadColumn struct {
 
 const long = "repeat('long ', 200000)" // 1 MB
 
+// BadColumns are the columns of the bad data.
 var BadColumns = []BadColumn{
 	{"kind", "text", "VARCHAR", []string{"'a'", "'b'"}, []string{"NULL", "'A'", "'a '", "''", "'other'"}},
 	{"i2", "int2", "SMALLINT", []string{"0", "1", "7"}, []string{"-32768", "32767", "NULL"}},
@@ -187,6 +190,7 @@ func (c BadColumn) held(d dialect.Dialect) []string {
 	return out
 }
 
+// OpenBad opens a database with the bad data.
 func OpenBad(t testing.TB, d dialect.Dialect, data badData) backend.Backend {
 	t.Helper()
 	key := string(data)

@@ -27,6 +27,7 @@ import (
 // The clinic with and without its heaviest person: the one whom attacks are after.
 var WithoutOne = Without[0]
 
+// Emptied takes all rows but those of the patients away.
 const Emptied = `DELETE FROM "public"."labs"; DELETE FROM "public"."prescriptions"; DELETE FROM "public"."visits"; DELETE FROM "public"."encounters"`
 
 // Visits inserts n units from first on, each with rows of a value.
@@ -112,6 +113,7 @@ analysts:
   nobody: {password: VERIFIER}
 `
 
+// Verifier is what a policy says of the password "demo".
 const Verifier = `"SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="`
 
 // ClinicPolicyFor reads the clinic's policy for a backend; edits are pairs of old and new text.
@@ -149,6 +151,7 @@ var (
 	Mixed   = Clinic{Name: "mixed", Data: neighbour.Outside, Change: shuffled()}
 )
 
+// Lacking is the wild clinic without one unit.
 func Lacking(unit int) Clinic {
 	return Clinic{Name: fmt.Sprintf("without_%d", unit), Data: neighbour.Outside, Change: neighbour.ClinicCatalog().DeleteUnit(unit)}
 }
@@ -162,6 +165,7 @@ func shuffled() []string {
 	return out
 }
 
+// Statements make the clinic.
 func (c Clinic) Statements() []string {
 	out := append(neighbour.ClinicCatalog().DDL(), neighbour.ClinicRows(c.Data)...)
 	return append(out, c.Change...)
@@ -173,6 +177,7 @@ var (
 	opening sync.Mutex
 )
 
+// Open opens the clinic in a backend.
 func (c Clinic) Open(t testing.TB, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
@@ -238,6 +243,7 @@ func (c Clinic) fillDuck(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
+// OpenPostgres makes the clinic as a database of a server, and opens it.
 func (c Clinic) OpenPostgres(s *pgtest.Server, name string) (backend.Backend, error) {
 	if err := s.CreateDB(name); err != nil {
 		return nil, err
@@ -326,6 +332,7 @@ func SessionOver(t *testing.T, d dialect.Dialect, name string, statements []stri
 	return NewSession(EngineOn(t, pol, b), t, "ann")
 }
 
+// Dialects are those of the backends.
 var Dialects = []dialect.Dialect{funcs.DuckDB, funcs.Postgres}
 
 // Roomy lets every row and group of the tame clinic in, so that nothing is cut.

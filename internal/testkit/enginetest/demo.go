@@ -44,6 +44,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
+// DemoDuck is the demo in DuckDB.
 func DemoDuck(t testing.TB) backend.Backend {
 	shared.duck.Do(func() {
 		db, err := openFixed(context.Background(), demo.LoadDuckDB, duckdb.Options{})
@@ -67,6 +68,7 @@ func SharedServer(t testing.TB) *pgtest.Server {
 	return shared.server
 }
 
+// DemoPostgres is the demo in PostgreSQL.
 func DemoPostgres(t testing.TB) backend.Backend {
 	shared.pg.Do(func() {
 		s := SharedServer(t)
@@ -112,8 +114,10 @@ func DemoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 	return s
 }
 
+// ByReadmitted is the statement of the README.
 const ByReadmitted = "select readmitted, count(*), avg(days_in_hospital) from encounters group by 1 order by 2 desc"
 
+// BothStatements are asked of both backends.
 var BothStatements = []string{
 	ByReadmitted,
 	"select count(*), count(distinct patient_id), count(a1c) from encounters",

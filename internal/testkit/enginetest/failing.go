@@ -23,6 +23,7 @@ type Failing struct {
 	Private  int
 }
 
+// Begin implements backend.Backend.
 func (f *Failing) Begin(ctx context.Context) (backend.Tx, error) {
 	tx, err := f.Backend.Begin(ctx)
 	return &failingTx{tx, f}, err
@@ -70,6 +71,7 @@ func (r *failingRows) Next() bool {
 
 func (r *failingRows) Err() error { return r.f.Row }
 
+// ErrBackend is an error that tells of a row.
 var ErrBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR: patient 4711 has a division by zero"))
 
 // Turning is a backend that does something whenever a snapshot is opened: between a statement's price and its charge.
@@ -78,6 +80,7 @@ type Turning struct {
 	Turn func()
 }
 
+// Begin implements backend.Backend.
 func (b Turning) Begin(ctx context.Context) (backend.Tx, error) {
 	b.Turn()
 	return b.Backend.Begin(ctx)

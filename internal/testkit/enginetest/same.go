@@ -43,6 +43,7 @@ func SameAsTexts(t testing.TB, on []dialect.Dialect, statements ...string) {
 	}
 }
 
+// AsFloat is a number's value.
 func AsFloat(t *testing.T, v sqltype.Value) float64 {
 	t.Helper()
 	d, ok := AsDecimal(v)
@@ -97,10 +98,12 @@ func SameAsText(t testing.TB, db *neighbour.Postgres, s *session.Session, sql st
 	}
 }
 
+// SortRows sorts rows by their texts.
 func SortRows(rows [][]sqltype.Value, types []sqltype.Type) {
 	slices.SortFunc(rows, func(a, b []sqltype.Value) int { return strings.Compare(SpelledRow(a, types), SpelledRow(b, types)) })
 }
 
+// SpelledRow is a row's text.
 func SpelledRow(r []sqltype.Value, types []sqltype.Type) string {
 	var out []string
 	for i, v := range r {
@@ -109,6 +112,7 @@ func SpelledRow(r []sqltype.Value, types []sqltype.Type) string {
 	return strings.Join(out, "|")
 }
 
+// Spelled is a value's text.
 func Spelled(v sqltype.Value, t sqltype.Type) string {
 	if v == nil {
 		return "NULL"
@@ -116,6 +120,7 @@ func Spelled(v sqltype.Value, t sqltype.Type) string {
 	return sqltype.FormatText(v, t)
 }
 
+// Near says that two values are the same, within a tolerance if they are numbers.
 func Near(a, b sqltype.Value, t sqltype.Type, tolerance decimal.Decimal) bool {
 	if Spelled(a, t) == Spelled(b, t) {
 		return true

@@ -59,12 +59,16 @@ type Kept struct {
 	at   int
 }
 
+// Next implements secret.Rows.
 func (k *Kept) Next() bool { k.at++; return k.at <= len(k.Rows) }
 
+// Row implements secret.Rows.
 func (k *Kept) Row() []secret.Value { return k.Rows[k.at-1] }
 
+// Err implements secret.Rows.
 func (k *Kept) Err() error { return nil }
 
+// Close implements secret.Rows.
 func (k *Kept) Close() {}
 
 // Scan runs a statement's print once, before any noise.
@@ -155,6 +159,7 @@ func Unnoised(t testing.TB, p *Prepared) *release.Release {
 	return UnnoisedStage(t, p.Statement, p.Analysis(), nil)
 }
 
+// UnnoisedStage is that release of one stage.
 func UnnoisedStage(t testing.TB, p *session.Statement, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
 	t.Helper()
 	st, covered := scanStage(t, p, an, params)
@@ -209,6 +214,7 @@ func ReleaseOf(an *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.
 	return r
 }
 
+// Whole is a total's integer.
 func Whole(v sqltype.Value) *big.Int {
 	switch v := v.(type) {
 	case int64:
@@ -238,7 +244,7 @@ func Computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	return FinishRun(r, ctx)
 }
 
-// finish gives the whole answer.
+// FinishRun gives the whole answer.
 func FinishRun(r *private.Run, ctx context.Context) ([][]sqltype.Value, error) {
 	a, err := r.Answer(ctx)
 	if err != nil {
@@ -268,6 +274,7 @@ func With(a *private.StageRun) *sensitivity.Analysis {
 	return &an
 }
 
+// MeasuresOf are the measures of all stages.
 func MeasuresOf(p *Prepared) (out []sensitivity.Measure) {
 	for _, st := range p.Staged().Stages {
 		out = append(out, st.An.Measures...)

@@ -42,6 +42,7 @@ analysts:
   ann: {password: VERIFIER, may: [nation, customer, supplier, partsupp, orders, lineitem, remark], max_query_price: 5}
 `
 
+// ShopPolicyFor is the shop's policy for a backend.
 func ShopPolicyFor(t testing.TB, d dialect.Dialect, edits ...string) *policy.Policy {
 	t.Helper()
 	text := strings.ReplaceAll(shopPolicy, "VERIFIER", Verifier)
@@ -163,6 +164,7 @@ func (s Shop) statements() []string {
 	return out
 }
 
+// Open opens the shop in a backend.
 func (s Shop) Open(t testing.TB, d dialect.Dialect) backend.Backend {
 	t.Helper()
 	opening.Lock()
@@ -197,6 +199,7 @@ func (s Shop) Open(t testing.TB, d dialect.Dialect) backend.Backend {
 	return b
 }
 
+// ShopSession is a session of ann before a shop, on an empty ledger.
 func ShopSession(t testing.TB, s Shop, d dialect.Dialect, edits ...string) *session.Session {
 	t.Helper()
 	return NewSession(EngineOn(t, ShopPolicyFor(t, d, edits...), s.Open(t, d)), t, "ann")

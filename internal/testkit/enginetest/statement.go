@@ -82,6 +82,7 @@ func BesideLost(warnings []string) []string {
 	})
 }
 
+// Set changes a setting.
 func Set(t testing.TB, s *session.Session, name, value string) {
 	t.Helper()
 	if err := s.Set(name, []string{value}); err != nil {
@@ -89,6 +90,7 @@ func Set(t testing.TB, s *session.Session, name, value string) {
 	}
 }
 
+// Prepare prepares a statement.
 func Prepare(s *session.Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	st, err := pgsyntax.Parse(sql)
 	if err != nil {
@@ -101,6 +103,7 @@ func Prepare(s *session.Session, sql string, params ...sqltype.OID) (*Prepared, 
 	return &Prepared{Prepared: p}, nil
 }
 
+// Ask prepares a statement and runs it.
 func Ask(t testing.TB, s *session.Session, sql string) (*Prepared, *answer.Answer) {
 	t.Helper()
 	p, err := Prepare(s, sql)
@@ -137,6 +140,7 @@ func KeepModel(t testing.TB, e *server.Engine, m *mlext.Model) {
 	}
 }
 
+// MustTry is Try of a statement that is answered.
 func MustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
 	t.Helper()
 	rows, err := Try(s, sql)
@@ -146,6 +150,7 @@ func MustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
 	return rows
 }
 
+// FilterOf is the filter of an engine's ledger.
 func FilterOf(e *server.Engine) *budget.Filter { return e.Ledger.Filter() }
 
 // FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
@@ -158,7 +163,7 @@ func FailFor(e *server.Engine, analyst string) {
 // Prepared is a prepared statement whose stages tests look at, and change.
 type Prepared struct {
 	*engine.Prepared
-	changed *stage.Staged // by withAnalysis
+	changed *stage.Staged // by WithAnalysis
 }
 
 // Staged is a private statement, also behind EXPLAIN; one without stages for others.
@@ -187,12 +192,15 @@ func (p *Prepared) WithAnalysis(an *sensitivity.Analysis) *Prepared {
 	return &Prepared{p.Prepared, &staged}
 }
 
+// Price is the first stage's.
 func (p *Prepared) Price() (*price.Quote, error) { return p.Staged().Stages[0].Price() }
 
+// PriceOf prices an analysis under a session's settings.
 func PriceOf(s *session.Session, a *sensitivity.Analysis) (*price.Quote, error) {
 	return price.New(a, s.Request())
 }
 
+// RunOf is an execution that has not begun.
 func RunOf(p *Prepared) *private.Run { return &private.Run{Staged: p.Staged()} }
 
 // PublicFacts are the charge and the expected errors of a statement.
