@@ -3,14 +3,12 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext"
@@ -129,13 +127,4 @@ func TestExplainTrainLeft(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	enginetest.MustTry(t, s, train("m3", "1.07e-07"))
-}
-
-// TestThreeDown: what has three digits stays, all else is rounded down to them, by one of the last at most.
-func TestThreeDown(t *testing.T) {
-	for x, want := range map[float64]float64{1.08e-7: 1.08e-7, 1.0799999999e-7: 1.07e-7, math.Nextafter(5.7e-8, 0): 5.69e-8, 1: 1, math.Nextafter(1, 0): 0.999, math.Nextafter(100, 0): 99.9, 0.12349: 0.123, 1234: 1230} {
-		if got := server.RoundDown3(x); math.Abs(got/want-1) > 1e-12 || got > x {
-			t.Errorf("%v: %v, want %v", x, got, want)
-		}
-	}
 }

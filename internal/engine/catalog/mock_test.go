@@ -1,4 +1,4 @@
-package engine_test
+package catalog
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -25,7 +24,7 @@ func TestMockHidden(t *testing.T) {
 		for i := range 20 {
 			for _, seen := range []bool{false, true} {
 				to.Columns[c].Visible = seen
-				got := catalog.MockValue(from, c, i, 0)
+				got := MockValue(from, c, i, 0)
 				n, _ := got.(int64)
 				if tells := n >= 7000 || fmt.Sprint(got) == "secret"; tells != seen {
 					t.Errorf("%s of row %d, seen %v: %v", from.Columns[c].Name, i, seen, got)
