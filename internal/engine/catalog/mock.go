@@ -14,9 +14,9 @@ import (
 // mockDeep limits the way of foreign keys along which a made-up value is looked for.
 const mockDeep = 8
 
-// MockValue is what column c of a table has in the made-up row i, from 0: of the declared domain or range; keys are running numbers, and what refers to a key has that one's. It is a function of the
+// mockValue is what column c of a table has in the made-up row i, from 0: of the declared domain or range; keys are running numbers, and what refers to a key has that one's. It is a function of the
 // table as the policy publishes it.
-func MockValue(t *plan.Table, c, i, deep int) sqltype.Value {
+func mockValue(t *plan.Table, c, i, deep int) sqltype.Value {
 	col := t.Columns[c]
 	if d := col.Domain; d != nil && d.From == nil {
 		values := slices.DeleteFunc(slices.Clone(d.Values), func(v sqltype.Value) bool { return v == nil })
@@ -26,7 +26,7 @@ func MockValue(t *plan.Table, c, i, deep int) sqltype.Value {
 		return values[(i+c)%len(values)]
 	}
 	if to, at, ok := referred(t, c); ok && deep < mockDeep && to.Columns[at].Visible { // what the analyst may not see is not told by its range
-		if v := MockValue(to, at, i, deep+1); v != nil && to.Columns[at].Type == col.Type {
+		if v := mockValue(to, at, i, deep+1); v != nil && to.Columns[at].Type == col.Type {
 			return v
 		}
 	}

@@ -24,7 +24,7 @@ func TestMockHidden(t *testing.T) {
 		for i := range 20 {
 			for _, seen := range []bool{false, true} {
 				to.Columns[c].Visible = seen
-				got := MockValue(from, c, i, 0)
+				got := mockValue(from, c, i, 0)
 				n, _ := got.(int64)
 				if tells := n >= 7000 || fmt.Sprint(got) == "secret"; tells != seen {
 					t.Errorf("%s of row %d, seen %v: %v", from.Columns[c].Name, i, seen, got)

@@ -100,7 +100,7 @@ func (p *Preview) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqlty
 			row := make([]sqltype.Value, len(sc.Columns))
 			for c := range row {
 				if sc.Table.Columns[c].Visible {
-					row[c] = MockValue(sc.Table, c, i, 0)
+					row[c] = mockValue(sc.Table, c, i, 0)
 				}
 			}
 			rel.Rows = append(rel.Rows, row)

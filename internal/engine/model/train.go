@@ -218,7 +218,7 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 		if t.explain {
 			rows, err := t.explained(ctx)
 			if !t.verbose {
-				rows = Brief(rows)
+				rows = brief(rows)
 			}
 			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err

@@ -13,8 +13,8 @@ import (
 // briefProperties are what EXPLAIN of TRAIN shows without VERBOSE, in their order. Where a training has more of them than fit, the last are left out.
 var briefProperties = []string{"epsilon", "delta", "price", "left", "refused", "warning", "method", "rows of a unit", "missing", "time limit", "noise multiplier"}
 
-// Brief is what fits of an explained training.
-func Brief(rows [][]sqltype.Value) (out [][]sqltype.Value) {
+// brief is what fits of an explained training.
+func brief(rows [][]sqltype.Value) (out [][]sqltype.Value) {
 	for _, name := range briefProperties {
 		for _, row := range rows {
 			if row[0] == name {

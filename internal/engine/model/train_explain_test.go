@@ -14,7 +14,7 @@ func TestBriefTrainExplain(t *testing.T) {
 		rows = append(rows, []sqltype.Value{"warning", fmt.Sprint(i)})
 	}
 	rows = append(rows, []sqltype.Value{"left", "0"}, []sqltype.Value{"refused", "no"})
-	got := fmt.Sprint(Brief(rows))
+	got := fmt.Sprint(brief(rows))
 	if want := "[[epsilon 1] [delta 1e-9] [price 2] [left 0] [refused no] [warning 0] [warning 1] [warning 2] [warning 3] [warning 4] [warning 15 more, with VERBOSE] [details EXPLAIN (VERBOSE)]]"; got != want {
 		t.Error(got)
 	}

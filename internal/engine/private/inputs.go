@@ -113,7 +113,7 @@ func (r *Run) Inputs(ctx context.Context, a *StageRun) error {
 			}
 			continue
 		}
-		rows, err := RowsOf(rel, in)
+		rows, err := rowsOf(rel, in)
 		if err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func onlyValue(rel *eval.Relation, col plan.ColID) (sqltype.Value, error) {
 	return nil, sqlerr.New(sqlerr.Internal, "a subquery has no column")
 }
 
-// RowsOf are a relation's rows in the order of the input's columns. What the analysis took for a key is one.
-func RowsOf(rel *eval.Relation, in divide.Input) ([][]sqltype.Value, error) {
+// rowsOf are a relation's rows in the order of the input's columns. What the analysis took for a key is one.
+func rowsOf(rel *eval.Relation, in divide.Input) ([][]sqltype.Value, error) {
 	var places []int
 	for _, id := range in.Root.Cols() {
 		for i, of := range rel.Cols {

@@ -28,7 +28,7 @@ func TestInputKeys(t *testing.T) {
 		{[][]sqltype.Value{row("a   ", int64(1), int64(7)), row("a", int64(1), int64(7))}, false},
 		{[][]sqltype.Value{row(nil, int64(1), int64(7)), row(nil, int64(1), int64(7))}, false},
 	} {
-		rows, err := RowsOf(&eval.Relation{Cols: []plan.ColID{1, 2, 3}, Rows: c.rows}, in)
+		rows, err := rowsOf(&eval.Relation{Cols: []plan.ColID{1, 2, 3}, Rows: c.rows}, in)
 		if c.key != (err == nil) || c.key && fmt.Sprint(rows) != fmt.Sprint(c.rows) || !c.key && sqlerr.ID(err) != sqlerr.Internal.ID {
 			t.Errorf("%v: %v, %v", c.rows, rows, err)
 		}

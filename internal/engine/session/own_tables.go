@@ -31,17 +31,17 @@ var OwnTables = []struct {
 	rows func(*Session, context.Context) ([][]sqltype.Value, error)
 }{
 	{BudgetTable, (*Session).budgetRows},
-	{LastTable, (*Session).LastRows},
-	{ReleasesTable, (*Session).releasesRows},
-	{LedgerTable, (*Session).ledgerRows},
+	{lastTable, (*Session).LastRows},
+	{releasesTable, (*Session).releasesRows},
+	{ledgerTable, (*Session).ledgerRows},
 }
 
 // BudgetTable is design section 9's dpsql.budget.
 var BudgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
 	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at", sqltype.Float8, "granted", "odometer_epsilon", "odometer_delta", sqltype.Int8, "windows")
 
-// ReleasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
-var ReleasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
+// releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
+var releasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
 	sqltype.Timestamp, "made_at", "expires_at", sqltype.Text, "query")
 
 func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
@@ -277,7 +277,7 @@ func (s *Session) Balance() (ledger.Balance, error) {
 	return b, err
 }
 
-// LastTable is design section 9's dpsql.last: the facts about the session's last SELECT from tables, a row a measure, none where it released nothing. All of it is public or
+// lastTable is design section 9's dpsql.last: the facts about the session's last SELECT from tables, a row a measure, none where it released nothing. All of it is public or
 // released: bounds that were chosen are, and noise follows from them.
-var LastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
+var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
 	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to", sqltype.Text, "left_out", "of", "warnings")

@@ -15,7 +15,7 @@ func TestDocumentedTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, own := range []*plan.Table{LastTable, BudgetTable, LedgerTable, ReleasesTable} {
+	for _, own := range []*plan.Table{lastTable, BudgetTable, ledgerTable, releasesTable} {
 		_, after, _ := strings.Cut(string(text), "| column of dpsql."+own.Name+" |")
 		table, _, _ := strings.Cut(after, "\n\n")
 		var documented, is []string

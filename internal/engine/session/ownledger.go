@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// LedgerTable is what an analyst was charged for, statement by statement: the own rows alone, with numbers of their own.
-var LedgerTable = ownTable(16387, "ledger", sqltype.Int8, "charge", sqltype.Timestamp, "made_at", sqltype.Text, "data_set", "statement", "state", "mechanism",
+// ledgerTable is what an analyst was charged for, statement by statement: the own rows alone, with numbers of their own.
+var ledgerTable = ownTable(16387, "ledger", sqltype.Int8, "charge", sqltype.Timestamp, "made_at", sqltype.Text, "data_set", "statement", "state", "mechanism",
 	sqltype.Float8, "price", "pure", "renyi", "delta", "order", "pure_spent", "renyi_spent", "delta_spent", sqltype.Text, "query")
 
 // ledgerRows are the charges with what this analyst had spent after each in its window; the budget table has the same sums for the window of now.
