@@ -114,6 +114,19 @@ func TestScaleRules(t *testing.T) {
 	}
 }
 
+// TestScaleRulesOfShapes: shapes within each person's rows are printed by these rules, too.
+func TestScaleRulesOfShapes(t *testing.T) {
+	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
+		st, err := sqlgen.Private(analyze(t, sql, outside, 4), funcs.Postgres, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, broken := range scaleRules(st.SQL, neighbour.ClinicCatalog()) {
+			t.Errorf("%s: %s\n%s", sql, broken, st.SQL)
+		}
+	}
+}
+
 func scaleRules(sql string, cat plan.Catalog) []string {
 	sql, pieces := apart(sql)
 	out := levelRules(sql, cat)

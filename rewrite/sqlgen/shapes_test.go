@@ -9,22 +9,14 @@ import (
 
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
-// TestShapeNeighbours: shapes within each person's rows keep the claims, do not follow the physical order, and are printed by the rules of scale.md.
+// TestShapeNeighbours: shapes within each person's rows keep the claims and do not follow the physical order.
 func TestShapeNeighbours(t *testing.T) {
 	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
 		a := analyze(t, sql, outside, 4)
 		if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
-		}
-		st, err := sqlgen.Private(a, funcs.Postgres, 42)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, broken := range scaleRules(st.SQL, neighbour.ClinicCatalog()) {
-			t.Errorf("%s: %s\n%s", sql, broken, st.SQL)
 		}
 	}
 }
