@@ -9,29 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
-
-// TestMomentNeighbours is TestNeighbours and TestChosenNeighbours of variances, correlations and regressions.
-func TestMomentNeighbours(t *testing.T) {
-	ctx := context.Background()
-	for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
-		if _, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), analyze(t, sql, outside, 2), funcs.Postgres, someUnits, nil); err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
-	}
-	for _, sql := range slices.Concat(neighbour.ChosenMoments, neighbour.ChosenDistinct) {
-		a, err := divide.Analyze(ctx, bind(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: outside, Dialect: funcs.Postgres}})
-		if err != nil || len(a.Choices) == 0 {
-			t.Errorf("%s: %v", sql, err)
-			continue
-		}
-		if _, err := neighbour.CheckChosen(ctx, outside, neighbour.RangedCatalog(), a, funcs.Postgres, someUnits, neighbour.Bug{}); err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
-	}
-}
 
 // TestMomentTotals: the bounded totals give what PostgreSQL gives for the text.
 func TestMomentTotals(t *testing.T) {
