@@ -20,32 +20,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
-
-// undeclared is a clinic with charges whose owner declared no bounds.
-func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postgres {
-	t.Helper()
-	ctx := context.Background()
-	db, err := neighbour.OpenClinic(ctx, server, name, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Conn.Close(ctx) })
-	for _, sql := range neighbour.ChosenRows(funcs.Postgres) {
-		if err := db.Exec(ctx, sql); err != nil {
-			t.Fatalf("%v\n%s", err, sql)
-		}
-	}
-	return db
-}
-
-// chooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one; the rows of a unit that count, or 0.
-func chooseOn(t testing.TB, sql string, db neighbour.DB, groups, rows uint64) (*sensitivity.Analysis, error) {
-	t.Helper()
-	return divide.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
-		MaxPublicGroups: 1000, MaxRows: rows, LeastKept: 0.6, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
-}
 
 // chosenStatements are all over that catalog.
 var chosenStatements = slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly, neighbour.ChosenStatements)
@@ -60,7 +35,7 @@ func refused(err error) bool {
 // groups, changes by more than is claimed; rows without an owner and physical order change nothing at all.
 func TestChosenNeighbours(t *testing.T) {
 	ctx := context.Background()
-	db, cat := undeclared(t, "undeclared_outside", neighbour.Outside), neighbour.ChosenCatalog()
+	db, cat := neighbour.Undeclared(t, "undeclared_outside", neighbour.Outside), neighbour.ChosenCatalog()
 	full, fixed := 0, map[string]bool{}
 	for _, sql := range chosenStatements {
 		capped := true // where groups need no cap, another cap is the same statement
@@ -71,7 +46,7 @@ func TestChosenNeighbours(t *testing.T) {
 			if by.rows > 0 && !slices.Contains(neighbour.ChosenStatements, sql) {
 				continue
 			}
-			a, err := chooseOn(t, sql, db, by.groups, by.rows)
+			a, err := neighbour.ChooseOn(t, sql, db, by.groups, by.rows)
 			if refused(err) {
 				fixed[sql] = true
 				continue
@@ -153,7 +128,7 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 		p := neighbour.Part{Unit: fmt.Sprint(r[0]), Group: neighbour.Group(r[1 : 1+len(a.Keys)])}
 		for i, m := range a.Measures {
 			at := 1 + len(a.Keys) + 2*i
-			count, sum := toDecimal(r[at]), toDecimal(r[at+1])
+			count, sum := neighbour.Decimal(r[at]), neighbour.Decimal(r[at+1])
 			var x *big.Int
 			switch {
 			case m.Kind == sensitivity.CountRows, m.Kind == sensitivity.CountValues:
@@ -182,7 +157,7 @@ func known0(m sensitivity.Measure) bool {
 // tameUndeclared lacks what only a clamp can read.
 func tameUndeclared(t testing.TB, name string) *neighbour.Postgres {
 	t.Helper()
-	db := undeclared(t, name, neighbour.Inside)
+	db := neighbour.Undeclared(t, name, neighbour.Inside)
 	for _, sql := range []string{"UPDATE charges SET wide = 7, fee = 7, rate = 7 WHERE wide = 'NaN' OR rate = 'NaN'", "UPDATE encounters SET cost = 1 WHERE cost = 'NaN'",
 		"UPDATE charges SET amount = 9 WHERE abs(amount::numeric) > 1e15", // whose products are no bigint
 		"UPDATE encounters SET ratio = 1 WHERE ratio IN ('NaN', 'Infinity', '-Infinity')"} {
@@ -220,7 +195,7 @@ func TestChosenOracle(t *testing.T) {
 // against compares one statement's histogram with the parts; it gives the number of measures that were.
 func against(t testing.TB, db *neighbour.Postgres, sql string, groups, rows uint64, bug neighbour.Bug) (checked int, err error) {
 	t.Helper()
-	a, err := chooseOn(t, sql, db, groups, rows)
+	a, err := neighbour.ChooseOn(t, sql, db, groups, rows)
 	if refused(err) || err == nil && len(a.Choices) == 0 {
 		return 0, nil
 	}
@@ -287,13 +262,13 @@ func TestChosenPlantedBugs(t *testing.T) {
 		{"a sum of all rows beside a count of some", "select avg(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.div\(\((.*?)\) \* 3, .*?\)`, "$1")}, true, 3},
 		{"an edge counts as beyond", "select count(*) from charges", 100, neighbour.Bug{SQL: replace(`"h"\."x1" - 1,`, `"h"."x1",`)}, true, 0},
 	}
-	outside, inside, cat := undeclared(t, "undeclared_bugs", neighbour.Outside), tameUndeclared(t, "undeclared_bugs_inside"), neighbour.ChosenCatalog()
+	outside, inside, cat := neighbour.Undeclared(t, "undeclared_bugs", neighbour.Outside), tameUndeclared(t, "undeclared_bugs_inside"), neighbour.ChosenCatalog()
 	for _, c := range cases {
 		var err error
 		if c.oracle {
 			_, err = against(t, inside, c.sql, c.groups, c.rows, c.bug)
 		} else {
-			a, e := chooseOn(t, c.sql, outside, c.groups, c.rows)
+			a, e := neighbour.ChooseOn(t, c.sql, outside, c.groups, c.rows)
 			if e != nil {
 				t.Fatalf("%s: %v", c.name, e)
 			}

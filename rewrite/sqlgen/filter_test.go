@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -47,26 +48,26 @@ func TestFilterPlantedBugs(t *testing.T) {
 func TestFilterReadsStored(t *testing.T) {
 	ctx := context.Background()
 	const sql = "select count(distinct patient_id) filter (where days > 14 or medications < 0) from %sencounters"
-	st, err := sqlgen.Private(analyze(t, strings.ReplaceAll(sql, "%s", ""), outside, 4), funcs.Postgres, 42)
+	st, err := sqlgen.Private(neighbour.Analyze(t, strings.ReplaceAll(sql, "%s", ""), neighbour.OutsideClinic, 4), funcs.Postgres, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := outside.Query(ctx, st)
+	got, err := neighbour.OutsideClinic.Query(ctx, st)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := outside.Text(ctx, strings.ReplaceAll(sql, "%s", "public."), []sqltype.Type{sqltype.Int8})
+	want, err := neighbour.OutsideClinic.Text(ctx, strings.ReplaceAll(sql, "%s", "public."), []sqltype.Type{sqltype.Int8})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, w := toDecimal(got[0][0]), toDecimal(want[0][0]); !g.Equal(w) || !w.IsPositive() {
+	if g, w := neighbour.Decimal(got[0][0]), neighbour.Decimal(want[0][0]); !g.Equal(w) || !w.IsPositive() {
 		t.Errorf("%s people, PostgreSQL has %s", g, w)
 	}
 }
 
 // TestFilterNarrowSingle: the one row of a unit is clamped to what FILTER leaves of the range, as no clamp of a partial stands above.
 func TestFilterNarrowSingle(t *testing.T) {
-	a := analyze(t, "select sum(account) filter (where account between -20 and 50) from patients", inside, 1)
+	a := neighbour.Analyze(t, "select sum(account) filter (where account between -20 and 50) from patients", neighbour.InsideClinic, 1)
 	if !a.Measures[0].Single || !a.Measures[0].Narrow {
 		t.Fatalf("%+v", a.Measures[0])
 	}

@@ -27,8 +27,8 @@ func analyzeJoined(t testing.TB, sql, how string) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := divide.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
-		Public: neighbour.Reader{DB: inside, Dialect: funcs.Postgres}})
+	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
+		Public: neighbour.Reader{DB: neighbour.InsideClinic, Dialect: funcs.Postgres}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

@@ -38,11 +38,11 @@ func TestMomentBugs(t *testing.T) {
 		{"row clamp removed where a unit has one row", "select var_pop(account) from patients", replace(`\(CASE WHEN ("t1"."account") > .*? ELSE "t1"."account" END\)`, "$1 * 100")},
 		{"squares not scaled to m rows, nor clamped", "select var_pop(days) from encounters", replace(`CASE WHEN "g"."p2" > 4 THEN CAST\(LEAST\(GREATEST\(pg_catalog.div\([^,]*, "g"."p2"\), -676\), 676\) AS pg_catalog.int8\) WHEN "g"."p2" > 0 THEN CAST\(LEAST\(GREATEST\((2 \* "g"."p3" [^,]*), -676\), 676\)`, "CASE WHEN TRUE THEN CAST(($1)")},
 	} {
-		a := analyze(t, c.sql, outside, 2)
-		if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
+		a := neighbour.Analyze(t, c.sql, neighbour.OutsideClinic, 2)
+		if _, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
 			t.Errorf("%s: without the bug: %v", c.name, err)
 		}
-		_, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, c.mangle)
+		_, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, c.mangle)
 		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
 			t.Errorf("%s: %.1500v", c.name, err)
 		}

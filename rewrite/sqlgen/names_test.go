@@ -24,7 +24,7 @@ var (
 func TestNamesOfPrints(t *testing.T) {
 	seen := 0
 	for _, sql := range neighbour.Statements {
-		a, err := divide.Analyze(t.Context(), bind(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		a, err := divide.Analyze(t.Context(), neighbour.BindText(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if err != nil || a.Class != sensitivity.Private {
 			continue
 		}

@@ -18,7 +18,7 @@ func analyzeShop(t testing.TB, sql string) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := divide.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
+	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
 		Public: neighbour.Fixed{"nations.id": {int64(1), int64(2)}, "nations.name": {"FRANCE", "GERMANY"}}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

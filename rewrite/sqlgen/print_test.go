@@ -32,7 +32,7 @@ func TestPrint(t *testing.T) {
 				var err error
 				switch d.Cmd {
 				case "private":
-					st, err = sqlgen.Private(analyze(t, d.Input, inside, groups), dialect, 42)
+					st, err = sqlgen.Private(neighbour.Analyze(t, d.Input, neighbour.InsideClinic, groups), dialect, 42)
 				case "pairs":
 					st, err = sqlgen.Private(analyzeShop(t, d.Input), dialect, 42)
 				case "joined", "truncate", "weighted":
@@ -40,13 +40,13 @@ func TestPrint(t *testing.T) {
 				case "frequencies":
 					st, err = sqlgen.Frequencies(analyzeJoined(t, d.Input, d.Cmd), dialect, 42)
 				case "leaves":
-					a := analyze(t, d.Input, inside, groups)
+					a := neighbour.Analyze(t, d.Input, neighbour.InsideClinic, groups)
 					st, err = sqlgen.TreeLeaves(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
 				case "distinct":
-					a := analyze(t, d.Input, inside, groups)
+					a := neighbour.Analyze(t, d.Input, neighbour.InsideClinic, groups)
 					st, err = sqlgen.Distinct(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
 				default:
-					st, err = sqlgen.PublicQuery(bind(t, d.Input, neighbour.ClinicCatalog()), dialect)
+					st, err = sqlgen.PublicQuery(neighbour.BindText(t, d.Input, neighbour.ClinicCatalog()), dialect)
 				}
 				fmt.Fprintf(&b, "-- %s\n", dialect)
 				if err != nil {
@@ -93,7 +93,7 @@ var (
 func TestScaleRules(t *testing.T) {
 	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly) {
 		for _, groups := range []uint64{1, 4} {
-			st, err := sqlgen.Private(analyze(t, sql, inside, groups), funcs.Postgres, 42)
+			st, err := sqlgen.Private(neighbour.Analyze(t, sql, neighbour.InsideClinic, groups), funcs.Postgres, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestScaleRules(t *testing.T) {
 // TestScaleRulesOfShapes: shapes within each person's rows are printed by these rules, too.
 func TestScaleRulesOfShapes(t *testing.T) {
 	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
-		st, err := sqlgen.Private(analyze(t, sql, outside, 4), funcs.Postgres, 42)
+		st, err := sqlgen.Private(neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4), funcs.Postgres, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,10 +245,10 @@ func unexport(sql string, unit map[string]string) string {
 func TestNoUnnoisedPrint(t *testing.T) {
 	for _, sql := range append([]string{"select * from encounters", "select k.label from kinds k left join encounters e on true"}, neighbour.Statements...) {
 		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-			if st, err := sqlgen.PublicQuery(bind(t, sql, neighbour.ClinicCatalog()), d); err == nil {
+			if st, err := sqlgen.PublicQuery(neighbour.BindText(t, sql, neighbour.ClinicCatalog()), d); err == nil {
 				t.Errorf("%s is printed: %s", sql, st.SQL)
 			}
-			if st, err := sqlgen.Finishing(bind(t, sql, neighbour.ClinicCatalog()), nil, nil, d); err == nil {
+			if st, err := sqlgen.Finishing(neighbour.BindText(t, sql, neighbour.ClinicCatalog()), nil, nil, d); err == nil {
 				t.Errorf("%s is printed as computed from releases: %s", sql, st.SQL)
 			}
 		}
@@ -265,7 +265,7 @@ func TestNoUnnoisedPrint(t *testing.T) {
 	if _, err := sqlgen.Private(&sensitivity.Analysis{Class: sensitivity.Private}, funcs.Postgres, 0); err == nil {
 		t.Error("an empty analysis is printed")
 	}
-	if _, err := sqlgen.Private(analyze(t, "select count(*) from kinds", inside, 4), funcs.Postgres, 0); err == nil {
+	if _, err := sqlgen.Private(neighbour.Analyze(t, "select count(*) from kinds", neighbour.InsideClinic, 4), funcs.Postgres, 0); err == nil {
 		t.Error("a public analysis is printed as a private one")
 	}
 }
@@ -276,7 +276,7 @@ func TestDeepNesting(t *testing.T) {
 	for i := range 30 {
 		sql = fmt.Sprintf("select patient_id, a%d + a%d as a%d from (%s) d%d", i, i, i+1, sql, i)
 	}
-	a := analyze(t, "select count(*) from ("+sql+") x where a30 > 1", inside, 4)
+	a := neighbour.Analyze(t, "select count(*) from ("+sql+") x where a30 > 1", neighbour.InsideClinic, 4)
 	if _, err := sqlgen.Private(a, funcs.Postgres, 0); err == nil || !strings.Contains(err.Error(), "54001") {
 		t.Errorf("got %v", err)
 	}
@@ -300,13 +300,13 @@ func TestLargePrints(t *testing.T) {
 	}
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		for levels, isLarge := range map[int]bool{3: false, 4: true} {
-			_, err := sqlgen.PublicQuery(bind(t, joined("cities", "id", levels), cat), d)
+			_, err := sqlgen.PublicQuery(neighbour.BindText(t, joined("cities", "id", levels), cat), d)
 			if got := err != nil && strings.Contains(err.Error(), most); got != isLarge || !isLarge && err != nil {
 				t.Errorf("%d levels over public rows on %s: %v", levels, d, err)
 			}
 		}
 		for operators, isDeep := range map[int]bool{100: false, 2600: true} {
-			q := bind(t, "select 1"+strings.Repeat(" + v", operators)+" from (values (1)) w (v)", cat)
+			q := neighbour.BindText(t, "select 1"+strings.Repeat(" + v", operators)+" from (values (1)) w (v)", cat)
 			_, err := sqlgen.Finishing(q, nil, nil, d)
 			if got := sqlerr.ID(err) == sqlerr.TooComplex.ID; got != isDeep || !isDeep && err != nil {
 				t.Errorf("%d operators over released values on %s: %v", operators, d, err)

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -30,8 +30,8 @@ func TestNeighbours(t *testing.T) {
 	used := 0
 	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly, neighbour.Spellings) {
 		for _, groups := range []uint64{1, 4} {
-			a := analyze(t, sql, outside, groups)
-			share, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)
+			a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, groups)
+			share, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -52,7 +52,7 @@ func TestNeighboursInAZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := openWith(t, "calendar", cat, neighbour.CalendarRows())
+	db := neighbour.OpenWith(t, "calendar", cat, neighbour.CalendarRows())
 	zone, ok := sqltype.LookupZone(neighbour.CalendarZone)
 	if !ok {
 		t.Fatal("no zone")
@@ -124,11 +124,11 @@ func TestPlantedBugs(t *testing.T) {
 	}
 	ctx := context.Background()
 	for _, c := range cases {
-		a := analyze(t, c.sql, outside, c.groups)
-		if _, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
+		a := neighbour.Analyze(t, c.sql, neighbour.OutsideClinic, c.groups)
+		if _, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
 			t.Errorf("%s: without the bug: %v", c.name, err)
 		}
-		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, c.mangle)
+		_, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, c.mangle)
 		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -139,7 +139,7 @@ func TestPlantedBugs(t *testing.T) {
 // a database may compute a constant call, or a NULL, otherwise than it was computed here. Without the filter a unit is in more groups than is claimed.
 func TestFixedKeysAreFiltered(t *testing.T) {
 	const sql = "select case when days > 7 then 'long' when days > 3 then 'middle' else 'short' end, count(*) from encounters group by 1"
-	a := analyze(t, sql, outside, 4)
+	a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
 	if !a.Groups.Sources[0].Fixed || !a.Groups.Sources[0].Counts || a.Limit.Capped {
 		t.Fatalf("%+v, %+v", a.Groups.Sources, a.Limit)
 	}
@@ -149,11 +149,11 @@ func TestFixedKeysAreFiltered(t *testing.T) {
 	for i := range all {
 		all[i] = i + 1
 	}
-	if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
+	if _, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
 		t.Error(err)
 	}
 	filter := regexp.MustCompile(` AND \(CASE .*? IN \(CAST\(\$\d+ AS pg_catalog\.text\)[^)]*\)`)
-	if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, func(sql string) string { return filter.ReplaceAllString(sql, "") }); err == nil ||
+	if _, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, all, func(sql string) string { return filter.ReplaceAllString(sql, "") }); err == nil ||
 		strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
 		t.Errorf("without the filter: %.600v", err)
 	}
@@ -169,12 +169,12 @@ func TestPatternsTellNothing(t *testing.T) {
 	} {
 		var told []string
 		for _, person := range []int{neighbour.Heavy, neighbour.Plain, 999999} {
-			st, err := sqlgen.Private(analyze(t, fmt.Sprintf(sql, person), outside, 4), funcs.Postgres, 42)
+			st, err := sqlgen.Private(neighbour.Analyze(t, fmt.Sprintf(sql, person), neighbour.OutsideClinic, 4), funcs.Postgres, 42)
 			if err != nil {
 				t.Fatal(err)
 			}
 			st.SQL = strings.ReplaceAll(st.SQL, "[a-c]", "[a-c-e]")
-			_, err = neighbour.ReadTotals(context.Background(), outside, st)
+			_, err = neighbour.ReadTotals(context.Background(), neighbour.OutsideClinic, st)
 			code := "answered"
 			if e := (*pgconn.PgError)(nil); errors.As(err, &e) {
 				code = e.Code
@@ -191,17 +191,17 @@ func TestPatternsTellNothing(t *testing.T) {
 func TestMomentNeighbours(t *testing.T) {
 	ctx := context.Background()
 	for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
-		if _, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), analyze(t, sql, outside, 2), funcs.Postgres, someUnits, nil); err != nil {
+		if _, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), neighbour.Analyze(t, sql, neighbour.OutsideClinic, 2), funcs.Postgres, someUnits, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
 	for _, sql := range slices.Concat(neighbour.ChosenMoments, neighbour.ChosenDistinct) {
-		a, err := divide.Analyze(ctx, bind(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: outside, Dialect: funcs.Postgres}})
+		a, err := divide.Analyze(ctx, neighbour.BindText(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: neighbour.OutsideClinic, Dialect: funcs.Postgres}})
 		if err != nil || len(a.Choices) == 0 {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		if _, err := neighbour.CheckChosen(ctx, outside, neighbour.RangedCatalog(), a, funcs.Postgres, someUnits, neighbour.Bug{}); err != nil {
+		if _, err := neighbour.CheckChosen(ctx, neighbour.OutsideClinic, neighbour.RangedCatalog(), a, funcs.Postgres, someUnits, neighbour.Bug{}); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -105,7 +105,7 @@ func openDuck(t testing.TB, cat *neighbour.Catalog, rows []string) neighbour.DB 
 func analyzeGuests(sql string, cat *neighbour.Catalog, t testing.TB, opts sensitivity.Options) *sensitivity.Analysis {
 	t.Helper()
 	opts.MaxPublicGroups = 1000
-	a, err := divide.Analyze(context.Background(), bind(t, sql, cat), opts)
+	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), opts)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -116,7 +116,7 @@ func analyzeGuests(sql string, cat *neighbour.Catalog, t testing.TB, opts sensit
 func guestDBs(t testing.TB, key string) map[dialect.Dialect]neighbour.DB {
 	cat := neighbour.GuestCatalog(key)
 	name := "guests_" + regexp.MustCompile(`\W`).ReplaceAllString(key, "_")
-	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("%s_%d", name, time.Now().UnixNano()), cat, neighbour.GuestRows(key)), funcs.DuckDB: openDuck(t, cat, neighbour.GuestRows(key))}
+	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: neighbour.OpenWith(t, fmt.Sprintf("%s_%d", name, time.Now().UnixNano()), cat, neighbour.GuestRows(key)), funcs.DuckDB: openDuck(t, cat, neighbour.GuestRows(key))}
 }
 
 // TestNeighboursOfRowsWithoutAPerson: without a person, or without one row that leads to none and what hangs on it, totals change by what is claimed; dropped rows change nothing.
@@ -174,11 +174,11 @@ func holdTotals(t *testing.T, cat *neighbour.Catalog, dbs map[dialect.Dialect]ne
 		if plain == "" {
 			plain = s.SQL
 		}
-		q := bind(t, plain, cat)
+		q := neighbour.BindText(t, plain, cat)
 		if err := pg.Exec(ctx, "SET search_path = public"); err != nil {
 			t.Fatal(err)
 		}
-		want, err := pg.Text(ctx, plain, outputTypes(q))
+		want, err := pg.Text(ctx, plain, neighbour.OutputTypes(q))
 		if err != nil {
 			t.Fatalf("%s: %v", plain, err)
 		}
@@ -195,11 +195,11 @@ func holdTotals(t *testing.T, cat *neighbour.Catalog, dbs map[dialect.Dialect]ne
 				t.Errorf("%s: %s: %v\n%s", d, s.SQL, err, st.SQL)
 				continue
 			}
-			got := aggregates(t, a, st.Columns, rows)
+			got := neighbour.Aggregates(t, a, st.Columns, rows)
 			for k, v := range got {
 				got[k] = v[:len(a.Formulas)]
 			}
-			if err := compareGroups(a, got, want); err != nil {
+			if err := neighbour.CompareGroups(a, got, want); err != nil {
 				t.Errorf("%s: %s: %v\n%s", d, s.SQL, err, st.SQL)
 			}
 		}
@@ -220,7 +220,7 @@ func TestGuestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Join(lines(plain), " ")
+	want := strings.Join(neighbour.Lines(plain), " ")
 	for d, db := range dbs {
 		for name, bug := range map[string]func(string) string{
 			"": func(s string) string { return s },
@@ -259,7 +259,7 @@ func TestGuestUnits(t *testing.T) {
 				}
 				units = append(units, u)
 			}
-			if got := strings.Join(lines(units), " "); (got == want) != (name == "") {
+			if got := strings.Join(neighbour.Lines(units), " "); (got == want) != (name == "") {
 				t.Errorf("%s: %q: %s, want %s", d, name, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func openNested(t *testing.T, name string) (*neighbour.Postgres, *neighbour.Cata
 	if err != nil {
 		t.Fatal(err)
 	}
-	return openWith(t, name, cat, append(nested.Rows(cat, funcs.Postgres, rand.New(rand.NewSource(7)).Intn), "SET TimeZone = 'UTC'")), cat
+	return neighbour.OpenWith(t, name, cat, append(nested.Rows(cat, funcs.Postgres, rand.New(rand.NewSource(7)).Intn), "SET TimeZone = 'UTC'")), cat
 }
 
 // TestNested: whatever calls are nested in one another over whatever values, a statement that is admitted does not raise, and the rows of one unit change

@@ -1,24 +1,20 @@
-package neighbour_test
+package prooftest
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
 	"math/big"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
-	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -27,20 +23,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
-
-var server *pgtest.Server
-
-func TestMain(m *testing.M) {
-	s, stop, err := pgtest.StartShared()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	server = s
-	code := m.Run()
-	stop()
-	os.Exit(code)
-}
 
 // moves have no declared bound but that of small; visits have declared ones.
 const moves = `
@@ -128,20 +110,7 @@ func onPostgres(t *testing.T) asks {
 	t.Helper()
 	ctx, cat := context.Background(), catalog(t)
 	name := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "_"))
-	if err := server.CreateDB(name); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgconn.Connect(ctx, server.URL(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(ctx) })
-	db := &neighbour.Postgres{Conn: conn}
-	for _, s := range slices.Concat(cat.DDL(), []string{insert("moves"), insert("visits"), "SET search_path = ''"}) {
-		if err := db.Exec(ctx, s); err != nil {
-			t.Fatalf("%v\n%s", err, s)
-		}
-	}
+	db := neighbour.OpenWith(t, name, cat, []string{insert("moves"), insert("visits")})
 	return func(st *sqlgen.Statement, without int) (out [][]sqltype.Value, err error) {
 		var gone []string
 		if without != 0 {

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func sameGroups(t *testing.T, a *sensitivity.Analysis, d dialect.Dialect, db nei
 			plain[i] = plain[i][len(a.Keys):]
 		}
 	}
-	if got, want := lines(rows), lines(plain); !slices.Equal(got, want) {
+	if got, want := neighbour.Lines(rows), neighbour.Lines(plain); !slices.Equal(got, want) {
 		return fmt.Errorf("%v\n  plain %v", got, want)
 	}
 	if d == funcs.DuckDB {
@@ -97,7 +97,7 @@ func sameGroups(t *testing.T, a *sensitivity.Analysis, d dialect.Dialect, db nei
 				own = append(own, row[k])
 			}
 			if !slices.ContainsFunc(s.Tuples, func(tuple []sqltype.Value) bool {
-				return slices.Equal(lines([][]sqltype.Value{tuple}), lines([][]sqltype.Value{own}))
+				return slices.Equal(neighbour.Lines([][]sqltype.Value{tuple}), neighbour.Lines([][]sqltype.Value{own}))
 			}) {
 				return fmt.Errorf("the group %v is left out", own)
 			}
@@ -109,22 +109,22 @@ func sameGroups(t *testing.T, a *sensitivity.Analysis, d dialect.Dialect, db nei
 // TestPrunedGroups: no group that the statement's text gives is left out, and the others have what it gives, on both databases without noise. So it fails where a condition is read the other way.
 func TestPrunedGroups(t *testing.T) {
 	ctx := context.Background()
-	for d, db := range prunedDBs(t, neighbour.Inside, inside) {
+	for d, db := range prunedDBs(t, neighbour.Inside, neighbour.InsideClinic) {
 		for _, c := range pruned {
-			a := analyze(t, c.sql, inside, 1000)
+			a := neighbour.Analyze(t, c.sql, neighbour.InsideClinic, 1000)
 			if !a.Groups.Public || a.Groups.Count != c.groups {
 				t.Errorf("%s: %d public groups, want %d", c.sql, a.Groups.Count, c.groups)
 			}
 			plain := func() [][]sqltype.Value {
-				q := bind(t, c.sql, neighbour.ClinicCatalog())
-				if err := inside.Exec(ctx, "SET search_path = public"); err != nil {
+				q := neighbour.BindText(t, c.sql, neighbour.ClinicCatalog())
+				if err := neighbour.InsideClinic.Exec(ctx, "SET search_path = public"); err != nil {
 					t.Fatal(err)
 				}
-				rows, err := inside.Text(ctx, c.sql, outputTypes(q))
+				rows, err := neighbour.InsideClinic.Text(ctx, c.sql, neighbour.OutputTypes(q))
 				if err != nil {
 					t.Fatalf("%s: %v", c.sql, err)
 				}
-				if err := inside.Exec(ctx, "SET search_path = ''"); err != nil {
+				if err := neighbour.InsideClinic.Exec(ctx, "SET search_path = ''"); err != nil {
 					t.Fatal(err)
 				}
 				return rows
@@ -138,7 +138,7 @@ func TestPrunedGroups(t *testing.T) {
 			if s := a.Groups.Sources; len(s) == 1 && len(s[0].Keys) == 1 && d == funcs.Postgres && len(plain()) > 0 { // the bug: a group that rows are in is left out
 				row := plain()[0]
 				s[0].Tuples = slices.DeleteFunc(s[0].Tuples, func(tuple []sqltype.Value) bool {
-					return slices.Equal(lines([][]sqltype.Value{tuple}), lines([][]sqltype.Value{row[:1]}))
+					return slices.Equal(neighbour.Lines([][]sqltype.Value{tuple}), neighbour.Lines([][]sqltype.Value{row[:1]}))
 				})
 				if sameGroups(t, a, d, db, plain()) == nil {
 					t.Errorf("%s: nothing is seen of a group that is left out", c.sql)
@@ -158,14 +158,14 @@ func TestNeighboursOfPrunedGroups(t *testing.T) {
 	for i := range all {
 		all[i] = i + 1
 	}
-	for d, db := range prunedDBs(t, neighbour.Outside, outside) {
+	for d, db := range prunedDBs(t, neighbour.Outside, neighbour.OutsideClinic) {
 		for _, c := range pruned {
-			a := analyze(t, c.sql, outside, 4)
+			a := neighbour.Analyze(t, c.sql, neighbour.OutsideClinic, 4)
 			if _, err := neighbour.Check(ctx, db, neighbour.ClinicCatalog(), a, d, someUnits, nil); err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 			}
 		}
-		a := analyze(t, bug, outside, 4)
+		a := neighbour.Analyze(t, bug, neighbour.OutsideClinic, 4)
 		if a.Limit.PerUnit != 1 || a.Limit.Capped {
 			t.Errorf("%+v", a.Limit)
 		}
@@ -189,7 +189,7 @@ func TestNullBesideValuesOfATable(t *testing.T) {
 	}
 	rows := append(neighbour.ClinicRows(neighbour.Inside), "UPDATE public.encounters SET kind_id = NULL WHERE encounter_id % 7 = 0",
 		"UPDATE public.patients SET gender = NULL WHERE patient_id % 5 = 0")
-	pg := openWith(t, "nullbeside", cat, rows)
+	pg := neighbour.OpenWith(t, "nullbeside", cat, rows)
 	for d, db := range map[dialect.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, cat, rows)} {
 		for _, c := range []struct {
 			sql    string
@@ -204,21 +204,21 @@ func TestNullBesideValuesOfATable(t *testing.T) {
 			{"select coalesce(gender, '?'), count(*) from public.patients where coalesce(gender, '?') = '?' group by 1", 1},
 			{"select kind_id, readmitted, count(*) from public.encounters where kind_id is null group by 1, 2", 3},
 		} {
-			a, err := divide.Analyze(ctx, bind(t, c.sql, cat), sensitivity.Options{MaxGroups: 100, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			a, err := divide.Analyze(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 100, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !a.Groups.Public || a.Groups.Count != c.groups || len(a.NullGroups) > 0 {
 				t.Errorf("%s: %d public groups, want %d; no group of NULL: %v", c.sql, a.Groups.Count, c.groups, a.NullGroups)
 			}
-			plain, err := pg.Text(ctx, c.sql, outputTypes(a.Query))
+			plain, err := pg.Text(ctx, c.sql, neighbour.OutputTypes(a.Query))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := sameGroups(t, a, d, db, plain); err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 			}
-			a, err = divide.Analyze(ctx, bind(t, c.sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			a, err = divide.Analyze(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -28,13 +28,13 @@ func TestAttack05Amplified(t *testing.T) {
 		"windows":              "select count(*) from (select lag(" + joined("b") + ") over (partition by patient_id) c from (select patient_id, max(" + joined("a") + ") over (partition by patient_id) b from (select patient_id, first_value(repeat(diag, 20000)) over (partition by patient_id order by encounter_id) a" + heavy + ") q) r) s where " + joined("c") + " <> ''",
 		"elements":             "select count(*)" + heavy + " and cardinality(array[" + times(200, "repeat(diag, 20000)", ", ") + "]) > 0",
 	} {
-		a := analyze(t, sql, outside, 4)
+		a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
 		st, err := sqlgen.Private(a, funcs.Postgres, 42)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if _, err := neighbour.ReadTotals(context.Background(), outside, st); err != nil {
+		if _, err := neighbour.ReadTotals(context.Background(), neighbour.OutsideClinic, st); err != nil {
 			t.Errorf("%s: %.300v", name, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestLongTextsAreRefused(t *testing.T) {
 		"select count(*) from encounters where " + times(9, times(450, "diag", " || ")+" <> ''", " and "):                    sqlerr.TooComplex.ID,
 		"select count(*) from cities where length(array_to_string(array[" + times(1001, "name", ",") + "], '')) > 0":         "",
 	} {
-		a := analyze(t, sql, outside, 4)
+		a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
 		var err error
 		if a.Class == sensitivity.Public {
 			_, err = sqlgen.PublicQuery(a.Query, funcs.Postgres)
@@ -88,11 +88,11 @@ func TestAttack05Joined(t *testing.T) {
 		"(diag || null) || " + times(2, long, " || "):                                      true,
 	} {
 		if read := func(cond string) int64 {
-			st, err := sqlgen.Private(analyze(t, "select count(*) from encounters where ("+sql+") is "+cond, outside, 4), funcs.Postgres, 42)
+			st, err := sqlgen.Private(neighbour.Analyze(t, "select count(*) from encounters where ("+sql+") is "+cond, neighbour.OutsideClinic, 4), funcs.Postgres, 42)
 			if err != nil {
 				t.Fatalf("%.100s: %v", sql, err)
 			}
-			totals, err := neighbour.ReadTotals(context.Background(), outside, st)
+			totals, err := neighbour.ReadTotals(context.Background(), neighbour.OutsideClinic, st)
 			if err != nil {
 				t.Fatalf("%.100s: %v", sql, err)
 			}

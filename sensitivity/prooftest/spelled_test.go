@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -19,10 +19,10 @@ func TestSpelledUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := openWith(t, "spelled", cat, neighbour.SpelledRows())
+	db := neighbour.OpenWith(t, "spelled", cat, neighbour.SpelledRows())
 	units := []int{neighbour.SpelledUnit, 3}
 	for _, sql := range neighbour.SpelledStatements {
-		a, err := divide.Analyze(ctx, bind(t, sql, cat), sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+		a, err := divide.Analyze(ctx, neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func openItself(t *testing.T, d dialect.Dialect) itself {
 	}
 	rows := nested.Rows(cat, d, rand.New(rand.NewSource(7)).Intn)
 	if d == funcs.Postgres {
-		return itself{d, cat, openWith(t, "itself", cat, append(rows, "SET TimeZone = 'UTC'"))}
+		return itself{d, cat, neighbour.OpenWith(t, "itself", cat, append(rows, "SET TimeZone = 'UTC'"))}
 	}
 	settings := []string{"SET TimeZone = 'UTC'", "SET integer_division = true", "SET disabled_optimizers = 'common_subexpressions'", "SET threads = 1"}
 	return itself{d, cat, openDuck(t, cat, slices.Concat(settings, rows))}

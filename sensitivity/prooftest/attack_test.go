@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 
 func totals(t *testing.T, sql string, groups uint64) *neighbour.Totals {
 	t.Helper()
-	st, err := sqlgen.Private(analyze(t, sql, outside, groups), funcs.Postgres, 42)
+	st, err := sqlgen.Private(neighbour.Analyze(t, sql, neighbour.OutsideClinic, groups), funcs.Postgres, 42)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := neighbour.ReadTotals(context.Background(), outside, st)
+	out, err := neighbour.ReadTotals(context.Background(), neighbour.OutsideClinic, st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func totals(t *testing.T, sql string, groups uint64) *neighbour.Totals {
 
 func refusedAs(t *testing.T, id, sql string) {
 	t.Helper()
-	q := bind(t, sql, neighbour.ClinicCatalog())
+	q := neighbour.BindText(t, sql, neighbour.ClinicCatalog())
 	_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 	if sqlerr.ID(err) != id {
 		t.Errorf("%s: %v, want %s", sql, err, id)
@@ -48,7 +48,7 @@ func TestAttack04(t *testing.T) {
 		`UPDATE public.encounters SET big = 9223372036854775807, score = CASE encounter_id % 3 WHEN 0 THEN 1e308 WHEN 1 THEN -1e308 ELSE 1e-308 END`,
 		`UPDATE public.encounters SET medications = 32767, days = 2147483647`,
 	}
-	err := neighbour.Change(ctx, outside, extreme, func() error {
+	err := neighbour.Change(ctx, neighbour.OutsideClinic, extreme, func() error {
 		for _, sql := range []string{"select sum(big), sum(score), sum(medications), sum(days) from encounters", "select avg(big), avg(score), avg(days) from encounters"} {
 			totals(t, sql, 4)
 		}
@@ -72,7 +72,7 @@ func TestAttack05(t *testing.T) {
 // TestAttack10: groups that are not public come with their number of units, for the selection to decide.
 func TestAttack10(t *testing.T) {
 	for sql, want := range map[string]bool{"select diag, count(*) from encounters group by 1": true, "select readmitted, count(*) from encounters group by 1": false} {
-		st, err := sqlgen.Private(analyze(t, sql, outside, 4), funcs.Postgres, 42)
+		st, err := sqlgen.Private(neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4), funcs.Postgres, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,9 +105,9 @@ func (r publicOnly) Distinct(ctx context.Context, tab *plan.Table, columns []int
 // TestAttack12: the analysis, and so every scale, reads nothing but public tables.
 func TestAttack12(t *testing.T) {
 	for _, sql := range neighbour.Statements {
-		q := bind(t, sql, neighbour.ClinicCatalog())
+		q := neighbour.BindText(t, sql, neighbour.ClinicCatalog())
 		_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
-			Public: publicOnly{neighbour.Reader{DB: outside, Dialect: funcs.Postgres}}})
+			Public: publicOnly{neighbour.Reader{DB: neighbour.OutsideClinic, Dialect: funcs.Postgres}}})
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
@@ -137,7 +137,7 @@ func TestAttack25(t *testing.T) {
 	} {
 		var got [2]*neighbour.Totals
 		for i, set := range []string{c.first, c.second} {
-			err := neighbour.Change(ctx, outside, []string{"UPDATE public.encounters SET " + set}, func() error {
+			err := neighbour.Change(ctx, neighbour.OutsideClinic, []string{"UPDATE public.encounters SET " + set}, func() error {
 				got[i] = totals(t, c.sql, 4)
 				return nil
 			})
@@ -163,7 +163,7 @@ func TestAttack27(t *testing.T) {
 	tab, _ := cat.Table("", "encounters")
 	for _, units := range []dp.Units{{"patients.patient_id", "doctors.id"}, {"doctors.id"}} {
 		tab.Units = units
-		q := bind(t, "select count(*) from encounters e join patients p on p.patient_id = e.patient_id", cat)
+		q := neighbour.BindText(t, "select count(*) from encounters e join patients p on p.patient_id = e.patient_id", cat)
 		a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if len(units) > 1 && err == nil || err == nil && a.Pairs == nil || err != nil && sqlerr.ID(err) != "private_shape" {
 			t.Errorf("%v: %v", units, err)

@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // TestShapeNeighbours: shapes within each person's rows keep the claims and do not follow the physical order.
 func TestShapeNeighbours(t *testing.T) {
 	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
-		a := analyze(t, sql, outside, 4)
-		if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil); err != nil {
+		a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
+		if _, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
@@ -55,8 +55,8 @@ func TestShapesLeak(t *testing.T) {
 			` WHERE \(\("t2"."patient_id" = "t1"."patient_id"\)\)`, ""},
 		{"ties of LATERAL left to the scan", neighbour.Ties[7], `(ORDER BY \(.*?\)) ASC NULLS LAST, [^)]*`, "$1"},
 	} {
-		a := analyze(t, bug.sql, outside, 4)
-		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, bug.mangle)
+		a := neighbour.Analyze(t, bug.sql, neighbour.OutsideClinic, 4)
+		_, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, bug.mangle)
 		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
 			t.Errorf("%s: %v", bug.name, err)
 		}
@@ -65,14 +65,14 @@ func TestShapesLeak(t *testing.T) {
 
 // TestShapesChosen: the claims hold where the bounds of shapes are chosen, at values that break every type's.
 func TestShapesChosen(t *testing.T) {
-	db := undeclared(t, "undeclared_shapes", neighbour.Outside)
+	db := neighbour.Undeclared(t, "undeclared_shapes", neighbour.Outside)
 	for _, sql := range []string{
 		"select item, count(*), sum(g), sum(r) from (select item, small - lag(small) over (partition by patient_id order by amount) g, sum(small) over (partition by patient_id order by fee rows 2 preceding) r from charges) t group by 1",
 		"select count(*), sum(c.small), sum(c.amount) from patients p left join lateral (select c.small, c.amount from charges c where c.patient_id = p.patient_id order by c.fee desc limit 3) c on true",
 		"select count(*), sum(a.n), sum(c.amount) from (select patient_id, count(*) n from encounters group by 1) a full join charges c on a.patient_id = c.patient_id",
 		"select sum(case when exists (select 1 from encounters e where e.patient_id = c.patient_id) then c.small else c.amount end), count(*) filter (where c.fee >= (select max(x.fee) from charges x where x.patient_id = c.patient_id)) from charges c",
 	} {
-		a, err := chooseOn(t, sql, db, 0, 0)
+		a, err := neighbour.ChooseOn(t, sql, db, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

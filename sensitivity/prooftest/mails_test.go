@@ -1,4 +1,4 @@
-package sqlgen_test
+package prooftest
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 
 func mailDBs(t testing.TB) map[dialect.Dialect]neighbour.DB {
 	cat := neighbour.MailCatalog()
-	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: openWith(t, fmt.Sprintf("mails_%d", time.Now().UnixNano()), cat, neighbour.MailRows()), funcs.DuckDB: openDuck(t, cat, neighbour.MailRows())}
+	return map[dialect.Dialect]neighbour.DB{funcs.Postgres: neighbour.OpenWith(t, fmt.Sprintf("mails_%d", time.Now().UnixNano()), cat, neighbour.MailRows()), funcs.DuckDB: openDuck(t, cat, neighbour.MailRows())}
 }
 
 // TestNeighboursOfUnitsByColumns: without a person, without all rows of an email or phone that lead to no person, or without an order that has neither, totals change by what is claimed; dropped rows change nothing.
@@ -69,7 +69,7 @@ func TestMailUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Join(lines(text), " ")
+	want := strings.Join(neighbour.Lines(text), " ")
 	for _, c := range []struct{ name, from, to string }{
 		{},
 		{"an email is a customer", `c"email"`, "p"},
@@ -104,7 +104,7 @@ func TestMailUnits(t *testing.T) {
 				}
 				units = append(units, u)
 			}
-			if got := strings.Join(lines(units), " "); (got == want) != (c.name == "") {
+			if got := strings.Join(neighbour.Lines(units), " "); (got == want) != (c.name == "") {
 				t.Errorf("%s: %q: %s, want %s", d, c.name, got, want)
 			}
 		}
@@ -156,7 +156,7 @@ func TestUnitsByColumnsRefused(t *testing.T) {
 		"select count(*) from (select email, row_number() over (partition by email) as n from orders) t where n=1": "customer_id",
 		"select customer_id, count(*) from orders group by 1":                                                      "one person",
 	} {
-		_, err := divide.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
+		_, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Message+e.Hint, want) {
 			t.Errorf("%s: %v", sql, err)
