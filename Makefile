@@ -2,7 +2,7 @@
 # make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
 GOTEST  ?= $(GO) test -vet=off -timeout 40m
-DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./internal/testkit/neighbour/...
+DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
 .PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet

@@ -16,6 +16,7 @@
 //   - reuse: which statements share a release, and what a release says of another statement.
 //   - divide: which aggregates of a statement are released. It calls the other passes in order.
 //   - describe: the lines of EXPLAIN, which the engine asks for.
+//   - prooftest: tests that hold claims against databases, with and without one unit.
 //
 // Packages relation and elastic come below this one. Relation says what follows from a plan alone. Elastic bounds how
 // many joined rows one unit changes.

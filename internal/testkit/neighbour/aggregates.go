@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
+// OutputTypes are the types of a statement's columns.
 func OutputTypes(q *plan.Query) []sqltype.Type {
 	out := make([]sqltype.Type, len(q.Outputs))
 	for i, o := range q.Outputs {
@@ -30,6 +31,7 @@ func Lines(rows [][]sqltype.Value) []string {
 	return LinesOf(rows, func(d decimal.Decimal) string { return d.Round(9).String() })
 }
 
+// LinesOf are rows as texts, in order.
 func LinesOf(rows [][]sqltype.Value, numeric func(decimal.Decimal) string) []string {
 	var out []string
 	for _, r := range rows {
@@ -156,6 +158,7 @@ func statistic(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decim
 	return xy
 }
 
+// Decimal is a number's value.
 func Decimal(v sqltype.Value) decimal.Decimal {
 	switch x := v.(type) {
 	case bool:
@@ -175,6 +178,7 @@ func Decimal(v sqltype.Value) decimal.Decimal {
 	return decimal.Zero
 }
 
+// CompareGroups compares the values of groups.
 func CompareGroups(a *sensitivity.Analysis, got map[string][]decimal.Decimal, want [][]sqltype.Value) error {
 	seen := map[string]bool{}
 	for _, r := range want {

@@ -41,11 +41,13 @@ func ChooseOn(t testing.TB, sql string, db DB, groups, rows uint64) (*sensitivit
 		MaxPublicGroups: 1000, MaxRows: rows, LeastKept: 0.6, Public: Reader{DB: db, Dialect: funcs.Postgres}})
 }
 
+// The clinics of a test binary, and the server that they are on.
 var (
 	server                      *pgtest.Server
 	InsideClinic, OutsideClinic *Postgres
 )
 
+// Main runs the tests of a package beside the clinics.
 func Main(m *testing.M) int {
 	s, stop, err := pgtest.StartShared()
 	if err != nil {
@@ -84,6 +86,7 @@ func OpenWith(t testing.TB, name string, cat *Catalog, rows []string) *Postgres 
 	return db
 }
 
+// BindText binds a statement's text.
 func BindText(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
 	t.Helper()
 	st, err := pgsyntax.Parse(sql)
@@ -97,6 +100,7 @@ func BindText(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
 	return q
 }
 
+// Analyze analyses a statement over the clinic.
 func Analyze(t testing.TB, sql string, db DB, groups uint64) *sensitivity.Analysis {
 	t.Helper()
 	q := BindText(t, sql, ClinicCatalog())
