@@ -105,7 +105,7 @@ func TestErrorsDoc(t *testing.T) {
 	for id := range at {
 		t.Errorf("%s is no kind", id)
 	}
-	fmt.Fprintf(&page, "\n## The clinic\n\nA small data set of dpsql's own tests, for what the demo's policy leaves no room for. Of its policy:\n\n```yaml\n%s```\n", ClinicTables())
+	fmt.Fprintf(&page, "\n## The clinic\n\nA small data set of dpsql's own tests, for what the demo's policy leaves no room for. Of its policy:\n\n```yaml\n%s```\n", clinicTables())
 	compare(t, "../../docs/errors.md", page.Bytes())
 }
 

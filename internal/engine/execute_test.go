@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // executePrepares are what the arguments are for.
@@ -56,7 +58,7 @@ func TestExecuteArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := pgconn.Connect(context.Background(), PostgresURL(t))
+	theirs, err := pgconn.Connect(context.Background(), enginetest.SharedServer(t).URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -133,12 +135,25 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// raiseElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
+func raiseElsewhere(e *server.Engine) { e.Ledger = raisedElsewhere{e.Ledger} }
+
+type raisedElsewhere struct{ ledger.Ledger }
+
+func (raisedElsewhere) ReserveAll(context.Context, []ledger.Reservation) ([]int64, error) {
+	return nil, ledger.ErrPromise
+}
+
+func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
+	return ledger.Balance{}, ledger.ErrPromise
+}
+
 // An older policy under a ledger that another server raised charges nothing and shows no balance; what was released is shown.
 func TestPromiseChanged(t *testing.T) {
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
 	ann := enginetest.NewSession(e, t, "ann")
 	_, first := enginetest.Ask(t, ann, "select count(*) from encounters")
-	RaisedElsewhere(e)
+	raiseElsewhere(e)
 	if _, again := enginetest.Ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v, then %v", first.Rows, again.Rows)
 	}

@@ -45,7 +45,7 @@ func TestHiddenNames(t *testing.T) {
 			Columns map[string]any `yaml:"columns"`
 		} `yaml:"tables"`
 	}
-	if err := yaml.Unmarshal([]byte(ClinicTables()), &p); err != nil {
+	if err := yaml.Unmarshal([]byte(clinicTables()), &p); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{"patients": true, "gender": true, "patient_id": true, "cities": true, "kinds": true, "rates": true, "kind_id": true} // public tables are everybody's

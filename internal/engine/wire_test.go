@@ -26,7 +26,9 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/proxy"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/testdata/demo"
 )
 
 // The examples of the documents run as an analyst's would: over the wire, through the proxy, before the demo or the clinic.
@@ -67,9 +69,13 @@ func (p Place) policy(t *testing.T) *policy.Policy {
 		edits = append(edits, e...)
 	}
 	if p.On == "clinic" {
-		return ClinicPolicy(t, edits...)
+		return enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...)
 	}
-	text := DemoPolicy()
+	file, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(file)
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
 			t.Fatalf("the policy has no %q", edits[i])
@@ -81,6 +87,13 @@ func (p Place) policy(t *testing.T) *policy.Policy {
 		t.Fatal(err)
 	}
 	return pol
+}
+
+// clinicTables is what the clinic's policy says of its tables.
+func clinicTables() string {
+	_, text, _ := strings.Cut(enginetest.ClinicPolicy, "unit: ")
+	text, _, _ = strings.Cut(text, "budget:")
+	return "unit: " + text
 }
 
 // served is a proxy before an engine.
@@ -110,8 +123,8 @@ func (w *site) serve(t *testing.T, p Place) *served {
 		return s
 	}
 	var data backend.Backend
-	if data = DemoData(t); p.On == "clinic" {
-		data = ClinicData(t)
+	if data = enginetest.DemoDuck(t); p.On == "clinic" {
+		data = enginetest.Tame.Open(t, funcs.DuckDB)
 	}
 	pol := p.policy(t)
 	s := &served{name: pol.Dataset, clock: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
@@ -281,7 +294,7 @@ var givens = map[string]given{
 			t.Fatal(err)
 		}
 	}},
-	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { RaisedElsewhere(s.engine) }},
+	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { raiseElsewhere(s.engine) }},
 	"ledger closed":    {"the ledger cannot be written", func(_ *testing.T, s *served, _ string) { _ = s.engine.Close() }},
 	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { enginetest.FailFor(s.engine, user) }},
 	"a window later": {"one window of the budget was used, and the next has begun", func(t *testing.T, s *served, user string) {
