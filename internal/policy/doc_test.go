@@ -173,7 +173,7 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
 
 `
 
-// last is what dpsql.last tells; internal/engine's TestDocumentedTables holds it against the table.
+// last is what dpsql.last tells; internal/engine/session's TestDocumentedTables holds it against the table.
 const last = `
 ## The last answer
 
@@ -203,7 +203,7 @@ has no rows if that SELECT failed or released nothing. All of it is public or wa
 ends with '', the only'' where there was one.
 `
 
-// paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
+// paid tells of the tables of what was charged and stored; internal/engine/session's TestDocumentedTables holds it against them.
 const paid = `
 ## What is left
 

@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; rewrite/sqlgen has PostgreSQL's.
+// TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; sensitivity/prooftest has PostgreSQL's.
 func TestShapeNeighbours(t *testing.T) {
 	keepClaims(t, []dialect.Dialect{funcs.DuckDB}, slices.Concat(neighbour.Shapes, neighbour.Ties)...)
 }

@@ -171,7 +171,7 @@ func (c Clinic) Statements() []string {
 	return append(out, c.Change...)
 }
 
-// Opened keeps the clinics of the package: each is made once a backend.
+// Opened keeps the clinics of a test binary: each is made once a backend.
 var (
 	Opened  = map[string]backend.Backend{}
 	opening sync.Mutex
@@ -272,7 +272,7 @@ func OpenOn(t testing.TB, p *policy.Policy, b backend.Backend) *server.Engine {
 	return e
 }
 
-// fixedCap bounds each of a person's groups, of which 4 count, where a policy leaves that to each statement: most tests look at one scan whose sensitivity is known beforehand. The defaults have tests of their own (defaults_test.go).
+// fixedCap bounds each of a person's groups, of which 4 count, where a policy leaves that to each statement: most tests look at one scan whose sensitivity is known beforehand. The defaults have tests of their own (TestDefaultsDropNoGroup).
 func fixedCap(p *policy.Policy) {
 	if p.Query.Bounding == "auto" {
 		p.Query.Bounding = "linf"

@@ -56,7 +56,7 @@ func DemoDuck(t testing.TB) backend.Backend {
 	return shared.db
 }
 
-// SharedServer is the package's one PostgreSQL.
+// SharedServer is the test binary's one PostgreSQL.
 func SharedServer(t testing.TB) *pgtest.Server {
 	shared.start.Do(func() {
 		s, stop, err := pgtest.StartShared()
