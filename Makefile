@@ -27,7 +27,7 @@ deps:
 test test-unit test-db test-engine test-race test-cmd vet: export RAPID_SEED ?= 20261121
 test test-unit test-db test-engine test-race test-cmd vet: export GOGC ?= 400
 
-# Two parts at a time. The engine's tests are the longest part and mostly one thread: they start first, and the others run beside them.
+# Two parts at a time. The engine's tests are the longest part, two processes: they start first, and the others run beside them.
 # Everything that CI runs.
 test: deps vet
 	$(MAKE) --jobs=2 --output-sync=target test-engine test-cmd test-race test-unit test-db
