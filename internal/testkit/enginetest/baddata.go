@@ -127,6 +127,7 @@ const (
 // badData says who is in a database.
 type badData string
 
+// Which of the data is bad.
 const (
 	OneBad  badData = "one_bad"  // one person's data is bad
 	NoneBad badData = "none_bad" // that person is not there

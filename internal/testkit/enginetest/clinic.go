@@ -24,7 +24,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// The clinic with and without its heaviest person: the one whom attacks are after.
+// WithoutOne is the clinic without its heaviest person, the one whom attacks are after.
 var WithoutOne = Without[0]
 
 // Emptied takes all rows but those of the patients away.
@@ -282,7 +282,7 @@ func fixedCap(p *policy.Policy) {
 	}
 }
 
-// session is a session of an analyst of the clinic.
+// NewSession is a session of an analyst of the clinic.
 func NewSession(e *server.Engine, t testing.TB, user string) *session.Session {
 	t.Helper()
 	s, err := session.NewSession(e, user, "test")

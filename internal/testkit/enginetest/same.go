@@ -30,7 +30,7 @@ func ClinicText(t testing.TB) *neighbour.Postgres {
 	return &neighbour.Postgres{Conn: conn}
 }
 
-// SameAsTexts: with noise of scale nothing and room for all rows and groups, the statements' answers are what PostgreSQL gives for their texts, in order where they end with one.
+// SameAsTexts checks that with noise of scale nothing and room for all rows and groups the statements' answers are what PostgreSQL gives for their texts, in order where they end with one.
 func SameAsTexts(t testing.TB, on []dialect.Dialect, statements ...string) {
 	t.Helper()
 	db := ClinicText(t)

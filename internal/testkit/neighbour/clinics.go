@@ -43,8 +43,9 @@ func ChooseOn(t testing.TB, sql string, db DB, groups, rows uint64) (*sensitivit
 
 // The clinics of a test binary, and the server that they are on.
 var (
-	server                      *pgtest.Server
-	InsideClinic, OutsideClinic *Postgres
+	server        *pgtest.Server
+	InsideClinic  *Postgres
+	OutsideClinic *Postgres
 )
 
 // Main runs the tests of a package beside the clinics.
