@@ -55,11 +55,11 @@ func TestExplainStored(t *testing.T) {
 
 // TestExplainStoredBounds: of a statement that is stored EXPLAIN tells the bounds and the threshold of the release that answers, whatever price is asked for, and not those of a release that there is not.
 func TestExplainStoredBounds(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
-	set(t, s, "dpsql.notices", "brief")
-	set(t, s, "dpsql.max_groups", "auto")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
+	enginetest.Set(t, s, "dpsql.max_groups", "auto")
 	brief := func(sql string) string {
-		_, a := ask(t, s, "explain "+sql)
+		_, a := enginetest.Ask(t, s, "explain "+sql)
 		lines := ""
 		for _, r := range a.Rows {
 			lines += r[0].(string) + "\n"
@@ -67,8 +67,8 @@ func TestExplainStoredBounds(t *testing.T) {
 		return lines
 	}
 	for _, sql := range []string{"select diag, count(*), sum(cost) from encounters group by 1", "select readmitted, sum(level) from encounters group by 1"} {
-		set(t, s, "dpsql.price", "2")
-		ask(t, s, sql)
+		enginetest.Set(t, s, "dpsql.price", "2")
+		enginetest.Ask(t, s, sql)
 		r := s.Last.(*private.LastAnswer).Releases[0]
 		edges := r.Release.Edges(r.An)
 		var want []string
@@ -87,7 +87,7 @@ func TestExplainStoredBounds(t *testing.T) {
 		}
 		outliers := private.OutlierNote(r.Release.Plan)
 		for _, p := range []string{"2", "0.5", "1.9", "4"} {
-			set(t, s, "dpsql.price", p)
+			enginetest.Set(t, s, "dpsql.price", p)
 			told := brief(sql)
 			for _, words := range want {
 				if !strings.Contains(told, words) {
@@ -97,11 +97,11 @@ func TestExplainStoredBounds(t *testing.T) {
 			if strings.Contains(told, "chooses privately") || strings.Contains(told, "that fails") {
 				t.Errorf("at price %s: bounds that are not chosen again:\n%s", p, told)
 			}
-			if told := explained(t, s, sql); !strings.Contains(told, outliers) {
+			if told := enginetest.Explained(t, s, sql); !strings.Contains(told, outliers) {
 				t.Errorf("at price %s: %q is not in\n%s", p, outliers, told)
 			}
 		}
-		if _, a := ask(t, s, sql); !strings.Contains(a.Notice, outliers) { // measured again
+		if _, a := enginetest.Ask(t, s, sql); !strings.Contains(a.Notice, outliers) { // measured again
 			t.Errorf("%q is not in %s", outliers, a.Notice)
 		}
 	}

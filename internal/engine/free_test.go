@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -66,18 +67,18 @@ func paidFor(t testing.TB, s *session.Session) int64 {
 
 // TestFreeQuestions: questions that a stored release of another one says cost nothing, also of another analyst's, and EXPLAIN and the NOTICE tell so; others are charged.
 func TestFreeQuestions(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		if d == funcs.Postgres && os.Getenv("DPSQL_LONG") == "" { // nothing here depends on it but the releases' totals
 			continue
 		}
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
-		bob := newSession(s.Engine, t, "bob")
-		set(t, s, "dpsql.notices", "brief")
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
+		bob := enginetest.NewSession(s.Engine, t, "bob")
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for _, step := range freeSteps {
 			sql, free := strings.CutPrefix(step, "free ")
-			told := explained(t, s, sql)
+			told := enginetest.Explained(t, s, sql)
 			before := paidFor(t, s)
-			_, a := ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			if after := paidFor(t, s); free != (after == before) {
 				t.Errorf("%s: %s: %d charges", d, sql, after-before)
 				continue
@@ -87,7 +88,7 @@ func TestFreeQuestions(t *testing.T) {
 				t.Errorf("%s: %s:\n%s\n%s", d, sql, told, a.Notice)
 			}
 			if free {
-				if ask(t, bob, sql); paidFor(t, s) != before {
+				if enginetest.Ask(t, bob, sql); paidFor(t, s) != before {
 					t.Errorf("%s: bob: %s: charged", d, sql)
 				}
 			}
@@ -97,8 +98,8 @@ func TestFreeQuestions(t *testing.T) {
 
 // TestFreeIsTheSum: what is computed are the stored numbers and their sums, with the error of a sum; asked for more, or anew, it is measured.
 func TestFreeIsTheSum(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	_, stored := ask(t, s, "select active, ward is null, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	_, stored := enginetest.Ask(t, s, "select active, ward is null, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
 	before := paidFor(t, s)
 	people, weight, one := int64(0), map[string]float64{}, 0.0
 	for _, r := range stored.Rows {
@@ -106,14 +107,14 @@ func TestFreeIsTheSum(t *testing.T) {
 		weight[fmt.Sprint(r[1])] += r[3].(float64)
 		one = r[4].(float64)
 	}
-	_, all := ask(t, s, "select count(*) + 0, dp_error(count(*)) from patients")
+	_, all := enginetest.Ask(t, s, "select count(*) + 0, dp_error(count(*)) from patients")
 	if n := all.Rows[0][0]; n != people {
 		t.Errorf("%v people, not %d", n, people)
 	}
 	if wide := all.Rows[0][1].(float64); wide < 1.6*one || wide > 2.1*one { // the root of 4 is 2; tails are thinner, and one is rounded
 		t.Errorf("of four numbers with an error of %v the sum has %v", one, wide)
 	}
-	_, wards := ask(t, s, "select ward is null, sum(weight), dp_error(sum(weight)) from patients group by 1")
+	_, wards := enginetest.Ask(t, s, "select ward is null, sum(weight), dp_error(sum(weight)) from patients group by 1")
 	for _, r := range wards.Rows {
 		if w := weight[fmt.Sprint(r[0])]; math.Abs(w-r[1].(float64)) > 1e-6*math.Abs(w) {
 			t.Errorf("ward %v: %v, not %v", r[0], r[1], w)
@@ -122,34 +123,34 @@ func TestFreeIsTheSum(t *testing.T) {
 	if free := paidFor(t, s); free != before {
 		t.Fatalf("%d charges", free-before)
 	}
-	_, last := ask(t, s, "select noise, price, free from dpsql.last")
+	_, last := enginetest.Ask(t, s, "select noise, price, free from dpsql.last")
 	if r := last.Rows[0]; !strings.HasSuffix(r[0].(string), "sum of 2") || r[1] != 0.5 || r[2] != true {
 		t.Errorf("dpsql.last: %v", last.Rows)
 	}
 	for name, value := range map[string]string{"dpsql.price": "0.7", "dpsql.fresh": "on"} {
 		was, before := map[string]string{"dpsql.price": "0.5", "dpsql.fresh": "off"}[name], paidFor(t, s)
-		set(t, s, name, value)
-		if ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); paidFor(t, s) == before {
+		enginetest.Set(t, s, name, value)
+		if enginetest.Ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); paidFor(t, s) == before {
 			t.Errorf("%s = %s: not charged", name, value)
 		}
-		set(t, s, name, was)
+		enginetest.Set(t, s, name, was)
 	}
 }
 
 // TestFreeNeedsRights: who may not read a column of the release's question is not answered from it.
 func TestFreeNeedsRights(t *testing.T) {
-	ann := clinicSession(t, tame, funcs.DuckDB)
-	clerk := newSession(ann.Engine, t, "clerk")
-	ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
+	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	clerk := enginetest.NewSession(ann.Engine, t, "clerk")
+	enginetest.Ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
 	before := paidFor(t, ann)
 	const sql = "select gender, count(*) from patients group by gender"
-	if told := explained(t, clerk, sql); strings.Contains(told, "another question") {
+	if told := enginetest.Explained(t, clerk, sql); strings.Contains(told, "another question") {
 		t.Errorf("clerk is told of a release over a hidden column:\n%s", told)
 	}
-	if ask(t, clerk, sql); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, clerk, sql); paidFor(t, ann) != before+1 {
 		t.Error("clerk was answered from a release over a hidden column")
 	}
-	if ask(t, ann, "select gender, count(*) from patients where gender = 'Male' group by gender"); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, ann, "select gender, count(*) from patients where gender = 'Male' group by gender"); paidFor(t, ann) != before+1 {
 		t.Error("ann was charged for a part of clerk's")
 	}
 }
@@ -167,38 +168,38 @@ tables:
 budget: {epsilon: 1000, delta: 1e-6}
 query: {price: 1}
 analysts:
-  ann: {password: `+verifier+`, may: ['"v.x"']}
-  bob: {password: `+verifier+`, may: ['"v.x".id', '"v.x".g', 'v."x.c"']}
+  ann: {password: `+enginetest.Verifier+`, may: ['"v.x"']}
+  bob: {password: `+enginetest.Verifier+`, may: ['"v.x".id', '"v.x".g', 'v."x.c"']}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ann := sessionOver(t, funcs.DuckDB, "dots", []string{"CREATE TABLE people (id int PRIMARY KEY)", `CREATE TABLE "v.x" (id int PRIMARY KEY REFERENCES people, g bool NOT NULL, c bool NOT NULL)`,
+	ann := enginetest.SessionOver(t, funcs.DuckDB, "dots", []string{"CREATE TABLE people (id int PRIMARY KEY)", `CREATE TABLE "v.x" (id int PRIMARY KEY REFERENCES people, g bool NOT NULL, c bool NOT NULL)`,
 		`CREATE TABLE v (id int PRIMARY KEY REFERENCES people, "x.c" bool NOT NULL)`}, pol)
-	bob := newSession(ann.Engine, t, "bob")
-	ask(t, ann, `select g, c, count(*) from "v.x" group by 1, 2`)
+	bob := enginetest.NewSession(ann.Engine, t, "bob")
+	enginetest.Ask(t, ann, `select g, c, count(*) from "v.x" group by 1, 2`)
 	const sql = `select g, count(*) from "v.x" group by g`
 	before := paidFor(t, ann)
-	if told := explained(t, bob, sql); strings.Contains(told, "another question") {
+	if told := enginetest.Explained(t, bob, sql); strings.Contains(told, "another question") {
 		t.Errorf("bob is told of a release over a hidden column:\n%s", told)
 	}
-	if told := explained(t, ann, sql); !strings.Contains(told, "another question") {
+	if told := enginetest.Explained(t, ann, sql); !strings.Contains(told, "another question") {
 		t.Errorf("ann is not told of her own release:\n%s", told)
 	}
-	if ask(t, bob, sql); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, bob, sql); paidFor(t, ann) != before+1 {
 		t.Error("bob was answered from a release over a hidden column")
 	}
 }
 
 // TestFreeParameters: values of parameters are as good as literals.
 func TestFreeParameters(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	ask(t, s, "select readmitted, count(*) from encounters where cost > 10 group by readmitted")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Ask(t, s, "select readmitted, count(*) from encounters where cost > 10 group by readmitted")
 	before := paidFor(t, s)
 	const sql = "select count(*) from encounters where readmitted = $1 and cost > $2"
 	run := func(args ...sqltype.Value) {
 		t.Helper()
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}

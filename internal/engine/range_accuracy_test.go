@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -109,14 +110,14 @@ func openRanges(t *testing.T, d dialect.Dialect) backend.Backend {
 			return nil
 		}, duckdb.Options{Threads: 1})
 	} else {
-		if err = sharedServer(t).CreateDB("ranges"); err == nil {
-			err = sharedServer(t).Exec("ranges", strings.Join(rangesSchema(), ";\n"))
+		if err = enginetest.SharedServer(t).CreateDB("ranges"); err == nil {
+			err = enginetest.SharedServer(t).Exec("ranges", strings.Join(rangesSchema(), ";\n"))
 		}
 		if err == nil {
-			err = sharedServer(t).GrantReader("ranges")
+			err = enginetest.SharedServer(t).GrantReader("ranges")
 		}
 		if err == nil {
-			b, err = postgres.Open(ctx, sharedServer(t).URL("ranges"), postgres.Options{})
+			b, err = postgres.Open(ctx, enginetest.SharedServer(t).URL("ranges"), postgres.Options{})
 		}
 	}
 	if err != nil {
@@ -133,7 +134,7 @@ func TestRangesCostNothing(t *testing.T) {
 		b := openRanges(t, d)
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: ranges.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/ranges"}`}[d]
 		open := func(ranges bool) *session.Session {
-			text := strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(rangesPolicy)
+			text := strings.NewReplacer("VERIFIER", enginetest.Verifier, "BACKEND", uri).Replace(rangesPolicy)
 			if !ranges {
 				lines := strings.Split(text, "\n")
 				for i, l := range lines {
@@ -156,14 +157,14 @@ func TestRangesCostNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return fixedNoise(s, 22)
+			return enginetest.FixedNoise(s, 22)
 		}
 		told, untold := open(true), open(false)
 		half := func(s *session.Session, x string) (width float64, missed, null int) {
 			var widths []float64
 			truth := rangesTruth(x)
 			for i := range draws {
-				rows, err := try(s, fmt.Sprintf("select %s, dp_low(%s), dp_high(%[2]s) from visits where visit_id > -%d", x, x, i+1))
+				rows, err := enginetest.Try(s, fmt.Sprintf("select %s, dp_low(%s), dp_high(%[2]s) from visits where visit_id > -%d", x, x, i+1))
 				if err != nil {
 					t.Fatalf("%s: %s: %v", d, x, err)
 				}
@@ -171,7 +172,7 @@ func TestRangesCostNothing(t *testing.T) {
 					null++
 					continue
 				}
-				low, high := asFloat(t, rows[0][1]), asFloat(t, rows[0][2])
+				low, high := enginetest.AsFloat(t, rows[0][1]), enginetest.AsFloat(t, rows[0][2])
 				if low > truth || high < truth {
 					missed++
 				}

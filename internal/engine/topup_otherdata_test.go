@@ -149,8 +149,8 @@ func TestTopUpOfOtherData(t *testing.T) {
 	if _, _, paid = ask("1", "select count(*) from buyers where id > 0"); paid < 0.3 || paid > 0.6 {
 		t.Errorf("a top-up from 0.5 to 1 costs %g", paid)
 	}
-	set(t, session, "dpsql.price", "2")
-	prepared, err := prepare(session, "select count(*) from buyers where id > 0")
+	enginetest.Set(t, session, "dpsql.price", "2")
+	prepared, err := enginetest.Prepare(session, "select count(*) from buyers where id > 0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 	if err := e.Reload(t.Context(), buyersPolicyFor(t, uri, policyOf("\ndata_version: two")...)); err != nil {
 		t.Fatal(err)
 	}
-	before := len(charges(t, e)) // what was prepared under the old version tops up nothing of it
+	before := len(enginetest.Charges(t, e)) // what was prepared under the old version tops up nothing of it
 	ans, err := prepared.Run(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestTopUpOfOtherData(t *testing.T) {
 	if rows, err = ans.All(t.Context()); err != nil || rows[0][0].(int64) < 4460 || rows[0][0].(int64) > 4540 {
 		t.Errorf("another version: %v of 4500, %v", rows, err)
 	}
-	if list := charges(t, e)[before:]; len(list) != 1 || list[0].Loss.Pure < 1.6 {
+	if list := enginetest.Charges(t, e)[before:]; len(list) != 1 || list[0].Loss.Pure < 1.6 {
 		t.Errorf("another version: charged %v", list)
 	}
 }

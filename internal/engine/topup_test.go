@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -15,10 +15,12 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -53,7 +55,7 @@ var topUpCases = []struct {
 // beside it; a chosen bound's error also holds what clipping may lose.
 func lastAnswered(t testing.TB, s *session.Session) (bounds string, errs []float64, free bool) {
 	t.Helper()
-	_, a := ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
+	_, a := enginetest.Ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
 	for _, r := range a.Rows {
 		bounds += fmt.Sprint(r[:5])
 		free = r[9].(bool)
@@ -70,14 +72,14 @@ func lastAnswered(t testing.TB, s *session.Session) (bounds string, errs []float
 	return bounds, errs, free
 }
 
-// explained is EXPLAIN's text.
-func explained(t testing.TB, s *session.Session, sql string) string {
+// explanation is EXPLAIN's text.
+func explanation(t testing.TB, s *session.Session, sql string) string {
 	t.Helper()
 	how := "explain verbose "
 	if strings.HasPrefix(sql, "(") {
 		how = "explain "
 	}
-	rows, err := try(s, how+sql)
+	rows, err := enginetest.Try(s, how+sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,23 +97,23 @@ func TestTopUps(t *testing.T) {
 	moved := 0 // each answer may come out the same by chance, all of their numbers with less than 1e-12
 	for _, c := range topUpCases {
 		t.Run(c.name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-			set(t, s, "dpsql.mechanism", c.mechanism)
-			set(t, s, "dpsql.bounding", c.bounding)
-			set(t, s, "dpsql.max_groups", c.groups)
-			set(t, s, "dpsql.notices", "brief")
-			f := filterOf(s.Engine)
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+			enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+			enginetest.Set(t, s, "dpsql.bounding", c.bounding)
+			enginetest.Set(t, s, "dpsql.max_groups", c.groups)
+			enginetest.Set(t, s, "dpsql.notices", "brief")
+			f := enginetest.FilterOf(s.Engine)
 			var before [][]sqltype.Value
 			var bounds, left string
 			var was []float64
 			paid, order := dp.Loss{}, 0.0
 			steps := []struct{ epsilon, paid float64 }{{1, 1}, {1.5, 0.5}, {1, 0}, {4, 2.5}, {4, 0}, {0.25, 0}}
 			for i, step := range steps {
-				set(t, s, "dpsql.price", fmt.Sprint(step.epsilon))
-				told := explained(t, s, c.sql)
-				var p *prepared
+				enginetest.Set(t, s, "dpsql.price", fmt.Sprint(step.epsilon))
+				told := enginetest.Explained(t, s, c.sql)
+				var p *enginetest.Prepared
 				var a *answer.Answer
-				n := charged(t, s.Engine, func() { p, a = ask(t, s, c.sql) })
+				n := enginetest.Charged(t, s.Engine, func() { p, a = enginetest.Ask(t, s, c.sql) })
 				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {
 					t.Fatalf("at %g: %d charges, not %d", step.epsilon, n, want)
 				}
@@ -137,7 +139,7 @@ func TestTopUps(t *testing.T) {
 					}
 					continue
 				}
-				all := charges(t, s.Engine)
+				all := enginetest.Charges(t, s.Engine)
 				loss := all[len(all)-1].Loss
 				spent := fmt.Sprintf("Renyi %s at order %s, delta %s)", server.Number(loss.Renyi), server.Number(f.Order), server.Number(loss.Delta))
 				if !strings.Contains(told, spent) {
@@ -182,7 +184,7 @@ func TestTopUps(t *testing.T) {
 					t.Fatalf("%d groups were %d", len(a.Rows), len(before))
 				}
 				for k := range a.Rows {
-					for j := range p.analysis().Keys {
+					for j := range p.Analysis().Keys {
 						if fmt.Sprint(a.Rows[k][j]) != fmt.Sprint(before[k][j]) {
 							t.Errorf("group %v was %v", a.Rows[k], before[k])
 						}
@@ -192,15 +194,15 @@ func TestTopUps(t *testing.T) {
 					moved++
 				}
 				before, was = a.Rows, errs
-				stored, ok, err := s.Engine.Ledger.Lookup(ctx, p.staged().Key(p.staged().Stages[0], nil, nil), "ann")
+				stored, ok, err := s.Engine.Ledger.Lookup(ctx, p.Staged().Key(p.Staged().Stages[0], nil, nil), "ann")
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}
-				r, err := release.Decode(p.analysis(), stored.Payload, nil)
+				r, err := release.Decode(p.Analysis(), stored.Payload, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := release.Encode(p.analysis(), r)
+				again, err := release.Encode(p.Analysis(), r)
 				if err != nil || !bytes.Equal(again, stored.Payload) {
 					t.Errorf("Encode(Decode(x)) is not x: %v\n%s\n%s", err, stored.Payload, again)
 				}
@@ -247,18 +249,18 @@ func sensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
 func TestTopUpCrash(t *testing.T) {
 	ctx := context.Background()
 	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
-	opt := server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, autoEdits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
+	opt := server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, autoEdits...), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
 	reopen := func() (*server.Engine, *session.Session) {
 		t.Helper()
 		e, err := server.Open(ctx, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e, newSession(e, t, "ann")
+		return e, enginetest.NewSession(e, t, "ann")
 	}
 	e, s := reopen()
-	set(t, s, "dpsql.mechanism", "laplace")
-	_, first := ask(t, s, sql)
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
+	_, first := enginetest.Ask(t, s, sql)
 	bounds, _, _ := lastAnswered(t, s)
 	for i, broken := range []func(ledger.Ledger) ledger.Ledger{
 		func(l ledger.Ledger) ledger.Ledger { return brokenLedger{Ledger: l, commit: errors.New("disk full")} },
@@ -267,14 +269,14 @@ func TestTopUpCrash(t *testing.T) {
 		real := e.Ledger
 		e.Ledger = broken(real)
 		if i == 1 {
-			e.Backend = &failing{Backend: e.Backend, query: errBackend}
+			e.Backend = &enginetest.Failing{Backend: e.Backend, Query: enginetest.ErrBackend}
 		}
-		set(t, s, "dpsql.price", "1")
-		if rows, err := try(s, sql); err == nil || rows != nil {
+		enginetest.Set(t, s, "dpsql.price", "1")
+		if rows, err := enginetest.Try(s, sql); err == nil || rows != nil {
 			t.Fatalf("%v, %v", rows, err)
 		}
 		e.Ledger = real
-		all := charges(t, e)
+		all := enginetest.Charges(t, e)
 		if len(all) != i+2 || all[i+1].Price != 1 || all[i+1].Loss.Pure < 0.45 || all[i+1].Loss.Pure > 0.5 {
 			t.Fatalf("%d charges: %+v", len(all), all[len(all)-1].Loss)
 		}
@@ -282,27 +284,27 @@ func TestTopUpCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, s = reopen()
-		set(t, s, "dpsql.mechanism", "laplace")
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 		b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 		if want := 0.5 * float64(i+2); err != nil || b.Dataset.Spent.Pure < 0.9*want || b.Dataset.Spent.Pure > want {
 			t.Errorf("%+v is spent, not %g; %v", b.Dataset.Spent, want, err)
 		}
-		if n := charged(t, e, func() {
-			if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+		if n := enginetest.Charged(t, e, func() {
+			if _, a := enginetest.Ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 				t.Errorf("%v was %v", a.Rows, first.Rows)
 			}
 		}); n != 0 {
 			t.Errorf("the older release costs %d charges", n)
 		}
 	}
-	set(t, s, "dpsql.price", "1") // and a top-up is possible
-	if n := charged(t, e, func() { ask(t, s, sql) }); n != 1 {
+	enginetest.Set(t, s, "dpsql.price", "1") // and a top-up is possible
+	if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, s, sql) }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 	if now, _, _ := lastAnswered(t, s); now != bounds {
 		t.Errorf("the bounds were %s, they are %s", bounds, now)
 	}
-	all := charges(t, e)
+	all := enginetest.Charges(t, e)
 	if l := all[len(all)-1].Loss.Pure; l < 0.45 || l > 0.5 {
 		t.Errorf("the top-up costs %g", l)
 	}
@@ -313,22 +315,22 @@ func TestTopUpCrash(t *testing.T) {
 
 // TestTopUpOverBudget: a top-up that the budget does not hold is refused like any other statement, and the release stays.
 func TestTopUpOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
 	const sql = "select count(*) from encounters"
-	_, first := ask(t, s, sql)
+	_, first := enginetest.Ask(t, s, sql)
 	for epsilon, ok := range map[string]bool{"1.01": false, "5": false} {
-		set(t, s, "dpsql.price", epsilon)
-		if _, err := try(s, sql); (err == nil) != ok || err != nil && sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+		enginetest.Set(t, s, "dpsql.price", epsilon)
+		if _, err := enginetest.Try(s, sql); (err == nil) != ok || err != nil && sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 			t.Errorf("%s: %v", epsilon, err)
 		}
 	}
-	set(t, s, "dpsql.price", "0.5")
-	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+	enginetest.Set(t, s, "dpsql.price", "0.5")
+	if _, a := enginetest.Ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}
-	set(t, s, "dpsql.price", "1") // 0.5 more is all that is left: a statement of its own would not pass
-	ask(t, s, sql)
-	if _, err := try(s, "select count(*) from visits"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+	enginetest.Set(t, s, "dpsql.price", "1") // 0.5 more is all that is left: a statement of its own would not pass
+	enginetest.Ask(t, s, sql)
+	if _, err := enginetest.Try(s, "select count(*) from visits"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("%v", err)
 	}
 }
@@ -337,8 +339,8 @@ func TestTopUpOverBudget(t *testing.T) {
 func TestRehearseTopUps(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range topUpCases {
-		policy := clinicPolicyFor(t, funcs.DuckDB, c.edits...)
-		r, err := OpenRehearsal(ctx, server.Options{Policy: policy, Backend: tame.open(t, funcs.DuckDB)})
+		policy := enginetest.ClinicPolicyFor(t, funcs.DuckDB, c.edits...)
+		r, err := engine.OpenRehearsal(ctx, server.Options{Policy: policy, Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,10 +353,10 @@ func TestRehearseTopUps(t *testing.T) {
 		if err := errors.Join(err, r.Close()); err != nil {
 			t.Fatal(err)
 		}
-		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-		set(t, s, "dpsql.mechanism", c.mechanism)
-		set(t, s, "dpsql.bounding", c.bounding)
-		set(t, s, "dpsql.max_groups", c.groups)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+		enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+		enginetest.Set(t, s, "dpsql.bounding", c.bounding)
+		enginetest.Set(t, s, "dpsql.max_groups", c.groups)
 		at := 0
 		for _, f := range forecasts {
 			if f.Err != nil {
@@ -363,15 +365,15 @@ func TestRehearseTopUps(t *testing.T) {
 			if f.Class != "private" {
 				continue
 			}
-			set(t, s, "dpsql.price", prices[at])
-			n := charged(t, s.Engine, func() { ask(t, s, c.sql) })
+			enginetest.Set(t, s, "dpsql.price", prices[at])
+			n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) })
 			if f.Free != (n == 0) || f.Free != (at == 2) {
 				t.Fatalf("%s: at %s: forecast free %t, charges %d", c.name, prices[at], f.Free, n)
 			}
 			if at++; n == 0 {
 				continue
 			}
-			all := charges(t, s.Engine)
+			all := enginetest.Charges(t, s.Engine)
 			loss := all[len(all)-1].Loss
 			// The chosen bound is not known before: the forecast is for the one that costs most, of small bounds more than of large ones.
 			within := func(x, y float64) bool { return x == y || x >= y && x <= 1.25*y }
@@ -389,16 +391,16 @@ func TestRehearseTopUps(t *testing.T) {
 func TestNoticeOfTopUps(t *testing.T) {
 	const words = "; bounds were chosen by the first release, at price 0.1 (SET dpsql.fresh = on chooses anew, at the whole price)"
 	for i, edits := range [][]string{autoEdits, autoEdits[4:]} {
-		s := clinicSession(t, tame, funcs.DuckDB, edits...)
-		set(t, s, "dpsql.notices", "brief")
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for k, epsilon := range []string{"0.1", "1", "1"} {
-			set(t, s, "dpsql.price", epsilon)
-			if _, a := ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) != (i == 0 && k > 0) {
+			enginetest.Set(t, s, "dpsql.price", epsilon)
+			if _, a := enginetest.Ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) != (i == 0 && k > 0) {
 				t.Errorf("%d, %d: %s", i, k, a.Notice)
 			}
 		}
-		set(t, s, "dpsql.fresh", "on")
-		if _, a := ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) {
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		if _, a := enginetest.Ask(t, s, "select count(*) from encounters"); strings.Contains(a.Notice, words) {
 			t.Error(a.Notice)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -23,37 +24,37 @@ var undeclaredEdits = []string{
 }
 
 // histogramOf reads what a prepared statement's print returns from a database.
-func histogramOf(p *prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
-	return bug.Ask(context.Background(), uncovered{b}, p.analysis(), p.Session.Engine.Dialect)
+func histogramOf(p *enginetest.Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
+	return bug.Ask(context.Background(), enginetest.Uncovered{Backend: b}, p.Analysis(), p.Session.Engine.Dialect)
 }
 
 // chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
-func chosenHolds(t testing.TB, p *prepared, bug neighbour.Bug) (share float64, err error) {
+func chosenHolds(t testing.TB, p *enginetest.Prepared, bug neighbour.Bug) (share float64, err error) {
 	t.Helper()
-	return comparison[*neighbour.Histogram]{
-		read:    func(b backend.Backend) (*neighbour.Histogram, error) { return histogramOf(p, b, bug) },
-		changed: neighbour.CompareHistograms,
-		same:    neighbour.SameHistogram,
-	}.across(t, p.Session.Engine.Backend.Dialect())
+	return enginetest.Comparison[*neighbour.Histogram]{
+		Read:    func(b backend.Backend) (*neighbour.Histogram, error) { return histogramOf(p, b, bug) },
+		Changed: neighbour.CompareHistograms,
+		Same:    neighbour.SameHistogram,
+	}.Across(t, p.Session.Engine.Backend.Dialect())
 }
 
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and
 // any cap, and not at all without ownerless rows or in another order; and it is what PostgreSQL returns. rewrite/sqlgen has the same test for PostgreSQL.
 func TestChosenNeighbours(t *testing.T) {
-	s, other := clinicSession(t, wild, funcs.DuckDB, undeclaredEdits...), clinicSession(t, wild, funcs.Postgres, undeclaredEdits...)
+	s, other := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB, undeclaredEdits...), enginetest.ClinicSession(t, enginetest.Wild, funcs.Postgres, undeclaredEdits...)
 	full, chosen := 0, 0
 	for i, sql := range neighbourStatements(funcs.DuckDB) {
 		groups := []string{"2", "auto"}[i%2] // PostgreSQL's test has both for each
-		set(t, s, "dpsql.max_groups", groups)
-		set(t, other, "dpsql.max_groups", groups)
-		p, err := prepare(s, sql)
+		enginetest.Set(t, s, "dpsql.max_groups", groups)
+		enginetest.Set(t, other, "dpsql.max_groups", groups)
+		p, err := enginetest.Prepare(s, sql)
 		if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID == sqlerr.NoRange.ID {
 			continue
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(p.analysis().Choices) == 0 {
+		if len(p.Analysis().Choices) == 0 {
 			continue
 		}
 		chosen++
@@ -64,18 +65,18 @@ func TestChosenNeighbours(t *testing.T) {
 		if share == 1 {
 			full++
 		}
-		if groups != "auto" && p.analysis().Limit.Capped {
+		if groups != "auto" && p.Analysis().Limit.Capped {
 			continue // the backends' hashes keep other groups
 		}
-		q, err := prepare(other, sql)
+		q, err := enginetest.Prepare(other, sql)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		here, err := histogramOf(p, wild.open(t, funcs.DuckDB), neighbour.Bug{})
+		here, err := histogramOf(p, enginetest.Wild.Open(t, funcs.DuckDB), neighbour.Bug{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, err := histogramOf(q, wild.open(t, funcs.Postgres), neighbour.Bug{})
+		there, err := histogramOf(q, enginetest.Wild.Open(t, funcs.Postgres), neighbour.Bug{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestChosenNeighbours(t *testing.T) {
 
 // TestChosenPlantedBugs: the test above fails on each of these on DuckDB.
 func TestChosenPlantedBugs(t *testing.T) {
-	s := clinicSession(t, wild, funcs.DuckDB, undeclaredEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB, undeclaredEdits...)
 	for _, bug := range []struct{ name, sql, groups, pattern, with string }{
 		{"edges other than said", "select count(*) from encounters", "2", `("h"\."x1"\)?) > (\d+)`, "$1 > 1.5 * $2"},
 		{"partials counted instead of units", "select diag, count(*) from encounters group by 1", "2", `"h"\."first" AND `, ""},
@@ -98,8 +99,8 @@ func TestChosenPlantedBugs(t *testing.T) {
 		{"ranks one too low", "select diag, count(*) from encounters group by 1", "auto", `"h"\."rn" > (\d+)`, `"h"."rn" - 1 > $1`},
 		{"rows without an owner kept", "select count(*) from encounters", "2", `"t1"\."(?:c_)?patient_id" IS NOT NULL`, "TRUE"},
 	} {
-		set(t, s, "dpsql.max_groups", bug.groups)
-		p, err := prepare(s, bug.sql)
+		enginetest.Set(t, s, "dpsql.max_groups", bug.groups)
+		p, err := enginetest.Prepare(s, bug.sql)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -16,21 +17,21 @@ import (
 )
 
 // compareDistinct holds a statement's numbers of distinct values, at all of KeptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
-func compareDistinct(t testing.TB, p *prepared, mangle func(string) string) (share float64, err error) {
+func compareDistinct(t testing.TB, p *enginetest.Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	distinct := func(m sensitivity.Measure) bool { return m.NeedsOwnScan() && !m.IsTree() }
-	return compareApart(t, p, distinct, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[*neighbour.Totals] {
+	return compareApart(t, p, distinct, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) enginetest.Comparison[*neighbour.Totals] {
 		one := uint64(1)
-		if m := p.analysis().Measures[i]; m.Distinct {
+		if m := p.Analysis().Measures[i]; m.Distinct {
 			one = uint64(m.RowHi - m.RowLo)
 		}
 		claim := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Contribution: sensitivity.Contribution{PerGroup: kept.Rows * one}}}, Limit: sensitivity.GroupLimit{PerUnit: kept.Groups}}
-		return comparison[*neighbour.Totals]{
-			read: func(b backend.Backend) (*neighbour.Totals, error) {
-				return neighbour.ReadTotals(context.Background(), uncovered{b}, st)
+		return enginetest.Comparison[*neighbour.Totals]{
+			Read: func(b backend.Backend) (*neighbour.Totals, error) {
+				return neighbour.ReadTotals(context.Background(), enginetest.Uncovered{Backend: b}, st)
 			},
-			changed: func(before, after *neighbour.Totals) (float64, error) { return neighbour.Compare(claim, before, after) },
-			same:    neighbour.Equal,
+			Changed: func(before, after *neighbour.Totals) (float64, error) { return neighbour.Compare(claim, before, after) },
+			Same:    neighbour.Equal,
 		}
 	})
 }
@@ -38,12 +39,12 @@ func compareDistinct(t testing.TB, p *prepared, mangle func(string) string) (sha
 // TestDistinctNeighbours: without one unit no number of distinct values changes by more than is claimed, with declared bounds and at chosen ones, and not at all without ownerless
 // rows or in another order; the totals beside them, which groups and choices go by, hold too.
 func TestDistinctNeighbours(t *testing.T) {
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		full := 0
-		s := clinicSession(t, wild, d)
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for i, sql := range neighbour.Distinct {
-			set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i%2])
-			p, err := prepare(s, sql)
+			enginetest.Set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i%2])
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
@@ -54,7 +55,7 @@ func TestDistinctNeighbours(t *testing.T) {
 			if share == 1 {
 				full++
 			}
-			if len(p.analysis().Choices) == 0 {
+			if len(p.Analysis().Choices) == 0 {
 				if _, err := compareClinics(t, p, nil); err != nil {
 					t.Errorf("%s: %s: %v", d, sql, err)
 				}
@@ -72,8 +73,8 @@ func TestDistinctBugs(t *testing.T) {
 		re := regexp.MustCompile(pattern)
 		return func(sql string) string { return re.ReplaceAllString(sql, with) }
 	}
-	s := clinicSession(t, wild, funcs.Postgres)
-	set(t, s, "dpsql.max_groups", "1")
+	s := enginetest.ClinicSession(t, enginetest.Wild, funcs.Postgres)
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
 	for name, c := range map[string]struct {
 		sql    string
 		mangle func(string) string
@@ -97,8 +98,8 @@ func TestDistinctBugs(t *testing.T) {
 		"owner first": {"select count(distinct encounter_id % 20) from encounters", replace(`^.*$`, `SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY u ORDER BY v) AS vn FROM `+
 			`(SELECT encounter_id % 20 AS v, min(patient_id) AS u FROM public.encounters WHERE patient_id IS NOT NULL GROUP BY 1) AS o) AS c WHERE vn <= 1`)},
 	} {
-		set(t, s, "dpsql.clip", map[bool]string{true: "1", false: "auto"}[name == "owner first"])
-		p, err := prepare(s, c.sql)
+		enginetest.Set(t, s, "dpsql.clip", map[bool]string{true: "1", false: "auto"}[name == "owner first"])
+		p, err := enginetest.Prepare(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,29 +114,29 @@ func TestDistinctBugs(t *testing.T) {
 
 // TestDistinctOracle: with room for all values and noise of scale nothing, answers are PostgreSQL's.
 func TestDistinctOracle(t *testing.T) {
-	s := clinicSession(t, tame, funcs.Postgres, roomy...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres, enginetest.Roomy...)
 	var declared []string
 	for _, sql := range neighbour.Distinct {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if len(p.analysis().Choices) == 0 {
+		if len(p.Analysis().Choices) == 0 {
 			declared = append(declared, sql)
 		}
 	}
-	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, append(declared, "select sum(distinct (days + 1000000000)::float4) from encounters")...)
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.Postgres}, append(declared, "select sum(distinct (days + 1000000000)::float4) from encounters")...)
 }
 
 // TestDistinctAnswers: the whole way, with public, chosen and no groups and with bounds that are declared and chosen: a repeat is free and the same, a larger price is a new release.
 func TestDistinctAnswers(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d)
 		ask := through(s)
 		for _, sql := range []string{"select count(distinct diag), dp_error(count(distinct diag)), count(*) from encounters", "select readmitted, count(distinct diag) from encounters group by 1",
 			"select diag, count(distinct days) from encounters group by 1", "select count(distinct minutes), avg(minutes), bool_or(minutes > 599) from visits",
 			"select sum(distinct minutes), avg(distinct minutes), dp_error(sum(distinct minutes)) from visits", "select diag, avg(distinct days) from encounters group by 1", "select readmitted, variance(days), corr(days, cost) from encounters group by 1"} {
-			set(t, s, "dpsql.price", "0.05")
+			enginetest.Set(t, s, "dpsql.price", "0.05")
 			first, again := ask(sql), ask(sql)
 			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
@@ -143,7 +144,7 @@ func TestDistinctAnswers(t *testing.T) {
 			if got := ask("explain verbose " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}
-			set(t, s, "dpsql.price", "0.1")
+			enginetest.Set(t, s, "dpsql.price", "0.1")
 			if got := ask("explain verbose " + sql); got.err != "" {
 				t.Errorf("%s: explain %s: %v", d, sql, got)
 			}

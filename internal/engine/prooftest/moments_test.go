@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -22,40 +23,40 @@ import (
 
 // TestMomentOracle is TestOracle of variances, correlations and regressions.
 func TestMomentOracle(t *testing.T) {
-	sameAsTexts(t, []dialect.Dialect{funcs.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
+	enginetest.SameAsTexts(t, []dialect.Dialect{funcs.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
 		"select readmitted, kind_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters where patient_id = 1 group by 1, 2"})...)
 }
 
 // TestMomentNeighbours is TestNeighbours of variances, correlations and regressions.
 func TestMomentNeighbours(t *testing.T) {
-	keepClaims(t, dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
+	keepClaims(t, enginetest.Dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
 }
 
 // TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about. Of 1,000 draws fewer than 890 are within it with probability below 1e-9. Released moments of few rows give no value.
 func TestMomentErrors(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, funcs.Postgres)
-	set(t, s, "dpsql.price", "1")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
+	enginetest.Set(t, s, "dpsql.price", "1")
 	stats := []string{"var_pop(days)", "stddev_samp(days)", "covar_samp(medications, days)", "corr(medications, days)", "regr_r2(medications, days)", "regr_slope(medications, days)",
 		"regr_intercept(medications, days)", "regr_sxx(medications, days)", "regr_sxy(medications, days)", "regr_avgy(medications, days)"}
 	for _, mechanism := range []string{"laplace", "gaussian"} {
-		set(t, s, "dpsql.mechanism", mechanism)
+		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
 		for _, stat := range stats {
-			p, err := prepare(s, fmt.Sprintf("select %s, dp_error(%s) from encounters", stat, stat))
+			p, err := enginetest.Prepare(s, fmt.Sprintf("select %s, dp_error(%s) from encounters", stat, stat))
 			if err != nil {
 				t.Fatal(err)
 			}
-			mp, err := p.price()
+			mp, err := p.Price()
 			if err != nil {
 				t.Fatal(err)
 			}
 			rnd := rand.New(rand.NewPCG(11, 7))
-			exact := momentTotals(p.analysis(), 4000, func() (x, y int64) {
+			exact := momentTotals(p.Analysis(), 4000, func() (x, y int64) {
 				x = 1 + rnd.Int64N(14)
 				return x, max(0, min(100, 4*x+rnd.Int64N(30)))
 			})
 			answer := func(v []*big.Int) (value, width sqltype.Value) {
-				rel, err := finish.Shown(ctx, p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
+				rel, err := finish.Shown(ctx, p.Analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +78,7 @@ func TestMomentErrors(t *testing.T) {
 						v[i] = new(big.Int).Add(exact[i], big.NewInt(int64(math.Round(n*law.Scale.Float()))))
 					}
 					value, width := answer(v)
-					if math.Abs(asFloat(t, value)-asFloat(t, truth)) <= width.(float64) {
+					if math.Abs(enginetest.AsFloat(t, value)-enginetest.AsFloat(t, truth)) <= width.(float64) {
 						within++
 					}
 					widths += width.(float64) / 1000
@@ -90,7 +91,7 @@ func TestMomentErrors(t *testing.T) {
 				t.Errorf("%s, %s: %d of 1000 values of %v are within about %g", mechanism, stat, within, truth, widths)
 			}
 			if strings.HasPrefix(stat, "var_") || strings.HasPrefix(stat, "stddev_") { // the noise of the mean counts too where rows are few and equal
-				equal := momentTotals(p.analysis(), 400, func() (x, y int64) { return 2, 8 })
+				equal := momentTotals(p.Analysis(), 400, func() (x, y int64) { return 2, 8 })
 				if truth, within, widths := hold(equal); within < 930 { // the draws are those of a fixed seed
 					t.Errorf("%s, %s of few: %d of 1000 values of %v are within about %g", mechanism, stat, within, truth, widths)
 				}
@@ -114,42 +115,33 @@ func TestMomentErrors(t *testing.T) {
 
 // TestMomentEnds: the ends of a statistic's interval are values that it can have.
 func TestMomentEnds(t *testing.T) {
-	s := clinicSession(t, tame, funcs.Postgres)
-	set(t, s, "dpsql.price", "1")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
+	enginetest.Set(t, s, "dpsql.price", "1")
 	for stat, ends := range map[string][2]float64{"stddev(days)": {0, math.Inf(1)}, "var_pop(days)": {0, math.Inf(1)}, "corr(medications, days)": {-1, 1}, "regr_r2(medications, days)": {0, 1}} {
-		p, err := prepare(s, fmt.Sprintf("select %s, dp_low(%[1]s), dp_high(%[1]s) from encounters", stat))
+		p, err := enginetest.Prepare(s, fmt.Sprintf("select %s, dp_low(%[1]s), dp_high(%[1]s) from encounters", stat))
 		if err != nil {
 			t.Fatal(err)
 		}
-		mp, err := p.price()
+		mp, err := p.Price()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, slope := range []int64{0, 4} {
 			i := int64(0)
-			v := momentTotals(p.analysis(), 800, func() (x, y int64) {
+			v := momentTotals(p.Analysis(), 800, func() (x, y int64) {
 				i = i%4 + 1
 				return 6 + i%2, 40 + slope*(i%2) + i/4
 			})
-			rel, err := finish.Shown(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
+			rel, err := finish.Shown(context.Background(), p.Analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			r := rel.Rows[0]
-			if low, ok := r[1].(float64); !ok || low < ends[0] || r[2].(float64) > ends[1] || asFloat(t, r[0]) < low {
+			if low, ok := r[1].(float64); !ok || low < ends[0] || r[2].(float64) > ends[1] || enginetest.AsFloat(t, r[0]) < low {
 				t.Errorf("%s: %v", stat, r)
 			}
 		}
 	}
-}
-
-func asFloat(t *testing.T, v sqltype.Value) float64 {
-	t.Helper()
-	d, ok := asDecimal(v)
-	if !ok {
-		t.Fatalf("%v is no number", v)
-	}
-	return d.InexactFloat64()
 }
 
 // momentTotals are the measures' of n rows of (days, medications), each a unit's only one.
@@ -184,13 +176,13 @@ func momentTotals(a *sensitivity.Analysis, n int, row func() (x, y int64)) []*bi
 // TestDecisions: over a column without a false row, or without a true one, BOOL_AND and BOOL_OR are right with probability 0.975; of 400 answers more than 40 wrong ones have
 // probability below 1e-9. Where twice the quantile of people decide, they are as right.
 func TestDecisions(t *testing.T) {
-	s := clinicSession(t, tame, funcs.Postgres)
-	set(t, s, "dpsql.price", "1")
-	p, err := prepare(s, "select bool_and(days > 0), bool_or(days > 0) from encounters")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
+	enginetest.Set(t, s, "dpsql.price", "1")
+	p, err := enginetest.Prepare(s, "select bool_and(days > 0), bool_or(days > 0) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := p.price()
+	mp, err := p.Price()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +190,7 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := finish.NewErrors(p.analysis(), mp.Run())
+	e, err := finish.NewErrors(p.Analysis(), mp.Run())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +202,7 @@ func TestDecisions(t *testing.T) {
 			for i := range v {
 				v[i] = big.NewInt(int64(math.Round(people + (rnd.ExpFloat64()-rnd.ExpFloat64())*law.Scale.Float())))
 			}
-			rel, err := finish.Shown(context.Background(), p.analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
+			rel, err := finish.Shown(context.Background(), p.Analysis(), &release.Release{Plan: mp, Run: mp.Run(), Groups: []release.Group{{Values: v}}}, 0, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

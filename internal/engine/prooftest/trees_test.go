@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -46,35 +47,35 @@ func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 }
 
 // compareTrees holds a statement's leaves, at all of KeptOf, against the wild clinic and its neighbours.
-func compareTrees(t testing.TB, p *prepared, mangle func(string) string) (share float64, err error) {
+func compareTrees(t testing.TB, p *enginetest.Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
 	type leaves = map[neighbour.Leaf]*big.Int
-	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.IsTree() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[leaves] {
-		return comparison[leaves]{
-			read: func(b backend.Backend) (leaves, error) {
-				return neighbour.ReadLeaves(context.Background(), uncovered{b}, st)
+	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.IsTree() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) enginetest.Comparison[leaves] {
+		return enginetest.Comparison[leaves]{
+			Read: func(b backend.Backend) (leaves, error) {
+				return neighbour.ReadLeaves(context.Background(), enginetest.Uncovered{Backend: b}, st)
 			},
-			changed: func(before, after leaves) (float64, error) {
-				share, err := neighbour.CompareLeaves(p.analysis().Measures[i], kept, before, after)
-				if err == nil && p.analysis().Measures[i].Tree != nil {
+			Changed: func(before, after leaves) (float64, error) {
+				share, err := neighbour.CompareLeaves(p.Analysis().Measures[i], kept, before, after)
+				if err == nil && p.Analysis().Measures[i].Tree != nil {
 					err = wholeTree(p, i, kept, before, after)
 				}
 				return share, err
 			},
-			same: neighbour.SameLeaves,
+			Same: neighbour.SameLeaves,
 		}
 	})
 }
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
-func wholeTree(p *prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
-	mp, err := priceOf(p.Session, p.analysis())
+func wholeTree(p *enginetest.Prepared, i int, kept sqlgen.Kept, before, after map[neighbour.Leaf]*big.Int) error {
+	mp, err := enginetest.PriceOf(p.Session, p.Analysis())
 	if err != nil {
 		return err
 	}
 	ev := mp.Measures[i]
 	if c, ok := ev.(dp.Clipped); ok {
-		levels := uint64(len(p.analysis().Measures[i].Tree.Fans))
+		levels := uint64(len(p.Analysis().Measures[i].Tree.Fans))
 		if ev, err = c.At(kept.Rows, kept.Groups*levels); err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func wholeTree(p *prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 	}
 	l1, l2 := new(big.Int), new(big.Int)
 	width := int64(1) // leaves of a node
-	for level := len(p.analysis().Measures[i].Tree.Fans) - 1; level >= 0; level-- {
+	for level := len(p.Analysis().Measures[i].Tree.Fans) - 1; level >= 0; level-- {
 		nodes := map[neighbour.Leaf]*big.Int{}
 		add := func(leaves map[neighbour.Leaf]*big.Int, sign int64) {
 			for l, n := range leaves {
@@ -102,7 +103,7 @@ func wholeTree(p *prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 			l1.Add(l1, new(big.Int).Abs(d))
 			l2.Add(l2, new(big.Int).Mul(d, d))
 		}
-		width *= p.analysis().Measures[i].Tree.Fans[level]
+		width *= p.Analysis().Measures[i].Tree.Fans[level]
 	}
 	if l1.Cmp(law.Sensitivity.L1()) > 0 || l2.Cmp(law.Sensitivity.L2Squared()) > 0 {
 		return fmt.Errorf("all levels change by %s, squares by %s; the event says %+v", l1, l2, law.Sensitivity)
@@ -113,22 +114,22 @@ func wholeTree(p *prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 // TestTreeNeighbours: without one unit the leaves of each tree change by no more than is claimed, with declared bounds and at chosen ones, and not at all without ownerless rows or in another
 // order; the totals beside them, which groups and choices go by, hold too.
 func TestTreeNeighbours(t *testing.T) {
-	for k, d := range dialects {
+	for k, d := range enginetest.Dialects {
 		full := 0
 		for _, edits := range [][]string{nil, pairEdits} {
-			s := clinicSession(t, wild, d, edits...)
+			s := enginetest.ClinicSession(t, enginetest.Wild, d, edits...)
 			for i, sql := range neighbour.Ordered {
 				if edits != nil && i%2 != k { // chosen bounds: each statement on one backend
 					continue
 				}
-				set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i/2%2])
-				p, err := prepare(s, sql)
+				enginetest.Set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i/2%2])
+				p, err := enginetest.Prepare(s, sql)
 				if err != nil {
 					t.Errorf("%s: %v", sql, err)
 					continue
 				}
 				share, err := compareTrees(t, p, nil)
-				if err == nil && len(p.analysis().Choices) > 0 {
+				if err == nil && len(p.Analysis().Choices) > 0 {
 					_, err = chosenHolds(t, p, neighbour.Bug{})
 				} else if err == nil {
 					_, err = compareClinics(t, p, nil)
@@ -149,8 +150,8 @@ func TestTreeNeighbours(t *testing.T) {
 
 // TestTreePlantedBugs: the test above fails on each of these.
 func TestTreePlantedBugs(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for _, bug := range []struct{ name, sql, groups, pattern, with string }{
 			{"all rows kept", "select median(days) from encounters", "2", `CASE WHEN "g"\."all" <= \d+ THEN ("g"\."n") ELSE .*? END\)`, "$1)"},
 			{"one row more kept", "select median(days) from encounters", "2", `\* 4 \+`, "* 5 +"},
@@ -165,8 +166,8 @@ func TestTreePlantedBugs(t *testing.T) {
 			{"rows without a unit kept, of extremes", "select max(days) from encounters", "2", `"t1"\."(?:c_)?patient_id" IS NOT NULL`, "TRUE"},
 			{"rows without a unit kept", "select median(days) from encounters", "2", `"t1"\."(?:c_)?patient_id" IS NOT NULL`, "TRUE"},
 		} {
-			set(t, s, "dpsql.max_groups", bug.groups)
-			p, err := prepare(s, bug.sql)
+			enginetest.Set(t, s, "dpsql.max_groups", bug.groups)
+			p, err := enginetest.Prepare(s, bug.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,9 +181,9 @@ func TestTreePlantedBugs(t *testing.T) {
 }
 
 // nearlyExact answers a statement at an epsilon that no policy gives, past the ledger.
-func nearlyExact(t testing.TB, s *session.Session, sql string) (*prepared, [][]sqltype.Value) {
+func nearlyExact(t testing.TB, s *session.Session, sql string) (*enginetest.Prepared, [][]sqltype.Value) {
 	t.Helper()
-	p, err := prepare(s, sql)
+	p, err := enginetest.Prepare(s, sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -193,17 +194,17 @@ func nearlyExact(t testing.TB, s *session.Session, sql string) (*prepared, [][]s
 	return p, rows
 }
 
-func nearly(p *prepared) ([][]sqltype.Value, error) {
+func nearly(p *enginetest.Prepared) ([][]sqltype.Value, error) {
 	ctx := context.Background()
 	ask := p.Session.Request()
 	pure := *ask.Filter
 	pure.Order = 0
 	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, price.Laplace, &pure
-	mp, err := price.New(p.analysis(), ask)
+	mp, err := price.New(p.Analysis(), ask)
 	if err != nil {
 		return nil, err
 	}
-	maker, err := release.New(p.analysis(), mp, p.Session.Engine.Noise, 1_000_000)
+	maker, err := release.New(p.Analysis(), mp, p.Session.Engine.Noise, 1_000_000)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func nearly(p *prepared) ([][]sqltype.Value, error) {
 		return nil, err
 	}
 	defer tx.Close()
-	run, err := private.NewRun(ctx, p.staged(), nil)
+	run, err := private.NewRun(ctx, p.Staged(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -221,32 +222,32 @@ func nearly(p *prepared) ([][]sqltype.Value, error) {
 	if err := run.Read(ctx, tx, at); err != nil {
 		return nil, err
 	}
-	text, err := release.Encode(p.analysis(), at.Release)
+	text, err := release.Encode(p.Analysis(), at.Release)
 	if err != nil {
 		return nil, err
 	}
-	if at.Release, err = release.Decode(p.analysis(), text, nil); err != nil {
+	if at.Release, err = release.Decode(p.Analysis(), text, nil); err != nil {
 		return nil, err
 	}
 	tx.Close()
 	if err := run.InOwnSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	return finishRun(run, ctx)
+	return enginetest.FinishRun(run, ctx)
 }
 
 // TestTreeOracle: at an epsilon of 1e12 and with room for all rows, order statistics are PostgreSQL's, on both backends: value, type and spelling. Groups of nobody, which the text does not answer, are
 // left out; what a range of many more values than leaves, or of floats, is read through may differ by a leaf.
 func TestTreeOracle(t *testing.T) {
 	ctx := context.Background()
-	db := clinicText(t)
+	db := enginetest.ClinicText(t)
 	median := regexp.MustCompile(`median\(((?:[^()]|\([^()]*\))*)\)`)
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, roomy...)
-		set(t, s, "dpsql.max_groups", "1000")
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.Roomy...)
+		enginetest.Set(t, s, "dpsql.max_groups", "1000")
 		for _, sql := range neighbour.Ordered {
 			p, got := nearlyExact(t, s, sql)
-			if slices.ContainsFunc(p.analysis().Measures, func(m sensitivity.Measure) bool { return m.Pick != nil }) {
+			if slices.ContainsFunc(p.Analysis().Measures, func(m sensitivity.Measure) bool { return m.Pick != nil }) {
 				continue
 			}
 			var types []sqltype.Type
@@ -266,21 +267,21 @@ func TestTreeOracle(t *testing.T) {
 			}
 			known := map[string]bool{}
 			for _, r := range want {
-				known[spelled(r[0], types[0])] = true
+				known[enginetest.Spelled(r[0], types[0])] = true
 			}
-			if len(p.analysis().Keys) > 0 {
-				got = slices.DeleteFunc(got, func(r []sqltype.Value) bool { return !known[spelled(r[0], types[0])] })
+			if len(p.Analysis().Keys) > 0 {
+				got = slices.DeleteFunc(got, func(r []sqltype.Value) bool { return !known[enginetest.Spelled(r[0], types[0])] })
 			}
-			sortRows(got, types)
-			sortRows(want, types)
+			enginetest.SortRows(got, types)
+			enginetest.SortRows(want, types)
 			if len(got) != len(want) {
 				t.Errorf("%s: %s: %v, PostgreSQL has %v", d, sql, got, want)
 				continue
 			}
 			for i := range got {
 				for j := range got[i] {
-					if want[i][j] != nil && !nearLeaf(got[i][j], want[i][j], types[j], p.analysis()) {
-						t.Errorf("%s: %s: row %d, column %d is %s, PostgreSQL has %s", d, sql, i+1, j+1, spelled(got[i][j], types[j]), spelled(want[i][j], types[j]))
+					if want[i][j] != nil && !nearLeaf(got[i][j], want[i][j], types[j], p.Analysis()) {
+						t.Errorf("%s: %s: row %d, column %d is %s, PostgreSQL has %s", d, sql, i+1, j+1, enginetest.Spelled(got[i][j], types[j]), enginetest.Spelled(want[i][j], types[j]))
 					}
 				}
 			}
@@ -290,7 +291,7 @@ func TestTreeOracle(t *testing.T) {
 
 // nearLeaf: equal, but for half the widest leaf of a tree that is not exact.
 func nearLeaf(got, want sqltype.Value, t sqltype.Type, a *sensitivity.Analysis) bool {
-	if spelled(got, t) == spelled(want, t) {
+	if enginetest.Spelled(got, t) == enginetest.Spelled(want, t) {
 		return true
 	}
 	tolerance := 0.0
@@ -306,7 +307,7 @@ func nearLeaf(got, want sqltype.Value, t sqltype.Type, a *sensitivity.Analysis) 
 		case sqltype.Micros:
 			return float64(v), true
 		}
-		d, ok := asDecimal(v)
+		d, ok := enginetest.AsDecimal(v)
 		return d.InexactFloat64(), ok
 	}
 	if a, ok := got.(*sqltype.Array); ok {
@@ -318,7 +319,7 @@ func nearLeaf(got, want sqltype.Value, t sqltype.Type, a *sensitivity.Analysis) 
 				return false
 			}
 		}
-		return strings.Count(spelled(got, t), ",") == strings.Count(spelled(want, t), ",")
+		return strings.Count(enginetest.Spelled(got, t), ",") == strings.Count(enginetest.Spelled(want, t), ",")
 	}
 	x, ok1 := number(got)
 	y, ok2 := number(want)
@@ -327,8 +328,8 @@ func nearLeaf(got, want sqltype.Value, t sqltype.Type, a *sensitivity.Analysis) 
 
 // TestTreesEndToEnd: through charge, snapshot, ledger and back, on both backends: an answer in its range and type; asked again free and the same; at a higher price a new release, charged in full; of nobody a number.
 func TestTreesEndToEnd(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d)
 		for _, sql := range []string{
 			"select readmitted, median(days), dp_low(median(days)), dp_high(median(days)), dp_error(median(days)), count(*) from encounters group by 1",
 			"select 'all', min(days), dp_low(min(days)), dp_high(max(days)), dp_error(max(days)), 1 from encounters",
@@ -336,13 +337,13 @@ func TestTreesEndToEnd(t *testing.T) {
 		} {
 			var first [][]sqltype.Value
 			for i, epsilon := range []string{"0.5", "0.5", "0.4", "2"} {
-				set(t, s, "dpsql.price", epsilon)
+				enginetest.Set(t, s, "dpsql.price", epsilon)
 				var a *answer.Answer
-				if n := charged(t, s.Engine, func() { _, a = ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
+				if n := enginetest.Charged(t, s.Engine, func() { _, a = enginetest.Ask(t, s, sql) }); n != []int{1, 0, 0, 1}[i] {
 					t.Errorf("%s: %s at %s: charged %d times", d, sql, epsilon, n)
 				}
 				for _, r := range a.Rows {
-					v, _ := asDecimal(r[1])
+					v, _ := enginetest.AsDecimal(r[1])
 					x, low, high, width := v.InexactFloat64(), r[2].(float64), r[3].(float64), r[4].(float64)
 					if !(1 <= low && low <= x && x <= high && high <= 14 && width <= 13) {
 						t.Errorf("%s: %s: %v", d, sql, r)
@@ -355,9 +356,9 @@ func TestTreesEndToEnd(t *testing.T) {
 				}
 			}
 		}
-		set(t, s, "dpsql.price", "0.5")
-		ask(t, s, "select diag, median(minutes), count(*) from visits join encounters using (patient_id) group by 1")
-		_, last := ask(t, s, "select kind, bound, error_95 is null from dpsql.last order by measure")
+		enginetest.Set(t, s, "dpsql.price", "0.5")
+		enginetest.Ask(t, s, "select diag, median(minutes), count(*) from visits join encounters using (patient_id) group by 1")
+		_, last := enginetest.Ask(t, s, "select kind, bound, error_95 is null from dpsql.last order by measure")
 		if len(last.Rows) != 2 || last.Rows[1][2] != true || last.Rows[1][0] != "rows by value" || last.Rows[1][1] == "declared" {
 			t.Errorf("%v", last.Rows)
 		}
@@ -367,9 +368,9 @@ func TestTreesEndToEnd(t *testing.T) {
 // TestPickOracle: at an epsilon of 1e12, and with room for all rows, what is picked has as many rows in PostgreSQL as the most frequent values there, in order; ties are broken by chance.
 func TestPickOracle(t *testing.T) {
 	ctx := context.Background()
-	db := clinicText(t)
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, roomy...)
+	db := enginetest.ClinicText(t)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.Roomy...)
 		for _, c := range []struct{ x, from, where string }{{"days", "encounters", "true"}, {"readmitted", "encounters", "days > 3"}, {"kind_id", "encounters", "true"}, {"ward", "patients", "true"},
 			{"days / 7", "encounters", "true"}, {"smoker", "patients", "true"}, {"discharged", "stays", "discharged < '2018-06-01'"}} {
 			p, got := nearlyExact(t, s, fmt.Sprintf("select mode() within group (order by %s), dp_top_k(%[1]s, 3) from %s where %s", c.x, c.from, c.where))
@@ -380,7 +381,7 @@ func TestPickOracle(t *testing.T) {
 			}
 			rows, trimmed := map[string]int64{}, func(s string) string { return strings.TrimRight(s, " ") }
 			for _, r := range want {
-				rows[trimmed(spelled(r[0], elem))] = r[1].(int64)
+				rows[trimmed(enginetest.Spelled(r[0], elem))] = r[1].(int64)
 			}
 			picked := got[0][1].(*sqltype.Array).Values
 			for i, v := range picked {
@@ -388,11 +389,11 @@ func TestPickOracle(t *testing.T) {
 				if i < len(want) {
 					n = want[i][1].(int64)
 				}
-				if rows[trimmed(spelled(v, elem))] != n {
-					t.Errorf("%s: %s of %s: pick %d is %v, which has %d rows, not %d", d, c.x, c.from, i+1, v, rows[trimmed(spelled(v, elem))], n)
+				if rows[trimmed(enginetest.Spelled(v, elem))] != n {
+					t.Errorf("%s: %s of %s: pick %d is %v, which has %d rows, not %d", d, c.x, c.from, i+1, v, rows[trimmed(enginetest.Spelled(v, elem))], n)
 				}
 			}
-			if len(picked) > 3 || len(picked) < 2 || rows[trimmed(spelled(got[0][0], elem))] != want[0][1].(int64) {
+			if len(picked) > 3 || len(picked) < 2 || rows[trimmed(enginetest.Spelled(got[0][0], elem))] != want[0][1].(int64) {
 				t.Errorf("%s: %s: %v", d, c.x, got)
 			}
 		}
