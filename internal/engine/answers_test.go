@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -22,11 +23,11 @@ import (
 // TestNegativeCounts: a count among nobody is noise. Shown as a count it is never negative; in expressions, intervals, HAVING and
 // sums it stays as it was released. Of 60 such counts none is negative with probability below 1e-9 (each is not with less than 0.6).
 func TestNegativeCounts(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	negative := 0
 	for i := range 20 {
 		from := fmt.Sprintf("from encounters where days + 0 > %d group by 1", 100+i)
-		_, a := ask(t, s, "select readmitted, count(*), count(*) + 0, dp_low(count(*)), dp_error(count(*)), count(*) * 1.0 "+from+" order by 1")
+		_, a := enginetest.Ask(t, s, "select readmitted, count(*), count(*) + 0, dp_low(count(*)), dp_error(count(*)), count(*) * 1.0 "+from+" order by 1")
 		if len(a.Rows) != 3 {
 			t.Fatalf("%d groups", len(a.Rows))
 		}
@@ -42,7 +43,7 @@ func TestNegativeCounts(t *testing.T) {
 		}
 		negative += below
 		if n := charged(t, s.Engine, func() {
-			if _, a := ask(t, s, "select readmitted, count(*) "+from+" having count(*) < 0"); len(a.Rows) != below {
+			if _, a := enginetest.Ask(t, s, "select readmitted, count(*) "+from+" having count(*) < 0"); len(a.Rows) != below {
 				t.Errorf("%d groups have a negative count, HAVING finds %d", below, len(a.Rows))
 			}
 		}); n != 0 {
@@ -56,10 +57,10 @@ func TestNegativeCounts(t *testing.T) {
 
 // TestNobody: what aggregates give over no rows is numbers in their range, never NULL, and public groups are all there.
 func TestNobody(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for i := range 10 {
 		where := fmt.Sprintf(" from encounters where days + 0 > %d", 200+i)
-		_, a := ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
+		_, a := enginetest.Ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
 		if len(a.Rows) != 1 || slices.Contains(a.Rows[0], nil) {
 			t.Fatalf("%v", a.Rows)
 		}
@@ -67,11 +68,11 @@ func TestNobody(t *testing.T) {
 		if score := a.Rows[0][5].(float64); days < 1 || days > 14 || score < -1 || score > 1 {
 			t.Errorf("averages %g, %g", days, score)
 		}
-		_, a = ask(t, s, "select readmitted, kind_id, count(*), avg(days)"+where+" group by 1, 2")
+		_, a = enginetest.Ask(t, s, "select readmitted, kind_id, count(*), avg(days)"+where+" group by 1, 2")
 		if len(a.Rows) != 12 {
 			t.Errorf("%d public groups", len(a.Rows))
 		}
-		if _, a = ask(t, s, "select diag, count(*)"+where+" group by 1"); len(a.Rows) != 0 {
+		if _, a = enginetest.Ask(t, s, "select diag, count(*)"+where+" group by 1"); len(a.Rows) != 0 {
 			t.Errorf("unknown groups of nobody: %v", a.Rows)
 		}
 	}
@@ -80,26 +81,26 @@ func TestNobody(t *testing.T) {
 // TestRareGroups: a group of one or two persons is never shown (a chance of 1e-14 a statement and person), groups of many are; each
 // shown key is one of the data's.
 func TestRareGroups(t *testing.T) {
-	p := clinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,")
 	p.Query.Delta = 1e-14
-	s := newSession(engineOn(t, p, tame.open(t, funcs.DuckDB)), t, "ann")
-	set(t, s, "dpsql.max_groups", "1")
+	s := enginetest.NewSession(enginetest.EngineOn(t, p, enginetest.Tame.Open(t, funcs.DuckDB)), t, "ann")
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
 	for range 20 {
-		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
+		if _, a := enginetest.Ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
 			t.Fatalf("a rare group is shown: %v", a.Rows)
 		}
-		set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*1.1)) // a fresh release
+		enginetest.Set(t, s, "dpsql.price", fmt.Sprint(s.Now.Epsilon*1.1)) // a fresh release
 	}
 	// Noise beyond the threshold T is as rare as delta: a group of more than 2T persons is kept.
-	d := demoSession(t, demoDuck(t), "analyst")
+	d := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst")
 	const races = "select race, count(distinct patient_id) from patients group by race"
-	pr, a := ask(t, d, races)
-	mp, err := priceOf(d, pr.analysis())
+	pr, a := enginetest.Ask(t, d, races)
+	mp, err := enginetest.PriceOf(d, pr.Analysis())
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := keysOf(pr, a)
-	for key, v := range totals(t, pr) {
+	for key, v := range enginetest.Totals(t, pr) {
 		if n := v[0].Uint64(); n > 2*mp.Selections[0].Threshold && !strings.Contains(shown, strings.ReplaceAll(key, "NULL", "<nil>")) {
 			t.Errorf("%s, of %d patients, is not among %s", key, n, shown)
 		}
@@ -108,16 +109,16 @@ func TestRareGroups(t *testing.T) {
 
 // TestGroupsAlone: GROUP BY without aggregates: public groups are free, unknown ones cost a selection and nothing else.
 func TestGroupsAlone(t *testing.T) {
-	s := demoSession(t, demoDuck(t), "analyst")
+	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst")
 	if n := charged(t, s.Engine, func() {
-		if _, a := ask(t, s, "select readmitted from encounters group by 1"); len(a.Rows) != 3 {
+		if _, a := enginetest.Ask(t, s, "select readmitted from encounters group by 1"); len(a.Rows) != 3 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 	if n := charged(t, s.Engine, func() {
-		if _, a := ask(t, s, "select race from patients group by race order by race"); len(a.Rows) < 5 {
+		if _, a := enginetest.Ask(t, s, "select race from patients group by race order by race"); len(a.Rows) < 5 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 1 {
@@ -131,8 +132,8 @@ func TestGroupsAlone(t *testing.T) {
 // TestAverageSpelling: an average has the digits and the scale of PostgreSQL's division of sum by count, for any released numbers.
 func TestAverageSpelling(t *testing.T) {
 	ctx := context.Background()
-	s := clinicSession(t, tame, funcs.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
-	conn, err := pgconn.Connect(ctx, sharedServer(t).URL("postgres"))
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
+	conn, err := pgconn.Connect(ctx, enginetest.SharedServer(t).URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +144,13 @@ func TestAverageSpelling(t *testing.T) {
 		sql   string
 		scale int32
 	}{{"select avg(account), count(account) from patients", 2}, {"select avg(days), count(days) from encounters", 0}} {
-		p, err := prepare(s, c.sql)
+		p, err := enginetest.Prepare(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := unnoised(t, p)
-		f := p.analysis().Formulas[0]
-		m := p.analysis().Measures[f.Sum]
+		r := enginetest.Unnoised(t, p)
+		f := p.Analysis().Formulas[0]
+		m := p.Analysis().Measures[f.Sum]
 		r.Groups = nil
 		var list []string
 		for i := range 2000 {
@@ -159,7 +160,7 @@ func TestAverageSpelling(t *testing.T) {
 				sum = 0
 			}
 			sum = min(max(sum, count*m.RowLo), count*m.RowHi)
-			v := make([]*big.Int, len(p.analysis().Measures))
+			v := make([]*big.Int, len(p.Analysis().Measures))
 			for j := range v {
 				v[j] = big.NewInt(count)
 			}
@@ -167,7 +168,7 @@ func TestAverageSpelling(t *testing.T) {
 			r.Groups = append(r.Groups, release.Group{Values: v})
 			list = append(list, fmt.Sprintf("(%d, %s / %d::numeric)", i, decimal.New(sum, -c.scale).StringFixed(c.scale)+"::numeric", count))
 		}
-		rel, err := finish.Shown(context.Background(), p.analysis(), r, 0, 1, nil)
+		rel, err := finish.Shown(context.Background(), p.Analysis(), r, 0, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestAverageSpelling(t *testing.T) {
 		}
 		wrong := 0
 		for i := range want {
-			if g, w := spelled(rel.Rows[i][0], sqltype.Numeric), spelled(want[i][0], sqltype.Numeric); g != w {
+			if g, w := enginetest.Spelled(rel.Rows[i][0], sqltype.Numeric), enginetest.Spelled(want[i][0], sqltype.Numeric); g != w {
 				if wrong++; wrong < 5 {
 					t.Errorf("%s: %s is %s, PostgreSQL has %s", c.sql, list[i], g, w)
 				}

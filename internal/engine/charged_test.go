@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,19 +10,20 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestCharged: the owner hears of a charge, as it is, before the first private row is read.
 func TestCharged(t *testing.T) {
 	log := &chargedLog{}
-	b := &begun{Backend: tame.open(t, funcs.DuckDB), log: log}
-	e, err := server.Open(t.Context(), server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
+	b := &begun{Backend: enginetest.Tame.Open(t, funcs.DuckDB), log: log}
+	e, err := server.Open(t.Context(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	ann := newSession(e, t, "ann")
+	ann := enginetest.NewSession(e, t, "ann")
 	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
 	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
 	mustTry(t, ann, "TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters")

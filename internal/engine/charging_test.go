@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -55,11 +56,11 @@ func charged(t testing.TB, e *server.Engine, do func()) int {
 
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
 	var before [][]sqltype.Value
-	if n := charged(t, e, func() { _, a := ask(t, ann, first); before = a.Rows }); n != 1 {
+	if n := charged(t, e, func() { _, a := enginetest.Ask(t, ann, first); before = a.Rows }); n != 1 {
 		t.Fatalf("%d charges", n)
 	}
 	for _, c := range []struct {
@@ -74,7 +75,7 @@ func TestRepeatsAreFree(t *testing.T) {
 		{ann, "select readmitted, count(*), avg(days) from encounters group by 1 having count(*) > -1000000 order by 1 limit 100 offset 0", []int{0, 1, 2}},
 	} {
 		var rows [][]sqltype.Value
-		n := charged(t, e, func() { _, a := ask(t, c.s, c.sql); rows = a.Rows })
+		n := charged(t, e, func() { _, a := enginetest.Ask(t, c.s, c.sql); rows = a.Rows })
 		if n != 0 {
 			t.Errorf("%s: %d charges", c.sql, n)
 		}
@@ -91,7 +92,7 @@ func TestRepeatsAreFree(t *testing.T) {
 		"select readmitted, count(*), avg(days) from encounters where days > 2 group by 1",
 		"select readmitted, count(*), sum(cost) from encounters group by 1",
 	} {
-		if n := charged(t, e, func() { ask(t, ann, other) }); n != 1 {
+		if n := charged(t, e, func() { enginetest.Ask(t, ann, other) }); n != 1 {
 			t.Errorf("%s: %d charges", other, n)
 		}
 	}
@@ -99,7 +100,7 @@ func TestRepeatsAreFree(t *testing.T) {
 
 // TestPriceAndRepeats: asked with more a statement is charged anew, asked with less it is free, and the better release answers.
 func TestPriceAndRepeats(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	const sql = "select count(*) from encounters"
 	var first, second, third [][]sqltype.Value
 	for _, c := range []struct {
@@ -107,8 +108,8 @@ func TestPriceAndRepeats(t *testing.T) {
 		into    *[][]sqltype.Value
 		charges int
 	}{{"0.5", &first, 1}, {"2", &second, 1}, {"0.25", &third, 0}, {"2", &third, 0}} {
-		set(t, s, "dpsql.price", c.epsilon)
-		if n := charged(t, s.Engine, func() { _, a := ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
+		enginetest.Set(t, s, "dpsql.price", c.epsilon)
+		if n := charged(t, s.Engine, func() { _, a := enginetest.Ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
 			t.Errorf("epsilon %s: %d charges, not %d", c.epsilon, n, c.charges)
 		}
 	}
@@ -120,20 +121,20 @@ func TestPriceAndRepeats(t *testing.T) {
 		t.Errorf("prices %g, %g", all[0].Price, all[1].Price)
 	}
 	// Other settings that change the release change the key.
-	set(t, s, "dpsql.max_groups", "2")
-	if n := charged(t, s.Engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	enginetest.Set(t, s, "dpsql.max_groups", "2")
+	if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	set(t, s, "dpsql.max_groups", "3")
-	if n := charged(t, s.Engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	enginetest.Set(t, s, "dpsql.max_groups", "3")
+	if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("another cap: %d charges", n)
 	}
 }
 
 // TestParameters: values of parameters are part of the question.
 func TestParameters(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	p, err := prepare(s, "select count(*) from encounters where days > $1", sqltype.OIDInt4)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	p, err := enginetest.Prepare(s, "select count(*) from encounters where days > $1", sqltype.OIDInt4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +158,11 @@ func TestParameters(t *testing.T) {
 
 // TestLongPatterns: patterns, and texts to search for, that parameters make too long are refused before the charge.
 func TestLongPatterns(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for _, condition := range []string{"diag LIKE $1", "diag NOT ILIKE '%' || $1", "strpos(diag, lower($1)) = 0", "replace(diag, $1, '') = 'a'"} {
 		for length, charges := range map[int]int{990: 1, 1001: 0} {
 			n := charged(t, s.Engine, func() {
-				if _, err := try(s, "select count(*) from encounters where "+condition, strings.Repeat("a", length)); (err == nil) != (charges == 1) || err != nil && sqlerr.ID(err) != "unsupported" {
+				if _, err := enginetest.Try(s, "select count(*) from encounters where "+condition, strings.Repeat("a", length)); (err == nil) != (charges == 1) || err != nil && sqlerr.ID(err) != "unsupported" {
 					t.Errorf("%s of %d bytes: %v", condition, length, err)
 				}
 			})
@@ -174,16 +175,16 @@ func TestLongPatterns(t *testing.T) {
 
 // TestFree: nothing of this spends.
 func TestFree(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	n := charged(t, s.Engine, func() {
 		for _, sql := range []string{
 			"explain verbose select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
 			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
 			"select gender from patients group by gender",
 		} {
-			ask(t, s, sql)
+			enginetest.Ask(t, s, sql)
 		}
-		p, err := prepare(s, "select avg(cost) as c, count(*), gender from encounters e join patients p on p.patient_id = e.patient_id group by 3")
+		p, err := enginetest.Prepare(s, "select avg(cost) as c, count(*), gender from encounters e join patients p on p.patient_id = e.patient_id group by 3")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +206,7 @@ func TestFree(t *testing.T) {
 			"explain analyze select count(*) from encounters":                        "unsupported",
 			"select avg(days) over () from encounters":                               "",
 		} {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			if err == nil || sqlerr.ID(err) == "" || id != "" && sqlerr.ID(err) != id {
 				t.Errorf("%s: %v, not %s", sql, err, id)
 			}
@@ -218,14 +219,14 @@ func TestFree(t *testing.T) {
 
 // TestRights: without `may` a table or column does not exist: the errors are those of a name that nobody has.
 func TestRights(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	ann, clerk, nobody := newSession(e, t, "ann"), newSession(e, t, "clerk"), newSession(e, t, "nobody")
-	ask(t, ann, "select count(*) from encounters")
-	ask(t, ann, "select race, count(*) from patients group by 1")
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	ann, clerk, nobody := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "clerk"), enginetest.NewSession(e, t, "nobody")
+	enginetest.Ask(t, ann, "select count(*) from encounters")
+	enginetest.Ask(t, ann, "select race, count(*) from patients group by 1")
 	same := func(s *session.Session, sql, word, invented string) {
 		t.Helper()
-		_, a := try(s, sql)
-		_, b := try(s, strings.ReplaceAll(sql, word, invented))
+		_, a := enginetest.Try(s, sql)
+		_, b := enginetest.Try(s, strings.ReplaceAll(sql, word, invented))
 		var x, y *sqlerr.Error
 		if !errors.As(a, &x) || !errors.As(b, &y) {
 			t.Errorf("%s: %v, %v", sql, a, b)
@@ -241,7 +242,7 @@ func TestRights(t *testing.T) {
 	same(clerk, "select count(*) from patients where weight > 3", "weight", "wxight")
 	same(nobody, "select count(*) from patients", "patients", "pxtients")
 	same(nobody, "select name from cities", "cities", "cxties")
-	if n := charged(t, e, func() { ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
+	if n := charged(t, e, func() { enginetest.Ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 	if _, err := session.NewSession(e, "mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
@@ -251,19 +252,19 @@ func TestRights(t *testing.T) {
 
 // TestQuotaAndLimits: an analyst's quota and max_query_price hold, and refusals tell what is left.
 func TestQuotaAndLimits(t *testing.T) {
-	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	guest, ann := newSession(e, t, "guest"), newSession(e, t, "ann")
-	_, err := try(guest, "select count(*) from encounters")
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	guest, ann := enginetest.NewSession(e, t, "guest"), enginetest.NewSession(e, t, "ann")
+	_, err := enginetest.Try(guest, "select count(*) from encounters")
 	var denied *sqlerr.Error
 	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "of your budget (") || denied.Hint == "" {
 		t.Errorf("%+v", err)
 	}
-	ask(t, ann, "select count(*) from encounters")
-	if n := charged(t, e, func() { ask(t, guest, "select count(*) from encounters") }); n != 0 {
+	enginetest.Ask(t, ann, "select count(*) from encounters")
+	if n := charged(t, e, func() { enginetest.Ask(t, guest, "select count(*) from encounters") }); n != 0 {
 		t.Errorf("what ann paid for costs guest %d charges", n)
 	}
-	set(t, guest, "dpsql.price", "0.1")
-	ask(t, guest, "select count(*) from patients")
+	enginetest.Set(t, guest, "dpsql.price", "0.1")
+	enginetest.Ask(t, guest, "select count(*) from patients")
 	if err := guest.Set("dpsql.price", []string{"5.5"}); sqlerr.ID(err) != "price_too_large" {
 		t.Errorf("%v", err)
 	}
@@ -284,17 +285,17 @@ func TestQuotaAndLimits(t *testing.T) {
 
 // TestReleasesTable: an analyst sees the own releases that still answer, and nobody else's.
 func TestReleasesTable(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
-	ask(t, ann, "select count(*) from patients")
-	ask(t, ann, "select count(*) from encounters")
-	ask(t, bob, "select count(*) from visits")
-	ask(t, bob, "select count(*) from patients") // ann's
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
+	enginetest.Ask(t, ann, "select count(*) from patients")
+	enginetest.Ask(t, ann, "select count(*) from encounters")
+	enginetest.Ask(t, bob, "select count(*) from visits")
+	enginetest.Ask(t, bob, "select count(*) from patients") // ann's
 	for _, c := range []struct {
 		s    *session.Session
 		want int64
 	}{{ann, 2}, {bob, 1}} {
-		_, a := ask(t, c.s, "select count(*), min(price), max(price), count(distinct release) from dpsql.releases where expires_at > made_at and renyi > 0")
+		_, a := enginetest.Ask(t, c.s, "select count(*), min(price), max(price), count(distinct release) from dpsql.releases where expires_at > made_at and renyi > 0")
 		if row := a.Rows[0]; row[0] != c.want || row[1] != 0.5 || row[2] != 0.5 || row[3] != c.want {
 			t.Errorf("%s: %v", c.s.Analyst.Name, row)
 		}
@@ -303,10 +304,10 @@ func TestReleasesTable(t *testing.T) {
 
 // TestBudgetTable: dpsql.budget and SHOW follow the ledger; the plain sum ends with the first Gaussian.
 func TestBudgetTable(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.mechanism", "laplace")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	row := func() []sqltype.Value {
-		_, a := ask(t, s, "select scope, epsilon, delta, \"order\", pure_spent, renyi_spent, renyi_room, delta_spent, statements_left, renews_at from dpsql.budget order by scope")
+		_, a := enginetest.Ask(t, s, "select scope, epsilon, delta, \"order\", pure_spent, renyi_spent, renyi_room, delta_spent, statements_left, renews_at from dpsql.budget order by scope")
 		if len(a.Rows) != 2 || a.Rows[0][0] != "analyst" || a.Rows[1][0] != "data_set" {
 			t.Fatalf("%v", a.Rows)
 		}
@@ -319,7 +320,7 @@ func TestBudgetTable(t *testing.T) {
 	if before[1] != 20.0 || before[2] != 1e-6 || before[4] != 0.0 || before[5] != 0.0 {
 		t.Errorf("%v", before)
 	}
-	ask(t, s, "select count(*) from encounters")
+	enginetest.Ask(t, s, "select count(*) from encounters")
 	after := row()
 	if got := after[4].(float64); got < 0.49 || got > 0.5 {
 		t.Errorf("pure spent %g", got)
@@ -327,8 +328,8 @@ func TestBudgetTable(t *testing.T) {
 	if after[8].(int64) >= before[8].(int64) {
 		t.Errorf("left %d, before %d", after[8], before[8])
 	}
-	set(t, s, "dpsql.mechanism", "gaussian")
-	ask(t, s, "select count(*) from patients")
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
+	enginetest.Ask(t, s, "select count(*) from patients")
 	if last := row(); !math.IsInf(last[4].(float64), 1) || last[5].(float64) <= after[5].(float64) {
 		t.Errorf("after a Gaussian: %v", last)
 	}
@@ -340,14 +341,14 @@ func TestBudgetTable(t *testing.T) {
 
 // TestOverBudget: the data set's budget is never passed, and what was paid for stays free at the end.
 func TestOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
-	set(t, s, "dpsql.price", "0.2")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
+	enginetest.Set(t, s, "dpsql.price", "0.2")
 	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements at price 0.2; ") || i64(t, s) != 10 {
 		t.Errorf("%s %v", line, err)
 	}
 	n := 0
 	for i := range 20 {
-		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err == nil {
+		if _, err := enginetest.Try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err == nil {
 			n++
 		} else if sqlerr.ID(err) != "budget_exhausted" {
 			t.Fatal(err)
@@ -356,22 +357,22 @@ func TestOverBudget(t *testing.T) {
 	if n != 10 {
 		t.Errorf("%d statements of epsilon 0.2 in a budget of 2", n)
 	}
-	_, err := try(s, "select sum(days) from encounters")
+	_, err := enginetest.Try(s, "select sum(days) from encounters")
 	if e := refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
 		t.Errorf("nothing is left: %v", err)
 	}
-	ask(t, s, "select count(*) from encounters where days + 0 > 1")
+	enginetest.Ask(t, s, "select count(*) from encounters where days + 0 > 1")
 	b, err := s.Engine.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Spent.Pure > 2 {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if _, err := try(s, "select diag, count(*) from encounters group by 1"); sqlerr.ID(err) != "unknown_groups" {
+	if _, err := enginetest.Try(s, "select diag, count(*) from encounters group by 1"); sqlerr.ID(err) != "unknown_groups" {
 		t.Errorf("unknown groups with delta 0: %v", err)
 	}
 	if err := s.Set("dpsql.mechanism", []string{"gaussian"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := try(s, "select count(*) from patients"); sqlerr.ID(err) != "mechanism_unavailable" {
+	if _, err := enginetest.Try(s, "select count(*) from patients"); sqlerr.ID(err) != "mechanism_unavailable" {
 		t.Errorf("Gaussian with delta 0: %v", err)
 	}
 }
@@ -395,22 +396,22 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 		"target, one is kept":        {"epsilon: 4, delta: 0}", "auto", "2", "10", "select " + few + ", " + all, []string{"1.6", all}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {price: 0.5", "query:  {price: 0.77", "max_query_price: 5", "max_query_price: "+c.max)
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {price: 0.5", "query:  {price: 0.77", "max_query_price: 5", "max_query_price: "+c.max)
 			for i := 0; i < len(c.before); i += 2 {
-				set(t, s, "dpsql.price", c.before[i])
-				ask(t, s, c.before[i+1])
+				enginetest.Set(t, s, "dpsql.price", c.before[i])
+				enginetest.Ask(t, s, c.before[i+1])
 			}
-			set(t, s, "dpsql.price", "0.77")
-			set(t, s, "dpsql.mechanism", c.mechanism)
+			enginetest.Set(t, s, "dpsql.price", "0.77")
+			enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
 			for i := range 40 {
-				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil || c.target != "" {
+				if _, err := enginetest.Try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil || c.target != "" {
 					break
 				}
 			}
 			if c.target != "" {
-				set(t, s, "dpsql.target_error", c.target)
+				enginetest.Set(t, s, "dpsql.target_error", c.target)
 			}
-			_, err := try(s, c.statement)
+			_, err := enginetest.Try(s, c.statement)
 			refused := refusal(err)
 			if refused == nil {
 				t.Fatalf("it passes: %v", err)
@@ -423,18 +424,18 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			set(t, s, "dpsql.target_error", "off")
+			enginetest.Set(t, s, "dpsql.target_error", "off")
 			if strings.Contains(refused.Hint, "SET dpsql.mechanism = laplace; ") {
-				set(t, s, "dpsql.mechanism", "laplace")
+				enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 			}
 			if larger := largest * 1.01; larger < s.Analyst.MaxQueryEpsilon {
-				set(t, s, "dpsql.price", fmt.Sprint(larger))
-				if _, err := try(s, c.statement); err == nil {
+				enginetest.Set(t, s, "dpsql.price", fmt.Sprint(larger))
+				if _, err := enginetest.Try(s, c.statement); err == nil {
 					t.Errorf("a larger price than %g passes", largest)
 				}
 			}
-			set(t, s, "dpsql.price", m[1])
-			if _, err := try(s, c.statement); err != nil {
+			enginetest.Set(t, s, "dpsql.price", m[1])
+			if _, err := enginetest.Try(s, c.statement); err != nil {
 				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, refusal(err).Hint)
 			}
 		})
@@ -451,18 +452,18 @@ func TestNeighboursLookAlike(t *testing.T) {
 		"select * from patients",
 	})
 	var first []string
-	for _, c := range append([]clinic{wild}, without...) {
-		s := clinicSession(t, c, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	for _, c := range append([]enginetest.Clinic{enginetest.Wild}, enginetest.Without...) {
+		s := enginetest.ClinicSession(t, c, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 		var seen []string
 		for _, sql := range statements {
 			line := sql
-			p, err := prepare(s, sql)
+			p, err := enginetest.Prepare(s, sql)
 			if err == nil {
 				line += fmt.Sprint(p.Columns())
 				var a *answer.Answer
 				if a, err = p.Run(context.Background(), nil); err == nil {
 					line += a.Tag
-					if p.analysis().Groups.Public && !strings.Contains(sql, "having") {
+					if p.Analysis().Groups.Public && !strings.Contains(sql, "having") {
 						line += keysOf(p, &answer.Answer{Rows: a.Rows})
 					}
 				}
@@ -483,11 +484,11 @@ func TestNeighboursLookAlike(t *testing.T) {
 			continue
 		}
 		if len(first) != len(seen) {
-			t.Fatalf("%s: %d charges, not %d", c.name, len(seen), len(first))
+			t.Fatalf("%s: %d charges, not %d", c.Name, len(seen), len(first))
 		}
 		for i := range seen {
 			if seen[i] != first[i] {
-				t.Errorf("%s:\n%s\n%s", c.name, seen[i], first[i])
+				t.Errorf("%s:\n%s\n%s", c.Name, seen[i], first[i])
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -30,22 +31,22 @@ var clipStatements = []struct {
 // TestClipIntervals: what dpsql.clip cuts is in the interval. Each cell of each statement is asked 9 times at each of two clips; if each answer misses in 5 % of draws, all 9 miss in one of 60 cells with a probability below 1e-9.
 func TestClipIntervals(t *testing.T) {
 	const rounds, most = 9, 8
-	db := demoDuck(t)
+	db := enginetest.DemoDuck(t)
 	for _, c := range clipStatements {
-		s := demoSession(t, db, "analyst", func(p *policy.Policy) { p.Budget.Epsilon, p.Query.Bounding, p.Query.MaxGroups = 10_000, "auto", 0 })
-		set(t, s, "dpsql.fresh", "on")
+		s := enginetest.DemoSession(t, db, "analyst", func(p *policy.Policy) { p.Budget.Epsilon, p.Query.Bounding, p.Query.MaxGroups = 10_000, "auto", 0 })
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		key, group := "'all'", ""
 		if c.keys != "" {
 			key, group = c.keys, " group by 1 order by 1"
 		}
-		raw := printedRows(t, db, &sqlgen.Statement{SQL: fmt.Sprintf("SELECT %s, CAST(%s AS double) FROM %s%s", key, c.aggregate, c.rest, group),
+		raw := enginetest.PrintedRows(t, db, &sqlgen.Statement{SQL: fmt.Sprintf("SELECT %s, CAST(%s AS double) FROM %s%s", key, c.aggregate, c.rest, group),
 			Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Text}, {Role: sqlgen.RoleOutput, Type: sqltype.Float8}}})
 		truth := map[string]float64{}
 		for _, r := range raw {
 			truth[r[0].(string)] = r[1].(float64)
 		}
 		for _, clip := range []string{"1", "4"} {
-			set(t, s, "dpsql.clip", clip)
+			enginetest.Set(t, s, "dpsql.clip", clip)
 			missed, widest := map[string]int{}, 0.0
 			for range rounds {
 				for _, r := range mustTry(t, s, fmt.Sprintf("select %s, cast(dp_low(%s) as float8), cast(dp_high(%[2]s) as float8), cast(dp_error(%[2]s) as float8) from %s%s", key, c.aggregate, c.rest, group)) {
@@ -73,7 +74,7 @@ func TestClipIntervals(t *testing.T) {
 
 // TestClipExplained: where a norm over all groups is chosen, EXPLAIN gives a number under dpsql.clip, says that what the clip cuts is beside it, and names the clip as the cure before.
 func TestClipExplained(t *testing.T) {
-	s := demoSession(t, demoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
+	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
 	for _, sql := range []string{"select age_band, avg(lab_procedures) from encounters group by 1", "select age_band, sum(prior_emergency) from encounters group by 1", "select age_band, a1c, count(*) from encounters group by 1, 2"} {
 		expected := func() string {
 			for _, r := range mustTry(t, s, "explain "+sql) {
@@ -83,11 +84,11 @@ func TestClipExplained(t *testing.T) {
 			}
 			return ""
 		}
-		set(t, s, "dpsql.clip", "auto")
+		enginetest.Set(t, s, "dpsql.clip", "auto")
 		if before := expected(); !strings.Contains(before, "SET dpsql.clip = N") {
 			t.Errorf("%s: %s", sql, before)
 		}
-		set(t, s, "dpsql.clip", "4")
+		enginetest.Set(t, s, "dpsql.clip", "4")
 		if now := expected(); strings.Contains(now, "times the bound") || !regexp.MustCompile(`at most \+- [0-9]`).MatchString(now) || !strings.Contains(now, "What dpsql.clip = 4 cuts makes intervals wider") {
 			t.Errorf("%s: %s", sql, now)
 		}
@@ -96,8 +97,8 @@ func TestClipExplained(t *testing.T) {
 
 // TestClipWarned: what dpsql.clip cuts from statistics and order statistics is in no interval, and EXPLAIN, the answer and dpsql.last say so; of counts, sums and averages they need not.
 func TestClipWarned(t *testing.T) {
-	s := demoSession(t, demoDuck(t), "analyst")
-	set(t, s, "dpsql.clip", "4")
+	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst")
+	enginetest.Set(t, s, "dpsql.clip", "4")
 	const words = "dpsql.clip = 4 cuts what people have beyond it, and intervals of "
 	for sql, warned := range map[string]bool{
 		"select count(*), sum(medications), avg(medications) from encounters": false, "select stddev(medications) from encounters": true,
@@ -106,7 +107,7 @@ func TestClipWarned(t *testing.T) {
 		if text := fmt.Sprint(mustTry(t, s, "explain "+sql)); strings.Contains(text, words) != warned {
 			t.Errorf("%s: %s", sql, text)
 		}
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		last := fmt.Sprint(mustTry(t, s, "select warnings from dpsql.last"))
 		if strings.Contains(fmt.Sprint(a.Warnings), words) != warned || strings.Contains(last, words) != warned {
 			t.Errorf("%s: %v, %s", sql, a.Warnings, last)
@@ -118,13 +119,13 @@ func TestClipWarned(t *testing.T) {
 func TestNarrowestAnswers(t *testing.T) {
 	better := 0
 	for range 6 {
-		s := demoSession(t, demoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
+		s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
 		const sql, of = "select count(*) from encounters where med_change", "select count(*), count(distinct patient_id) from encounters where med_change"
 		width := func(sql string) float64 { return mustTry(t, s, sql)[0][0].(float64) }
 		own := width("select cast(dp_error(count(*)) as float8) from encounters where med_change")
-		set(t, s, "dpsql.price", "2")
+		enginetest.Set(t, s, "dpsql.price", "2")
 		other := width("select cast(dp_error(count(*)) as float8), count(distinct patient_id) from encounters where med_change")
-		set(t, s, "dpsql.price", "0.5")
+		enginetest.Set(t, s, "dpsql.price", "0.5")
 		free := width("select cast(dp_error(count(*)) as float8) from encounters where med_change")
 		if least := min(own, other); free > least/0.89 {
 			t.Errorf("an answer with an error of %g, where one with %g is stored (%s)", free, least, of)
@@ -146,7 +147,7 @@ func TestTargetKept(t *testing.T) {
 	const asks, most = 24, 14
 	missed := 0
 	for i := range asks {
-		s := demoSession(t, demoDuck(t), "analyst", func(p *policy.Policy) {
+		s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) {
 			p.Query.Bounding, p.Query.MaxGroups = "auto", 0
 		})
 		sql := []string{"select cast(dp_error(count(*)) as float8), count(*) from encounters where med_change", "select cast(dp_error(avg(medications)) as float8), avg(medications) from encounters where med_change"}[i%2]
@@ -155,11 +156,11 @@ func TestTargetKept(t *testing.T) {
 			continue
 		}
 		target := first.(float64) * 0.7
-		set(t, s, "dpsql.target_error", fmt.Sprint(target))
-		if _, err := try(s, "explain "+sql); sqlerr.ID(err) == sqlerr.PriceTooLarge.ID {
+		enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(target))
+		if _, err := enginetest.Try(s, "explain "+sql); sqlerr.ID(err) == sqlerr.PriceTooLarge.ID {
 			continue
 		}
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		now, told := a.Rows[0][0].(float64), strings.Contains(fmt.Sprint(a.Warnings), "is missed")
 		t.Logf("%s: first %.4g, target %.4g, now %.4g; %v", sql, first, target, now, a.Notice)
 		if now > target*1.001 {

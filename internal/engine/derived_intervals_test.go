@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -15,7 +16,7 @@ import (
 // TestErrorOfDerivedColumns: dp_error, dp_low and dp_high of a column of a derived table are those of the expression that it stands for, at the same charge.
 func TestErrorOfDerivedColumns(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
 		for derived, direct := range map[string]string{
 			"SELECT kind_id, dp_low(n), dp_high(n), dp_error(n) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1":                                        "SELECT kind_id, dp_low(count(*)), dp_high(count(*)), dp_error(count(*)) FROM encounters GROUP BY 1 ORDER BY 1",
 			"SELECT t.kind_id k, s / n, dp_low(s / n), dp_high(s / n) FROM (SELECT kind_id, count(*) n, sum(days)::float8 s FROM encounters GROUP BY 1) t ORDER BY 1":             "SELECT kind_id, sum(days)::float8 / count(*), dp_low(sum(days)::float8 / count(*)), dp_high(sum(days)::float8 / count(*)) FROM encounters GROUP BY 1 ORDER BY 1",
@@ -24,9 +25,9 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 			"SELECT k.kind_id, dp_low(n) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t JOIN (VALUES (1), (2)) AS k(kind_id) ON k.kind_id = t.kind_id ORDER BY 1": "SELECT kind_id, dp_low(count(*)) FROM encounters WHERE kind_id IN (1, 2) GROUP BY 1 ORDER BY 1",
 			"SELECT kind_id, dp_low(power(n, 2)), dp_high(power(n, 2)) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY dp_low(n) DESC, 1 LIMIT 2":         "SELECT kind_id, dp_low(power(count(*), 2)), dp_high(power(count(*), 2)) FROM encounters GROUP BY 1 ORDER BY dp_low(count(*)) DESC, 1 LIMIT 2",
 		} {
-			a, err := try(s, derived)
+			a, err := enginetest.Try(s, derived)
 			before := paidFor(t, s)
-			b, err2 := try(s, direct)
+			b, err2 := enginetest.Try(s, direct)
 			if err != nil || err2 != nil || fmt.Sprint(a) != fmt.Sprint(b) || len(a) == 0 || paidFor(t, s) != before {
 				t.Errorf("%s: %s\n%v %v\n%v %v", kind, derived, a, err, b, err2)
 			}
@@ -49,7 +50,7 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 			"SELECT dp_low(days) FROM encounters":                                                                                        "dp_low takes an aggregate call, or an expression over some",
 			"SELECT avg(n) FROM (SELECT patient_id, dp_low(n) AS n FROM (SELECT patient_id, count(*) n FROM encounters GROUP BY 1) t) u": "dp_error below an aggregate over private rows is not supported",
 		} {
-			if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), message) {
+			if _, err := enginetest.Try(s, sql); err == nil || !strings.Contains(err.Error(), message) {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}
@@ -61,12 +62,12 @@ func TestWindowTotals(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		const of = "100.0 * count(*) / sum(count(*)) OVER ()"
 		const running = "sum(count(*)) OVER (ORDER BY kind_id)"
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
 		sql := "SELECT kind_id, " + of + ", dp_low(" + of + "), dp_high(" + of + "), " + running + ", dp_low(" + running + "), dp_high(" + running + ") FROM encounters GROUP BY 1 ORDER BY 1"
-		set(t, s, "dpsql.price", "3000")
+		enginetest.Set(t, s, "dpsql.price", "3000")
 		truth := mustTry(t, s, sql)
-		set(t, s, "dpsql.price", "8")
-		set(t, s, "dpsql.fresh", "on")
+		enginetest.Set(t, s, "dpsql.price", "8")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		asked, misses := 0, 0
 		for range 20 {
 			for i, row := range mustTry(t, s, sql) {
@@ -82,9 +83,9 @@ func TestWindowTotals(t *testing.T) {
 		if misses > asked/20 {
 			t.Errorf("%s: %d of %d miss", kind, misses, asked)
 		}
-		set(t, s, "dpsql.fresh", "off")
+		enginetest.Set(t, s, "dpsql.fresh", "off")
 		const unknown = "SELECT race, count(*), 100.0 * count(*) / sum(count(*)) OVER (), dp_low(100.0 * count(*) / sum(count(*)) OVER ()) FROM patients GROUP BY 1"
-		_, a := ask(t, s, unknown)
+		_, a := enginetest.Ask(t, s, unknown)
 		for _, row := range a.Rows {
 			if row[1] == nil || row[2] != nil || row[3] != nil {
 				t.Errorf("%s: of groups that may not all be shown: %v", kind, row)
@@ -99,8 +100,8 @@ func TestWindowTotals(t *testing.T) {
 // TestCoalesceOfNobody: the interval of coalesce(avg(x), c) holds c where a group may have nobody, and not where it surely has somebody.
 func TestCoalesceOfNobody(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
-		set(t, s, "dpsql.price", "100")
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
+		enginetest.Set(t, s, "dpsql.price", "100")
 		const x = "coalesce(round(avg(days), 2), 0)"
 		nobody, somebody := 0, 0
 		for _, from := range []string{
@@ -126,7 +127,7 @@ func TestCoalesceOfNobody(t *testing.T) {
 
 // TestTotalsOfChosenRows: where noise chooses the rows, a total over them has no interval; where it does not, a share chooses nothing, so that no other interval is wider for it.
 func TestTotalsOfChosenRows(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 22)
 	const groups = "(SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
 	for _, sql := range []string{
 		"SELECT dp_low(sum(count(*)) OVER ()) FROM encounters GROUP BY kind_id HAVING count(*) > 10",
@@ -135,17 +136,17 @@ func TestTotalsOfChosenRows(t *testing.T) {
 		"SELECT dp_low(sum(n) OVER ()) FROM " + groups + " WHERE kind_id IN (SELECT kind_id FROM encounters GROUP BY 1 HAVING count(*) > 10)",
 		"SELECT dp_low(sum(n) OVER ()) FROM (SELECT * FROM " + groups + " ORDER BY n DESC LIMIT 2) u",
 	} {
-		if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), "the error of this window function") {
+		if _, err := enginetest.Try(s, sql); err == nil || !strings.Contains(err.Error(), "the error of this window function") {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	plain, err := prepare(s, "SELECT kind_id, count(*), 100.0 * count(*) / sum(count(*)) OVER () FROM encounters GROUP BY 1")
-	if err != nil || plain.staged().HasNoisyRowChoice() {
+	plain, err := enginetest.Prepare(s, "SELECT kind_id, count(*), 100.0 * count(*) / sum(count(*)) OVER () FROM encounters GROUP BY 1")
+	if err != nil || plain.Staged().HasNoisyRowChoice() {
 		t.Errorf("a share chooses rows: %v", err)
 	}
-	set(t, s, "dpsql.price", "5")
+	enginetest.Set(t, s, "dpsql.price", "5")
 	for _, x := range []string{"power(count(*) - 30, 3)", "(count(*) - 30)^3", "power(count(*) - 30, 1)"} {
-		_, a := ask(t, s, "SELECT kind_id, "+x+", dp_low("+x+"), dp_high("+x+"), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1")
+		_, a := enginetest.Ask(t, s, "SELECT kind_id, "+x+", dp_low("+x+"), dp_high("+x+"), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1")
 		for _, row := range a.Rows {
 			k := 3.0
 			if strings.HasSuffix(x, ", 1)") {
@@ -158,7 +159,7 @@ func TestTotalsOfChosenRows(t *testing.T) {
 			}
 		}
 	}
-	_, a := ask(t, s, "SELECT coalesce(n, 0) + 1 FROM (VALUES (1), (99)) AS k (kind_id) LEFT JOIN "+groups+" USING (kind_id)")
+	_, a := enginetest.Ask(t, s, "SELECT coalesce(n, 0) + 1 FROM (VALUES (1), (99)) AS k (kind_id) LEFT JOIN "+groups+" USING (kind_id)")
 	if w := strings.Join(a.Warnings, "\n"); !strings.Contains(w, "outside of what a function takes") || strings.Contains(w, "divisor") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
@@ -167,13 +168,13 @@ func TestTotalsOfChosenRows(t *testing.T) {
 // TestSumsOfReleased: a sum or an average of released numbers is shown with the digits of the interval that the same sum over a window has, and is NULL where groups may not be shown.
 func TestSumsOfReleased(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
-		s := fixedNoise(clinicSession(t, tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
-		set(t, s, "dpsql.price", "0.5")
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
+		enginetest.Set(t, s, "dpsql.price", "0.5")
 		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
 		exact := mustTry(t, s, "SELECT dp_low(sum(n) OVER ()), dp_high(sum(n) OVER ()), dp_low(avg(n) OVER ()), dp_high(avg(n) OVER ()) "+of)[0]
-		set(t, s, "dpsql.rounding", "off")
+		enginetest.Set(t, s, "dpsql.rounding", "off")
 		plain := mustTry(t, s, "SELECT sum(n), avg(n) "+of)[0]
-		set(t, s, "dpsql.rounding", "error")
+		enginetest.Set(t, s, "dpsql.rounding", "error")
 		rows := mustTry(t, s, "SELECT sum(n), avg(n), sum(n)::text "+of)[0]
 		for i := range 2 {
 			v, _ := private.InFloat(rows[i])
@@ -182,8 +183,8 @@ func TestSumsOfReleased(t *testing.T) {
 				t.Errorf("%s: %v, of %v in %v", kind, rows, plain, exact)
 			}
 		}
-		set(t, s, "dpsql.price", "5")
-		if _, a := ask(t, s, "SELECT sum(n) FROM (SELECT race, count(*) AS n FROM patients GROUP BY 1) t"); a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
+		enginetest.Set(t, s, "dpsql.price", "5")
+		if _, a := enginetest.Ask(t, s, "SELECT sum(n) FROM (SELECT race, count(*) AS n FROM patients GROUP BY 1) t"); a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
 			t.Errorf("%s: %v %q", kind, a.Rows, a.Warnings)
 		}
 	}
@@ -206,14 +207,14 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
 	}
 	for _, c := range shapes {
-		s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000"), 22)
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000"), 22)
 		sql := "SELECT kind_id, (" + c.x + ")::float8, dp_low(" + c.x + "), dp_high(" + c.x + ") FROM encounters GROUP BY 1 ORDER BY 1"
-		set(t, s, "dpsql.rounding", "off")
-		set(t, s, "dpsql.fresh", "off")
-		set(t, s, "dpsql.price", "5000")
+		enginetest.Set(t, s, "dpsql.rounding", "off")
+		enginetest.Set(t, s, "dpsql.fresh", "off")
+		enginetest.Set(t, s, "dpsql.price", "5000")
 		truth := mustTry(t, s, sql)
-		set(t, s, "dpsql.price", c.price)
-		set(t, s, "dpsql.fresh", "on")
+		enginetest.Set(t, s, "dpsql.price", c.price)
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		asked, misses, nulls := 0, 0, 0
 		errs, width := make([]float64, len(truth)), make([]float64, len(truth))
 		for range draws {
@@ -245,12 +246,12 @@ func TestComputedCover(t *testing.T) {
 // TestTotalsOfAverages: where averages are at the end of their range, all their errors have one sign. The interval of their sum and of their average holds at least 95 times in 100. False alarms: under 1e-9.
 func TestTotalsOfAverages(t *testing.T) {
 	pol, err := policy.Parse("ends.yaml", []byte("dataset: ends\nbackend: {duckdb: ends.duckdb}\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n      grp: {range: [0, 11]}\n      x: {range: [0, 10]}\n"+
-		"budget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people]}}\n"))
+		"budget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people]}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := fixedNoise(sessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
-	set(t, s, "dpsql.fresh", "on")
+	s := enginetest.FixedNoise(enginetest.SessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
 	told, held := 0, 0
 	for range 20 {
 		rows := mustTry(t, s, "SELECT dp_low(sum(a) OVER ()), dp_high(sum(a) OVER ()), dp_low(avg(a) OVER ()), dp_high(avg(a) OVER ()) FROM (SELECT grp, avg(x) AS a FROM people GROUP BY 1) t LIMIT 1")

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -36,22 +37,22 @@ var shows = []struct {
 func TestShown(t *testing.T) {
 	changed := map[string]int{}
 	for i, c := range shows {
-		s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
-		set(t, s, "dpsql.price", []string{"0.5", "0.05"}[i%2])
-		plain, err := try(s, c.sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
+		enginetest.Set(t, s, "dpsql.price", []string{"0.5", "0.05"}[i%2])
+		plain, err := enginetest.Try(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := paidFor(t, s)
-		set(t, s, "dpsql.simultaneous", "on")
-		joint, err := try(s, c.sql) // which rows and values are shown is chosen by noisy numbers then
+		enginetest.Set(t, s, "dpsql.simultaneous", "on")
+		joint, err := enginetest.Try(s, c.sql) // which rows and values are shown is chosen by noisy numbers then
 		if err != nil {
 			t.Fatal(err)
 		}
-		set(t, s, "dpsql.simultaneous", "off")
+		enginetest.Set(t, s, "dpsql.simultaneous", "off")
 		for _, how := range showings {
-			set(t, s, "dpsql.on_low_count", how[0])
-			set(t, s, "dpsql.rounding", how[1])
+			enginetest.Set(t, s, "dpsql.on_low_count", how[0])
+			enginetest.Set(t, s, "dpsql.rounding", how[1])
 			var want [][]sqltype.Value
 			of := plain
 			if how[0] != session.LowKeep {
@@ -84,21 +85,21 @@ func TestShown(t *testing.T) {
 					want = append(want, row)
 				}
 			}
-			rows, err := try(s, c.sql)
+			rows, err := enginetest.Try(s, c.sql)
 			if fmt.Sprint(rows) != fmt.Sprint(want) || err != nil {
 				t.Errorf("%v: %s:\n%v\nwanted %v\nof %v: %v", how, c.sql, rows, want, plain, err)
 			}
-			if told := explained(t, s, c.sql); !strings.Contains(told, "\nShown: ") || !strings.Contains(told, "Charge: nothing") && !strings.Contains(told, "Charge in all: nothing") {
+			if told := enginetest.Explained(t, s, c.sql); !strings.Contains(told, "\nShown: ") || !strings.Contains(told, "Charge: nothing") && !strings.Contains(told, "Charge in all: nothing") {
 				t.Errorf("%v: %s:\n%s", how, c.sql, told)
 			}
-			last, err := try(s, "SELECT DISTINCT shown FROM dpsql.last")
+			last, err := enginetest.Try(s, "SELECT DISTINCT shown FROM dpsql.last")
 			if err != nil || len(last) != 1 || !strings.Contains(fmt.Sprint(last[0][0]), map[string]string{session.LowNull: "as NULL", session.LowDrop: "left out", session.LowKeep: "rounded"}[how[0]]) {
 				t.Errorf("%v: dpsql.last tells %v %v", how, last, err)
 			}
 		}
-		set(t, s, "dpsql.on_low_count", session.LowKeep)
-		set(t, s, "dpsql.rounding", session.RoundOff)
-		again, err := try(s, c.sql)
+		enginetest.Set(t, s, "dpsql.on_low_count", session.LowKeep)
+		enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
+		again, err := enginetest.Try(s, c.sql)
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(plain) || paidFor(t, s) != before {
 			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, paidFor(t, s)-before)
 		}
@@ -112,13 +113,13 @@ func TestShown(t *testing.T) {
 
 // TestSubqueriesAreRounded: a scalar subquery has the digits that its interval supports, like the same aggregate in a query of its own, and it and its error functions are one release.
 func TestSubqueriesAreRounded(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 9)
-	set(t, s, "dpsql.price", "0.1") // noise of several rows
-	set(t, s, "dpsql.rounding", session.RoundOff)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 9)
+	enginetest.Set(t, s, "dpsql.price", "0.1") // noise of several rows
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 	const count, sum = "SELECT count(*) FROM encounters", "SELECT sum(days) FROM encounters"
 	plain := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
 	before := paidFor(t, s)
-	set(t, s, "dpsql.rounding", session.RoundError)
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 	want := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
 	if fmt.Sprint(want) == fmt.Sprint(plain) {
 		t.Fatalf("%v has no digits to round", plain)
@@ -140,7 +141,7 @@ func TestSubqueriesAreRounded(t *testing.T) {
 
 // TestShownAsReleased: what has no error of its own stays as it is, and EXPLAIN says so; the settings change neither answer nor charge.
 func TestShownAsReleased(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for sql, why := range map[string]string{
 		"SELECT DISTINCT gender, count(*) AS n FROM patients GROUP BY 1, weight > 90":                            "Shown as released: n (DISTINCT compares its rows)",
 		"SELECT count(*) AS n FROM patients UNION ALL SELECT 5":                                                  "Shown as released: n (it is put together of several answers)",
@@ -149,10 +150,10 @@ func TestShownAsReleased(t *testing.T) {
 		"SELECT a.n, b.n - 1 AS m FROM (SELECT count(*) n FROM patients) a, (SELECT count(*) n FROM patients) b": "Charge",
 		"SELECT gender, count(*) + 1 FROM patients GROUP BY 1":                                                   "Charge",
 	} {
-		set(t, s, "dpsql.on_low_count", session.LowKeep)
-		first := explained(t, s, sql)
-		set(t, s, "dpsql.on_low_count", session.LowNull)
-		told := explained(t, s, sql)
+		enginetest.Set(t, s, "dpsql.on_low_count", session.LowKeep)
+		first := enginetest.Explained(t, s, sql)
+		enginetest.Set(t, s, "dpsql.on_low_count", session.LowNull)
+		told := enginetest.Explained(t, s, sql)
 		if !strings.Contains(told, why) {
 			t.Errorf("%s:\n%s", sql, told)
 		}
@@ -165,7 +166,7 @@ func TestShownAsReleased(t *testing.T) {
 		if strings.Join(kept, "") != first {
 			t.Errorf("%s: a setting of what is shown changes more:\n%s\n%s", sql, first, told)
 		}
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
@@ -174,18 +175,18 @@ func TestShownAsReleased(t *testing.T) {
 // TestNobodyShown: where a group's number of rows is not told from none, counts and sums are numbers near 0 and an average of a range is within it, its interval the whole range; one without a range is NULL. Under dpsql.on_low_count all of them are.
 // Noise takes a number of nobody for somebody in at most 1 of 40 draws: in 7 of these 8 once in 2e10 runs, for each of both counts 8 (1/40)^7 = 5e-11.
 func TestNobodyShown(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.price", "0.05")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.price", "0.05")
 	nulls, kept := 0, 0
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
 		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days + 0 > " + days
-		set(t, s, "dpsql.on_low_count", session.LowKeep)
+		enginetest.Set(t, s, "dpsql.on_low_count", session.LowKeep)
 		row := mustTry(t, s, sql)[0]
 		if row[0] == nil || row[1] == nil || row[2] == nil {
 			t.Errorf("%s: %v", sql, row)
 		}
 		whole := row[3] == 1.0 && row[4] == 14.0
-		set(t, s, "dpsql.on_low_count", session.LowNull)
+		enginetest.Set(t, s, "dpsql.on_low_count", session.LowNull)
 		if low := mustTry(t, s, sql)[0]; whole {
 			kept++
 			if low[2] != nil {
@@ -203,25 +204,25 @@ func TestNobodyShown(t *testing.T) {
 
 // TestComputedReadOften: the interval of a column that is read twice in each of thirty derived tables is computed once in each, not two to the power of thirty times.
 func TestComputedReadOften(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	text := "SELECT count(*) n FROM encounters"
 	for range 30 {
 		text = "SELECT n + n AS n FROM (" + text + ") t"
 	}
-	if _, a := ask(t, s, text); len(a.Rows) != 1 || a.Rows[0][0] == nil {
+	if _, a := enginetest.Ask(t, s, text); len(a.Rows) != 1 || a.Rows[0][0] == nil {
 		t.Errorf("%v, %q", a.Rows, a.Warnings)
 	}
 }
 
 // TestStatisticsShown: a statistic has the digits that its interval supports, as an average has, and no more than four of them here: 500 people leave one or two digits of error.
 func TestStatisticsShown(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 5)
-	set(t, s, "dpsql.price", "5")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 5)
+	enginetest.Set(t, s, "dpsql.price", "5")
 	for _, x := range []string{"stddev(days)", "var_pop(days)", "variance(days)", "corr(days, medications)", "covar_samp(days, medications)", "regr_slope(days, medications)", "regr_count(days, medications)"} {
 		sql := "SELECT " + x + ", dp_error(" + x + ") FROM encounters"
-		set(t, s, "dpsql.rounding", session.RoundOff)
+		enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 		plain := mustTry(t, s, sql)[0]
-		set(t, s, "dpsql.rounding", session.RoundError)
+		enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 		row := mustTry(t, s, sql)[0]
 		was, _ := private.InFloat(plain[0])
 		is, _ := private.InFloat(row[0])
@@ -239,13 +240,13 @@ func TestCorrelationOfFew(t *testing.T) {
 	if got := private.Rounded(0.5596524644, sqltype.Float8, low, high, 2); got != 0.6 {
 		t.Errorf("0.56 within 2 is shown as %v", got)
 	}
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	set(t, s, "dpsql.rounding", session.RoundError)
-	p, err := prepare(s, "SELECT kind_id, corr(days, medications), avg(days) FROM encounters GROUP BY 1")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+	p, err := enginetest.Prepare(s, "SELECT kind_id, corr(days, medications), avg(days) FROM encounters GROUP BY 1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	marks := p.staged().Shown.Marks
+	marks := p.Staged().Shown.Marks
 	if len(marks) != 2 || marks[0].Least != -1 || marks[0].Most != 1 || !math.IsInf(marks[1].Most, 1) {
 		t.Errorf("%+v", marks)
 	}
@@ -253,11 +254,11 @@ func TestCorrelationOfFew(t *testing.T) {
 
 // TestErrorsToldApart: error columns of one statement have names of their own, and the errors of NOTICE, EXPLAIN and dpsql.last say of what they are.
 func TestErrorsToldApart(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.notices", "brief")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
 	const share = "1.0 * count(*) filter (where days > 3) / count(*)"
 	const sql = "select " + share + " as share, dp_error(" + share + "), dp_error(count(*)), dp_low(count(*)) from encounters"
-	p, a := ask(t, s, sql)
+	p, a := enginetest.Ask(t, s, sql)
 	var names []string
 	for _, c := range p.Columns() {
 		names = append(names, c.Name)
@@ -269,10 +270,10 @@ func TestErrorsToldApart(t *testing.T) {
 	if !strings.Contains(a.Notice, "largest group): "+apart) || !strings.Contains(a.Notice, ", count(*) ") {
 		t.Error(a.Notice)
 	}
-	if told := explained(t, s, sql); !strings.Contains(told, "95% error (largest group): "+apart) {
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "95% error (largest group): "+apart) {
 		t.Error(told)
 	}
-	ask(t, s, sql)
+	enginetest.Ask(t, s, sql)
 	if last := fmt.Sprint(mustTry(t, s, "select kind, of from dpsql.last order by measure")); !strings.Contains(last, "[filtered rows where days > 3]") || !strings.Contains(last, "[rows <nil>]") {
 		t.Error(last)
 	}
@@ -280,10 +281,10 @@ func TestErrorsToldApart(t *testing.T) {
 
 // TestComputedShown: what is computed from counts, sums and averages is NULL where its interval is, with a warning, and else has the digits that its interval supports, within it and of its type. The statement is asked as it is, then without rounding.
 func TestComputedShown(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	asked, nulls, coarser := 0, 0, 0
 	for _, epsilon := range []string{"0.01", "0.3", "5"} {
-		set(t, s, "dpsql.price", epsilon)
+		enginetest.Set(t, s, "dpsql.price", epsilon)
 		for _, x := range []string{
 			"sum(days)::float8 / count(*)", "sum(days) / nullif(count(*), 0)", "round(avg(days), 2)", "avg(days)::numeric(10,3)", "count(*) - 10", "100.0 * count(*) FILTER (WHERE days > 3) / count(*)",
 			"count(*) FILTER (WHERE days > 3)::numeric / count(*)", "greatest(sum(days), 3)::real / 7", "(count(*) * 3)::int", "stddev(days) / avg(days)",
@@ -293,10 +294,10 @@ func TestComputedShown(t *testing.T) {
 			if x == "sum(days)::float8 / count(*)" {
 				derived = "SELECT kind_id, s::float8 / n FROM (SELECT kind_id, sum(days) s, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1"
 			}
-			set(t, s, "dpsql.rounding", session.RoundOff)
+			enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 			plain := mustTry(t, s, sql)
-			set(t, s, "dpsql.rounding", session.RoundError)
-			_, a := ask(t, s, sql)
+			enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+			_, a := enginetest.Ask(t, s, sql)
 			for i, row := range a.Rows {
 				asked++
 				v, low, high := row[1], row[3], row[4]
@@ -338,17 +339,17 @@ func TestComputedShown(t *testing.T) {
 	if nulls < 5 || nulls > asked*3/4 || coarser < asked/8 {
 		t.Errorf("of %d values %d are NULL and %d rounded, so little is tested", asked, nulls, coarser)
 	}
-	s = fixedNoise(clinicSession(t, tame, funcs.Postgres), 22) // the database computes it, for the power
-	set(t, s, "dpsql.rounding", session.RoundError)
+	s = enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres), 22) // the database computes it, for the power
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days + 0 > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
-	p, a := ask(t, s, few)
-	set(t, s, "dpsql.price", "5")
+	p, a := enginetest.Ask(t, s, few)
+	enginetest.Set(t, s, "dpsql.price", "5")
 	row := mustTry(t, s, many)[0]
-	if v, _ := private.InFloat(row[1]); p.staged().InBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
+	if v, _ := private.InFloat(row[1]); p.Staged().InBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
 	}
-	set(t, s, "dpsql.on_low_count", session.LowNull) // which is of aggregates alone
-	told := explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
+	enginetest.Set(t, s, "dpsql.on_low_count", session.LowNull) // which is of aggregates alone
+	told := enginetest.Explained(t, s, "SELECT count(*) AS n, sum(days)::float8 / count(*) AS r, max(days) - min(days) AS w FROM encounters")
 	if !strings.Contains(told, "Shown: n: values less than their error as NULL, rounded to the digits that their errors leave; r: rounded to the digits that their errors leave\n") {
 		t.Error(told)
 	}
@@ -356,36 +357,36 @@ func TestComputedShown(t *testing.T) {
 
 // TestComputedChoosesNothing: the interval of a computed output is not taken for a value that noisy numbers choose.
 func TestComputedChoosesNothing(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	const grouped = "SELECT kind_id, count(*), abs(sum(days))::float8 / count(*) / 2, 100.0 * count(*) FILTER (WHERE days > 3) / count(*) FROM encounters GROUP BY 1"
 	const derived = "SELECT kind_id, n, 100 * r / n FROM (SELECT kind_id, count(*) AS n, sum(days)::float8 / count(*) AS r FROM encounters GROUP BY 1) t"
 	for _, sql := range []string{grouped, derived} {
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		first, err := prepare(s, sql+" ORDER BY 2 DESC LIMIT 2")
+		first, err := enginetest.Prepare(s, sql+" ORDER BY 2 DESC LIMIT 2")
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		if _, is := first.staged().Program.NoisyRowChoice(); p.staged().HasNoisyRowChoice() || !is || len(p.staged().Shown.Marks) == 0 {
-			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.staged().HasNoisyRowChoice(), is, len(p.staged().Shown.Marks))
+		if _, is := first.Staged().Program.NoisyRowChoice(); p.Staged().HasNoisyRowChoice() || !is || len(p.Staged().Shown.Marks) == 0 {
+			t.Errorf("%s: its rows are chosen: %v, the first are those of an aggregate: %v, %d columns with intervals", sql, p.Staged().HasNoisyRowChoice(), is, len(p.Staged().Shown.Marks))
 		}
 	}
 }
 
 // TestNothingSaidStaysNull: coalesce and CASE do not make a number of a sum of which nothing can be said, and CASE around a quotient has its digits.
 func TestNothingSaidStaysNull(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
-	_, a := ask(t, s, "SELECT coalesce(sum(free), 0), coalesce(sum(free), 0) / 2, CASE WHEN sum(free) IS NULL THEN 0 ELSE sum(free) END, sum(free) FROM encounters WHERE days + 0 > 14")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 22)
+	_, a := enginetest.Ask(t, s, "SELECT coalesce(sum(free), 0), coalesce(sum(free), 0) / 2, CASE WHEN sum(free) IS NULL THEN 0 ELSE sum(free) END, sum(free) FROM encounters WHERE days + 0 > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil}) {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
-	_, a = ask(t, s, "SELECT sum(days)::float8 / count(*), CASE WHEN count(*) > 0 THEN sum(days)::float8 / count(*) END FROM encounters")
+	_, a = enginetest.Ask(t, s, "SELECT sum(days)::float8 / count(*), CASE WHEN count(*) > 0 THEN sum(days)::float8 / count(*) END FROM encounters")
 	if a.Rows[0][0] == nil || a.Rows[0][0] != a.Rows[0][1] {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
-	if _, a = ask(t, s, "SELECT CASE WHEN count(*) > 1 THEN 1 ELSE 2 END, count(*) FROM encounters"); a.Rows[0][0] != int64(1) {
+	if _, a = enginetest.Ask(t, s, "SELECT CASE WHEN count(*) > 1 THEN 1 ELSE 2 END, count(*) FROM encounters"); a.Rows[0][0] != int64(1) {
 		t.Errorf("%v", a.Rows)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"flag"
@@ -14,13 +14,14 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestExplain holds what EXPLAIN prints of statements over the demo, with as=, epsilon=, mechanism= and max_groups= as the session has them.
 // Nothing of it depends on private rows; nothing is spent.
 func TestExplain(t *testing.T) {
-	e := demoSession(t, demoDuck(t), "analyst").Engine
+	e := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst").Engine
 	datadriven.RunTest(t, "testdata/explain", func(t *testing.T, d *datadriven.TestData) string {
 		user := "analyst"
 		for _, a := range d.CmdArgs {
@@ -28,13 +29,13 @@ func TestExplain(t *testing.T) {
 				user = a.Vals[0]
 			}
 		}
-		s := newSession(e, t, user)
+		s := enginetest.NewSession(e, t, user)
 		for _, a := range d.CmdArgs {
 			if a.Key != "as" {
-				set(t, s, "dpsql."+a.Key, a.Vals[0])
+				enginetest.Set(t, s, "dpsql."+a.Key, a.Vals[0])
 			}
 		}
-		rows, err := try(s, d.Input)
+		rows, err := enginetest.Try(s, d.Input)
 		if err != nil {
 			return fmt.Sprintf("error %s: %v\n", sqlerr.ID(err), err)
 		}
@@ -51,14 +52,14 @@ func TestExplain(t *testing.T) {
 
 // TestExplainJoined holds what EXPLAIN prints of joins off the unit over the clinic, whose policy declares frequencies, with bounding= and others as the session has them; and with shop of rows of a customer and a supplier, without the lines that every EXPLAIN has. docs/joins.md has more (TestJoinsDoc).
 func TestExplainJoined(t *testing.T) {
-	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
-	shop := shopSession(t, allShop, funcs.DuckDB).Engine
+	joined := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB, append(enginetest.DeclaredKeys[:len(enginetest.DeclaredKeys):len(enginetest.DeclaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
+	shop := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB).Engine
 	datadriven.RunTest(t, "testdata/explain_joined", func(t *testing.T, d *datadriven.TestData) string {
-		s := newSession(map[string]*server.Engine{"explain": joined, "shop": shop}[d.Cmd], t, "ann")
+		s := enginetest.NewSession(map[string]*server.Engine{"explain": joined, "shop": shop}[d.Cmd], t, "ann")
 		for _, a := range d.CmdArgs {
-			set(t, s, "dpsql."+a.Key, a.Vals[0])
+			enginetest.Set(t, s, "dpsql."+a.Key, a.Vals[0])
 		}
-		rows, err := try(s, "EXPLAIN VERBOSE "+d.Input)
+		rows, err := enginetest.Try(s, "EXPLAIN VERBOSE "+d.Input)
 		if err != nil {
 			return fmt.Sprintf("error %s: %v\n", sqlerr.ID(err), err)
 		}
@@ -77,9 +78,9 @@ func TestExplainJoined(t *testing.T) {
 
 // TestExplainBrief: EXPLAIN without VERBOSE has at most 12 lines for every statement that has a golden with them, and testdata/explain_brief holds them, in the order of the goldens.
 func TestExplainBrief(t *testing.T) {
-	demo := demoSession(t, demoDuck(t), "analyst").Engine
-	joined := clinicSession(t, wild, funcs.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
-	shop := shopSession(t, allShop, funcs.DuckDB).Engine
+	demo := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst").Engine
+	joined := enginetest.ClinicSession(t, enginetest.Wild, funcs.DuckDB, append(enginetest.DeclaredKeys[:len(enginetest.DeclaredKeys):len(enginetest.DeclaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).Engine
+	shop := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB).Engine
 	var b strings.Builder
 	for _, file := range []string{"testdata/explain", "testdata/explain_joined"} {
 		text, err := os.ReadFile(file)
@@ -103,12 +104,12 @@ func TestExplainBrief(t *testing.T) {
 				name, value, _ := strings.Cut(o, "=")
 				options[name] = value
 			}
-			s := newSession(e, t, options["as"])
+			s := enginetest.NewSession(e, t, options["as"])
 			delete(options, "as")
 			for name, value := range options {
-				set(t, s, "dpsql."+name, value)
+				enginetest.Set(t, s, "dpsql."+name, value)
 			}
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			if err != nil || strings.Contains(sql, "format json") {
 				continue
 			}
@@ -139,8 +140,8 @@ func TestExplainBrief(t *testing.T) {
 // TestOdometerShown: SHOW dpsql.budget and the table tell what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
 // is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it.
 func TestOdometerShown(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB)
-	set(t, s, "dpsql.mechanism", "laplace")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	showOf := func(s *session.Session) string {
 		text, _, err := s.Show("dpsql.budget")
 		if err != nil {
@@ -152,7 +153,7 @@ func TestOdometerShown(t *testing.T) {
 	if text := show(); !strings.Contains(text, "; 0 % of your budget (epsilon 20) is spent") {
 		t.Error(text)
 	}
-	ask(t, s, "select count(*) from encounters")
+	enginetest.Ask(t, s, "select count(*) from encounters")
 	b, err := s.Balance()
 	if err != nil {
 		t.Fatal(err)
@@ -160,9 +161,9 @@ func TestOdometerShown(t *testing.T) {
 	if text, want := show(), fmt.Sprintf("; %.3g %% of your budget (epsilon 20) is spent", 100*b.Analyst.Used()); !strings.Contains(text, want) || b.Analyst.Used() < 0.01 || b.Analyst.Used() > 0.03 {
 		t.Errorf("%s: %s", want, text)
 	}
-	guest := newSession(s.Engine, t, "guest")
-	set(t, guest, "dpsql.mechanism", "laplace")
-	ask(t, guest, "select count(*) from encounters")
+	guest := enginetest.NewSession(s.Engine, t, "guest")
+	enginetest.Set(t, guest, "dpsql.mechanism", "laplace")
+	enginetest.Ask(t, guest, "select count(*) from encounters")
 	if text := showOf(guest); !strings.Contains(text, "; 0 % of your budget (1 % of the data set's) is spent") {
 		t.Error(text)
 	}
@@ -172,11 +173,11 @@ func TestOdometerShown(t *testing.T) {
 	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
 		t.Error("the data set's odometer is the owner's")
 	}
-	if e, _ := filterOf(s.Engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
+	if e, _ := enginetest.FilterOf(s.Engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
-	set(t, s, "dpsql.mechanism", "gaussian")
-	ask(t, s, "select count(*) from patients")
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
+	enginetest.Ask(t, s, "select count(*) from patients")
 	if text := show(); strings.Contains(text, "; 0 %") || strings.Contains(text, "unlimited") {
 		t.Error(text)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/spool"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -86,8 +87,8 @@ var errBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR:
 // TestFailuresKeepTheCharge: whatever fails after the reservation keeps the charge and gives the one fixed error, byte for byte, which lists the limits and
 // says nothing of the cause; the owner's log says which limit it was.
 func TestFailuresKeepTheCharge(t *testing.T) {
-	real := tame.open(t, funcs.DuckDB)
-	e, asked := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real), 0
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e, asked := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real), 0
 	hint := func(time string) string {
 		return "What it cost stays spent. A limit was reached, or the database failed; which, is in the owner's log alone. The limits that may end a charged statement, which the owner can raise: " +
 			"limits.statement_time " + time + ", limits.release_groups 1000000, limits.release_bytes 1GiB, limits.flow_memory 1GiB, limits.training_disk 16GiB, the database's own memory and disk. " +
@@ -115,22 +116,22 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, limit := e, "20s"
 			if f.wait {
-				p := clinicPolicyFor(t, funcs.DuckDB)
+				p := enginetest.ClinicPolicyFor(t, funcs.DuckDB)
 				p.Limits.StatementTime, limit = 300*time.Millisecond, "300ms"
-				e = engineOn(t, p, real)
+				e = enginetest.EngineOn(t, p, real)
 			}
 			f.Backend = real
 			e.Backend = f.failing
 			var log bytes.Buffer
 			e.Log = slog.New(slog.NewTextHandler(&log, nil))
-			s := newSession(e, t, "ann")
+			s := enginetest.NewSession(e, t, "ann")
 			asked++
 			sql := fmt.Sprintf("select days, count(*) from encounters where days + 0 > %d group by 1", -asked)
 			before, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := charged(t, e, func() { _, err = try(s, sql) })
+			n := charged(t, e, func() { _, err = enginetest.Try(s, sql) })
 			var shown *sqlerr.Error
 			if n != 1 || !errors.As(err, &shown) || shown.ID != "resource_failure" {
 				t.Fatalf("%d charges, %+v", n, err)
@@ -147,7 +148,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			}
 			e.Backend = real
 			if f.again { // and paid for again: no release was stored
-				if n := charged(t, e, func() { ask(t, s, sql) }); n != 1 {
+				if n := charged(t, e, func() { enginetest.Ask(t, s, sql) }); n != 1 {
 					t.Errorf("again: %d charges", n)
 				}
 			}
@@ -160,11 +161,11 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 
 // TestCancelKeepsTheCharge: a client's own cancel is no failure of the analyst, and gives nothing back.
 func TestCancelKeepsTheCharge(t *testing.T) {
-	real := tame.open(t, funcs.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
 	e.Backend = f
-	p, err := prepare(newSession(e, t, "ann"), "select count(*) from encounters")
+	p, err := enginetest.Prepare(enginetest.NewSession(e, t, "ann"), "select count(*) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,27 +187,27 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 // TestStoppedAnalyst: after some resource failures an analyst's new statements are refused before they are charged; stored answers
 // and other analysts go on.
 func TestStoppedAnalyst(t *testing.T) {
-	real := tame.open(t, funcs.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
-	ask(t, ann, "select count(*) from encounters")
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
+	enginetest.Ask(t, ann, "select count(*) from encounters")
 	e.Backend = &failing{Backend: real, query: errBackend}
 	for i := range ledger.MaxFailures {
-		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) != "resource_failure" {
+		if _, err := enginetest.Try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) != "resource_failure" {
 			t.Fatal(err)
 		}
 	}
 	e.Backend = real
 	n := charged(t, e, func() {
-		if _, err := try(ann, "select count(*) from encounters where days > 9"); sqlerr.ID(err) != "analyst_stopped" {
+		if _, err := enginetest.Try(ann, "select count(*) from encounters where days > 9"); sqlerr.ID(err) != "analyst_stopped" {
 			t.Errorf("%v", err)
 		}
-		ask(t, ann, "select count(*) from encounters")
+		enginetest.Ask(t, ann, "select count(*) from encounters")
 	})
 	if n != 0 {
 		t.Errorf("%d charges", n)
 	}
-	ask(t, bob, "select count(*) from encounters where days > 9")
+	enginetest.Ask(t, bob, "select count(*) from encounters where days > 9")
 }
 
 // brokenLedger fails where it is told to.
@@ -247,15 +248,15 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		"commit":  {brokenLedger{commit: disk}, 1},
 		"lookup":  {brokenLedger{lookup: disk}, 0},
 	} {
-		real := tame.open(t, funcs.DuckDB)
-		e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
+		real := enginetest.Tame.Open(t, funcs.DuckDB)
+		e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
 		c.broken.Ledger = e.Ledger
 		e.Ledger = c.broken
 		f := &failing{Backend: real}
 		e.Backend = f
 		var log bytes.Buffer
 		e.Log = slog.New(slog.NewTextHandler(&log, nil))
-		rows, err := try(newSession(e, t, "ann"), "select count(*) from encounters")
+		rows, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), "select count(*) from encounters")
 		var shown *sqlerr.Error
 		if rows != nil || !errors.As(err, &shown) || shown.ID != "ledger_unavailable" || strings.Contains(shown.Error()+shown.Hint+shown.Detail, "disk") {
 			t.Errorf("%s: %v, %+v", name, rows, err)
@@ -272,16 +273,16 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 
 // TestSameQuestionAtOnce: sessions that ask the same at once make one release; all get its numbers.
 func TestSameQuestionAtOnce(t *testing.T) {
-	real := tame.open(t, funcs.DuckDB)
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), real)
+	real := enginetest.Tame.Open(t, funcs.DuckDB)
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
 	f := &failing{Backend: real}
 	e.Backend = f
 	var wg sync.WaitGroup
 	answers := make([]string, 8)
 	for i := range answers {
-		s := newSession(e, t, []string{"ann", "bob"}[i%2])
+		s := enginetest.NewSession(e, t, []string{"ann", "bob"}[i%2])
 		wg.Go(func() {
-			rows, err := try(s, "select readmitted, count(*) from encounters group by 1 order by 1")
+			rows, err := enginetest.Try(s, "select readmitted, count(*) from encounters group by 1 order by 1")
 			if err != nil {
 				t.Error(err)
 			}

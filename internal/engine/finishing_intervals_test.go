@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestFinishingIntervals: the interval of what is computed from released numbers holds its value without noise 95 times in 100, and dp_error is its larger side; where a divisor may be 0 all of them are NULL. Noise is the same in each run, so there is no false alarm.
 func TestFinishingIntervals(t *testing.T) {
 	const draws = 30
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,"), 22)
-	set(t, s, "dpsql.price", "5")
-	set(t, s, "dpsql.fresh", "on")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,"), 22)
+	enginetest.Set(t, s, "dpsql.price", "5")
+	enginetest.Set(t, s, "dpsql.fresh", "on")
 	for _, x := range []string{
 		"sum(days)::numeric / count(*)",
 		"100.0 * sum(medications) / nullif(sum(days), 0)",
@@ -26,18 +27,18 @@ func TestFinishingIntervals(t *testing.T) {
 		"stddev(days) / avg(days)",
 	} {
 		sql := "select (" + x + ")::float8, dp_low(" + x + "), dp_high(" + x + "), dp_error(" + x + ") from encounters"
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Errorf("%s: %v", x, err)
 			continue
 		}
-		exact, err := finish.Run(context.Background(), p.analysis(), unnoised(t, p), nil, 0)
+		exact, err := finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		truth, held := exact[0][0].(float64), 0
 		for range draws {
-			_, a := ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			row := a.Rows[0]
 			v, low, high, width := row[0].(float64), row[1].(float64), row[2].(float64), row[3].(float64)
 			if low <= truth && truth <= high {
@@ -51,18 +52,18 @@ func TestFinishingIntervals(t *testing.T) {
 			t.Errorf("%s: %d of %d hold %g", x, held, draws, truth)
 		}
 	}
-	s = fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
-	set(t, s, "dpsql.price", "0.01")
+	s = enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 22)
+	enginetest.Set(t, s, "dpsql.price", "0.01")
 	for _, x := range []string{"sum(days)::numeric / count(*)", "greatest(1 / count(*)::numeric, 2)", "abs(sum(days)::float8 / count(*))", "-(1.5 * (sum(days)::float8 / count(*)))"} {
-		_, a := ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+") from encounters where days + 0 > 1000")
+		_, a := enginetest.Ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+") from encounters where days + 0 > 1000")
 		for _, v := range a.Rows[0] {
 			if v != sqltype.Value(nil) {
 				t.Errorf("%s: %v", x, a.Rows[0])
 			}
 		}
 	}
-	set(t, s, "dpsql.price", "5")
-	_, a := ask(t, s, "select max(days) - min(days), dp_low(max(days) - min(days)), dp_high(max(days) - min(days)), dp_high(max(days)), dp_low(min(days)) from encounters")
+	enginetest.Set(t, s, "dpsql.price", "5")
+	_, a := enginetest.Ask(t, s, "select max(days) - min(days), dp_low(max(days) - min(days)), dp_high(max(days) - min(days)), dp_high(max(days)), dp_low(min(days)) from encounters")
 	row := a.Rows[0]
 	if v, low, high := float64(row[0].(int64)), row[1].(float64), row[2].(float64); v < low || v > high || high < row[3].(float64)-row[4].(float64) {
 		t.Errorf("of order statistics: %v", row)

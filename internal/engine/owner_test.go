@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,9 +14,11 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -24,10 +26,10 @@ import (
 // budget goes on, and releases of another epoch do not answer.
 func TestReload(t *testing.T) {
 	ctx := context.Background()
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, guest := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "guest")
 	const sum = "select sum(days) from encounters"
-	old, err := prepare(ann, sum)
+	old, err := enginetest.Prepare(ann, sum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,17 +40,17 @@ func TestReload(t *testing.T) {
 		t.Fatalf("the repeat was charged %d times", n)
 	}
 	for _, edit := range [][3]string{{"epsilon: 20", "epsilon: 21", "dpsql budget raise"}, {"epsilon: 20", "epsilon: 19", "dpsql budget raise"}, {"dataset: clinic", "dataset: other", "stop the server"}} {
-		err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, edit[0], edit[1]))
+		err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, edit[0], edit[1]))
 		if err == nil || !strings.Contains(err.Error(), edit[2]) {
 			t.Errorf("%s -> %s: %v", edit[0], edit[1], err)
 		}
 	}
 	// guest goes, clerk's table goes, ann's price limit sinks, a range changes.
-	p := clinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_price: 5", "max_query_price: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "  guest: ", "  visitor: ", "max_query_price: 5", "max_query_price: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
 	if err := e.Reload(ctx, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := try(guest, "select 1"); sqlerr.ID(err) != sqlerr.InvalidAuth.ID {
+	if _, err := enginetest.Try(guest, "select 1"); sqlerr.ID(err) != sqlerr.InvalidAuth.ID {
 		t.Errorf("an analyst who is gone: %v", err)
 	}
 	if v, _, _ := ann.Show("dpsql.price"); v != "0.5" { // before the next statement
@@ -69,10 +71,10 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d statements in the ledger, %v", b.Dataset.Statements, err)
 	}
 	// Back again: nothing is forgotten, nothing comes back.
-	if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB)); err != nil {
+	if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := try(guest, "select 1"); err != nil {
+	if _, err := enginetest.Try(guest, "select 1"); err != nil {
 		t.Error(err)
 	}
 	if after, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1}); err != nil || after.Dataset.Spent != b.Dataset.Spent {
@@ -82,7 +84,7 @@ func TestReload(t *testing.T) {
 
 func mustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
 	t.Helper()
-	rows, err := try(s, sql)
+	rows, err := enginetest.Try(s, sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -93,9 +95,9 @@ func mustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
 // for or not; a group of everybody is never hidden; the count is paid for.
 func TestMinPeople(t *testing.T) {
 	const big = "1000000"
-	plain := clinicSession(t, tame, funcs.DuckDB)
-	hidden := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: "+big+"}")
-	small := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: 1}")
+	plain := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	hidden := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: "+big+"}")
+	small := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 0.5, min_people: 1}")
 	for _, q := range []string{
 		"select gender, count(*) from patients group by gender",
 		"select gender, count(distinct patient_id) from patients group by 1",
@@ -113,11 +115,11 @@ func TestMinPeople(t *testing.T) {
 	if rows := mustTry(t, hidden, "select count(*) from patients"); len(rows) != 1 {
 		t.Errorf("everybody is hidden: %v", rows)
 	}
-	p, err := prepare(hidden, "select gender, count(*) from patients group by gender")
+	p, err := enginetest.Prepare(hidden, "select gender, count(*) from patients group by gender")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mp, err := priceOf(hidden, p.analysis())
+	mp, err := enginetest.PriceOf(hidden, p.Analysis())
 	if err != nil || len(mp.Events()) != 2 {
 		t.Errorf("the count of people is measured: %v, %v", mp, err)
 	}
@@ -128,7 +130,7 @@ func TestFreeze(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func() *server.Engine {
-		e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
+		e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,13 +138,13 @@ func TestFreeze(t *testing.T) {
 	}
 	e := open()
 	const q = "select count(*) from encounters"
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	mustTry(t, ann, q)
 	if err := e.Freeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []string{q, "select count(*) from labs"} {
-		if _, err := try(ann, x); sqlerr.ID(err) != sqlerr.Frozen.ID {
+		if _, err := enginetest.Try(ann, x); sqlerr.ID(err) != sqlerr.Frozen.ID {
 			t.Errorf("%s: %v", x, err)
 		}
 		mustTry(t, bob, x)
@@ -155,15 +157,15 @@ func TestFreeze(t *testing.T) {
 	}
 	e = open()
 	defer func() { _ = e.Close() }()
-	bob = newSession(e, t, "bob")
-	if _, err := try(bob, q); sqlerr.ID(err) != sqlerr.Frozen.ID {
+	bob = enginetest.NewSession(e, t, "bob")
+	if _, err := enginetest.Try(bob, q); sqlerr.ID(err) != sqlerr.Frozen.ID {
 		t.Errorf("everybody is frozen: %v", err)
 	}
 	if err := e.Unfreeze(ctx, "", "owner"); err != nil {
 		t.Fatal(err)
 	}
 	mustTry(t, bob, q)
-	if _, err := try(newSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
+	if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
 		t.Errorf("ann's own freeze: %v", err)
 	}
 }
@@ -172,16 +174,16 @@ func TestFreeze(t *testing.T) {
 func TestWindows(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
-	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{price: 0.5}", "{price: 1}",
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{price: 0.5}", "{price: 1}",
 		"max_query_price: 5", "max_query_price: 1")
-	e, err := server.Open(ctx, server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	s := newSession(e, t, "ann")
+	s := enginetest.NewSession(e, t, "ann")
 	mustTry(t, s, "select count(*) from encounters")
-	if _, err := try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+	if _, err := enginetest.Try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
 	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at, windows from dpsql.budget")
@@ -196,7 +198,7 @@ func TestWindows(t *testing.T) {
 	now = now.Add(2 * time.Minute)
 	mustTry(t, s, "select count(*) from labs")
 	var e2 *sqlerr.Error // the second of two windows: no date is promised
-	if _, err = try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
+	if _, err = enginetest.Try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
 		t.Errorf("beyond the last window: %v", err)
 	}
 	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; it does not renew") || strings.Contains(line, "renews") {
@@ -209,21 +211,21 @@ func TestWindows(t *testing.T) {
 	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, as the lifetime does not hold this window; ") || strings.Contains(line, "renew") {
 		t.Errorf("%q, %v", line, err)
 	}
-	_, err = try(s, "select count(*) from prescriptions")
+	_, err = enginetest.Try(s, "select count(*) from prescriptions")
 	if sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
 		t.Errorf("a third window: %v", err)
 	}
 	now = now.AddDate(-1, 0, 0) // a clock turned back is where the last record was, and opens nothing
-	if _, err = try(s, "select count(*) from prescriptions"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+	if _, err = enginetest.Try(s, "select count(*) from prescriptions"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Errorf("a clock turned back: %v", err)
 	}
 }
 
 // TestTwoUnits: rows that belong to two people are in no answer so far, nor are their children's.
 func TestTwoUnits(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "  visits:\n    unit: patient_id -> patients.patient_id\n", "  visits:\n    unit: patient_id -> patients.patient_id\n    also_unit: minutes -> patients.patient_id\n")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "  visits:\n    unit: patient_id -> patients.patient_id\n", "  visits:\n    unit: patient_id -> patients.patient_id\n    also_unit: minutes -> patients.patient_id\n")
 	for _, q := range []string{"select count(*) from visits", "select count(distinct patient_id) from visits", "select count(*) from patients p join visits v on p.patient_id = v.patient_id"} {
-		if _, err := try(s, q); sqlerr.ID(err) != sqlerr.PrivateShape.ID {
+		if _, err := enginetest.Try(s, q); sqlerr.ID(err) != sqlerr.PrivateShape.ID {
 			t.Errorf("%s: %v", q, err)
 		}
 	}
@@ -233,10 +235,10 @@ func TestTwoUnits(t *testing.T) {
 // TestHiddenIsAbsent: what an analyst may not see gives, byte for byte, what a name that does not exist gives, in every place
 // where a name may stand.
 func TestHiddenIsAbsent(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	clerk := newSession(e, t, "clerk") // patients.gender, patients.patient_id and public tables
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	clerk := enginetest.NewSession(e, t, "clerk") // patients.gender, patients.patient_id and public tables
 	say := func(sql string) string {
-		p, err := prepare(clerk, sql)
+		p, err := enginetest.Prepare(clerk, sql)
 		if err == nil {
 			_, err = p.Run(context.Background(), nil)
 		}
@@ -282,16 +284,16 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestHeard(t *testing.T) {
 	ctx := context.Background()
 	var log heardLog
-	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
+	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
+	ann, guest := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "guest")
 	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
 	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
-	_, _ = try(guest, "select count(*) from labs")
-	_, _ = try(ann, "select nothing")
+	_, _ = enginetest.Try(guest, "select count(*) from labs")
+	_, _ = enginetest.Try(ann, "select nothing")
 	if len(log) != 3 {
 		t.Fatalf("%d events", len(log))
 	}
@@ -317,8 +319,8 @@ func (l *heardLog) Ended(h server.AuditEvent) { *l = append(*l, h) }
 // for private rows, and the ledger in use is not touched.
 func TestRehearse(t *testing.T) {
 	ctx := context.Background()
-	blind := &counting{Backend: tame.open(t, funcs.DuckDB)}
-	r, err := OpenRehearsal(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
+	blind := &counting{Backend: enginetest.Tame.Open(t, funcs.DuckDB)}
+	r, err := engine.OpenRehearsal(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,14 +389,14 @@ func TestPeople(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func(edits ...string) (*server.Engine, error) {
-		return server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, edits...), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path})
+		return server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: path})
 	}
 	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_price: 5", "max_query_price: 4"}
 	first, err := open(shared...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, newSession(first, t, "ann"), "select count(*) from encounters")
+	mustTry(t, enginetest.NewSession(first, t, "ann"), "select count(*) from encounters")
 	if _, err := open(append(shared, "dataset: clinic", "dataset: survey")...); !errors.Is(err, ledger.ErrInUse) {
 		t.Errorf("a second server on the ledger: %v", err)
 	}
@@ -409,7 +411,7 @@ func TestPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = second.Close() }()
-	if _, err := try(newSession(second, t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
+	if _, err := enginetest.Try(enginetest.NewSession(second, t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
 		t.Errorf("4 of 7 are used, and 4 more were given: %v", err)
 	}
 }
@@ -417,14 +419,14 @@ func TestPeople(t *testing.T) {
 // TestMinPeopleJudgesPeople: it is the number of people that decides, whatever else is measured before it.
 func TestMinPeopleJudgesPeople(t *testing.T) {
 	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
-	s := clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
 	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	for _, r := range rows {
 		if n, ok := r[4].(int64); !ok || n < 100 {
 			t.Errorf("a group of %v people is shown", r[4])
 		}
 	}
-	all := mustTry(t, clinicSession(t, tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+	all := mustTry(t, enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
 		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	if len(all) != 3 || len(rows) == 3 {
 		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)
@@ -433,13 +435,13 @@ func TestMinPeopleJudgesPeople(t *testing.T) {
 
 // TestExplainHidesNames: EXPLAIN and hints name nothing that the analyst may not see, not even the unit.
 func TestExplainHidesNames(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, funcs.DuckDB))
-	s := newSession(e, t, "clerk")
-	set(t, s, "dpsql.notices", "full")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), enginetest.Tame.Open(t, funcs.DuckDB))
+	s := enginetest.NewSession(e, t, "clerk")
+	enginetest.Set(t, s, "dpsql.notices", "full")
 	for _, q := range []string{"explain verbose select sum(dose) from prescriptions", "explain verbose select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
 		"select avg(a.dose) from prescriptions a, prescriptions b", "select max(dose) from prescriptions", "select * from prescriptions"} {
 		var text string
-		p, err := prepare(s, q)
+		p, err := enginetest.Prepare(s, q)
 		if err == nil {
 			var a *answer.Answer
 			if a, err = p.Run(context.Background(), nil); err == nil {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,29 +12,30 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestLedgerTable: an analyst sees the own charges, which add up to the own balance, and nothing of what others ask between them: neither rows nor gaps in a number.
 func TestLedgerTable(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, bob := newSession(e, t, "ann"), newSession(e, t, "bob")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	rows := func(s *session.Session, sql string) [][]sqltype.Value {
 		t.Helper()
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		return a.Rows
 	}
 	if n := len(rows(bob, "select * from dpsql.ledger")); n != 0 {
 		t.Errorf("%d rows of one who never asked", n)
 	}
-	set(t, bob, "dpsql.price", "0.125")
-	ask(t, bob, "select count(*) from visits")
-	set(t, ann, "dpsql.mechanism", "laplace")
-	ask(t, ann, "select count(*) from patients")
-	set(t, bob, "dpsql.fresh", "on")
-	ask(t, bob, "select count(*) from patients")
-	ask(t, ann, "select sum(x) from (select count(*) as x from encounters union all select count(*) from visits) y") // two releases, of which bob's one is too cheap
-	ask(t, ann, "select count(*) from patients")                                                                     // free
+	enginetest.Set(t, bob, "dpsql.price", "0.125")
+	enginetest.Ask(t, bob, "select count(*) from visits")
+	enginetest.Set(t, ann, "dpsql.mechanism", "laplace")
+	enginetest.Ask(t, ann, "select count(*) from patients")
+	enginetest.Set(t, bob, "dpsql.fresh", "on")
+	enginetest.Ask(t, bob, "select count(*) from patients")
+	enginetest.Ask(t, ann, "select sum(x) from (select count(*) as x from encounters union all select count(*) from visits) y") // two releases, of which bob's one is too cheap
+	enginetest.Ask(t, ann, "select count(*) from patients")                                                                     // free
 	for _, c := range []struct {
 		s      *session.Session
 		price  float64
@@ -62,7 +63,7 @@ func TestLedgerTable(t *testing.T) {
 	if r := rows(ann, "select mechanism, pure from dpsql.ledger where charge = 1"); r[0][0] != "discrete_laplace" || !(r[0][1].(float64) <= 0.5) {
 		t.Errorf("%v", r)
 	}
-	p, err := prepare(ann, "select * from dpsql.ledger")
+	p, err := enginetest.Prepare(ann, "select * from dpsql.ledger")
 	if err == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -75,8 +76,8 @@ func TestLedgerTable(t *testing.T) {
 
 // TestBudgetLine: SHOW dpsql.budget begins with what may still be asked, and keeps its word; it says where others are why there is less.
 func TestBudgetLine(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
-	ann, guest := newSession(e, t, "ann"), newSession(e, t, "guest")
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
+	ann, guest := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "guest")
 	line := func(s *session.Session) string {
 		t.Helper()
 		text, ok, err := s.Show("dpsql.budget")
@@ -93,14 +94,14 @@ func TestBudgetLine(t *testing.T) {
 	if _, err := fmt.Sscanf(text, "left: no statement at price 0.5; SET dpsql.price = %s lets a count pass;", &epsilon); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	set(t, guest, "dpsql.price", epsilon)
-	ask(t, guest, "select count(*) from patients")
+	enginetest.Set(t, guest, "dpsql.price", epsilon)
+	enginetest.Ask(t, guest, "select count(*) from patients")
 	if text := line(guest); !strings.HasPrefix(text, "left: no") {
 		t.Error(text)
 	}
-	set(t, ann, "dpsql.mechanism", "laplace")
+	enginetest.Set(t, ann, "dpsql.mechanism", "laplace")
 	for i := 0; ; i++ {
-		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
+		if _, err := enginetest.Try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
 			break
 		}
 	}
@@ -113,11 +114,11 @@ func TestBudgetLine(t *testing.T) {
 	if _, err := fmt.Sscanf(spent, "%f %% of your budget (epsilon 20) is spent", &percent); err != nil || !(percent > 95 && percent <= 100) {
 		t.Errorf("at the end: %s: %v", text, err)
 	}
-	bob := newSession(e, t, "bob")
+	bob := enginetest.NewSession(e, t, "bob")
 	if text := line(bob); !strings.Contains(text, ", as the data set has no room; ") {
 		t.Error(text)
 	}
-	set(t, bob, "dpsql.price", "0.01")
+	enginetest.Set(t, bob, "dpsql.price", "0.01")
 	if text := line(bob); !strings.Contains(text, "(your own budget alone holds ") {
 		t.Error(text)
 	}
@@ -127,16 +128,16 @@ func TestBudgetLine(t *testing.T) {
 // TestBudgetAtItsEnd: when the budget ends, SHOW dpsql.budget and EXPLAIN tell the price that passes and the day on which the budget comes back, and no row of dpsql.budget has more than the budget promises.
 func TestBudgetAtItsEnd(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 4, delta: 1e-6, per: month, lifetime: 40}")
-	e, err := server.Open(t.Context(), server.Options{Policy: p, Backend: tame.open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 4, delta: 1e-6, per: month, lifetime: 40}")
+	e, err := server.Open(t.Context(), server.Options{Policy: p, Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	s := newSession(e, t, "ann")
-	set(t, s, "dpsql.mechanism", "gaussian")
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
 	for i := 0; ; i++ {
-		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
+		if _, err := enginetest.Try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err != nil {
 			break
 		}
 	}
@@ -144,11 +145,11 @@ func TestBudgetAtItsEnd(t *testing.T) {
 	if err != nil || !strings.HasPrefix(line, "left: no statement at price 0.5; SET dpsql.price = ") || !strings.Contains(line, "lets a count pass; renews 2026-02-01") || !strings.HasSuffix(line, " % of your budget (epsilon 4) is spent") {
 		t.Errorf("%s %v", line, err)
 	}
-	if told := explained(t, s, "(verbose off) select count(*) from patients"); !strings.Contains(told, "lets it pass; renews 2026-02-01") {
+	if told := enginetest.Explained(t, s, "(verbose off) select count(*) from patients"); !strings.Contains(told, "lets it pass; renews 2026-02-01") {
 		t.Error(told)
 	}
 	for { // what is left, in statements as large as pass
-		_, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 1000))
+		_, err := enginetest.Try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 1000))
 		e := refusal(err)
 		if e == nil {
 			break
@@ -157,7 +158,7 @@ func TestBudgetAtItsEnd(t *testing.T) {
 		if _, err := fmt.Sscanf(e.Hint, "SET dpsql.price = %s lets", &price); err != nil {
 			t.Fatal(e.Hint)
 		}
-		set(t, s, "dpsql.price", price)
+		enginetest.Set(t, s, "dpsql.price", price)
 	}
 	b, err := s.Balance()
 	if err != nil {
@@ -173,6 +174,6 @@ func TestBudgetAtItsEnd(t *testing.T) {
 
 func i64(t *testing.T, s *session.Session) int64 {
 	t.Helper()
-	_, a := ask(t, s, "select statements_left from dpsql.budget where scope = 'analyst'")
+	_, a := enginetest.Ask(t, s, "select statements_left from dpsql.budget where scope = 'analyst'")
 	return a.Rows[0][0].(int64)
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -45,7 +46,7 @@ func failTimes(t *testing.T, e *server.Engine, times int) {
 	defer unlucky(e)()
 	for i := range times {
 		sql := fmt.Sprintf("select (select count(*) from patients) + (select count(*) from encounters where days + 0 > %d)", i)
-		if _, err := try(newSession(e, t, "ann"), sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+		if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatal(err)
 		}
 	}
@@ -63,13 +64,13 @@ func TestStopOutlivesRestarts(t *testing.T) {
 			}
 		}
 		var err error
-		if e, err = server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB), Backend: tame.open(t, funcs.DuckDB), LedgerPath: path}); err != nil {
+		if e, err = server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: path}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	asks := func(want string) {
 		t.Helper()
-		if _, err := try(newSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != want {
+		if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != want {
 			t.Errorf("%v, not %q", err, want)
 		}
 	}
@@ -81,14 +82,14 @@ func TestStopOutlivesRestarts(t *testing.T) {
 	asks(sqlerr.AnalystStopped.ID)
 	again()
 	asks(sqlerr.AnalystStopped.ID)
-	mustTry(t, newSession(e, t, "bob"), "select count(*) from encounters")
+	mustTry(t, enginetest.NewSession(e, t, "bob"), "select count(*) from encounters")
 	if err := e.Unfreeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
 	asks("")
 	again()
 	failTimes(t, e, ledger.MaxFailures-1) // counted anew
-	mustTry(t, newSession(e, t, "ann"), "select count(*) from prescriptions")
+	mustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from prescriptions")
 	if err := e.Verify(ctx); err != nil {
 		t.Error(err)
 	}
@@ -101,18 +102,18 @@ func (notNoting) Fail(context.Context, int64, string) error { return errors.New(
 
 // TestUnnotedFailuresStop: a failure that the ledger could not note counts all the same, until the pardon.
 func TestUnnotedFailuresStop(t *testing.T) {
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
 	real := e.Ledger
 	e.Ledger = notNoting{real}
 	failTimes(t, e, ledger.MaxFailures)
 	e.Ledger = real
-	if _, err := try(newSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
+	if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.IsStopped("ann") {
 		t.Errorf("%v", err)
 	}
 	if err := e.Unfreeze(context.Background(), "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, newSession(e, t, "ann"), "select count(*) from labs")
+	mustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from labs")
 }
 
 // TestStopOverProxies: two proxies over one ledger count an analyst's failures together, and a pardon at one is heard by the other.
@@ -121,13 +122,13 @@ func TestStopOverProxies(t *testing.T) {
 	failTimes(t, proxies[0], ledger.MaxFailures-2)
 	failTimes(t, proxies[1], 2)
 	const stored, anew = "select count(*) from encounters", "select count(*) from labs"
-	mustTry(t, newSession(proxies[0], t, "bob"), stored)
+	mustTry(t, enginetest.NewSession(proxies[0], t, "bob"), stored)
 	for _, e := range proxies {
-		s := newSession(e, t, "ann")
+		s := enginetest.NewSession(e, t, "ann")
 		mustTry(t, s, stored)
-		set(t, s, "dpsql.fresh", "on") // the ledger is not looked at before the reservation
+		enginetest.Set(t, s, "dpsql.fresh", "on") // the ledger is not looked at before the reservation
 		if n := charged(t, e, func() {
-			if _, err := try(s, anew); sqlerr.ID(err) != sqlerr.AnalystStopped.ID {
+			if _, err := enginetest.Try(s, anew); sqlerr.ID(err) != sqlerr.AnalystStopped.ID {
 				t.Errorf("%v", err)
 			}
 		}); n != 0 {
@@ -138,7 +139,7 @@ func TestStopOverProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range proxies {
-		mustTry(t, newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 20+i))
+		mustTry(t, enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 20+i))
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}

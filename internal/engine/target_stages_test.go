@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -27,29 +28,29 @@ func TestTargetStages(t *testing.T) {
 		{"select count(*), sum(days), avg(days) from encounters", "20%", 1, "50"},
 		{"select (select count(*) from encounters) a, (select count(*) from encounters) b", "20", 1, "5"},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB, append([]string{"max_query_price: 5", "max_query_price: " + c.max}, autoEdits[4:]...)...)
-		set(t, s, "dpsql.expected_size", "400")
-		set(t, s, "dpsql.target_error", c.target)
-		told := explained(t, s, c.sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"max_query_price: 5", "max_query_price: " + c.max}, autoEdits[4:]...)...)
+		enginetest.Set(t, s, "dpsql.expected_size", "400")
+		enginetest.Set(t, s, "dpsql.target_error", c.target)
+		told := enginetest.Explained(t, s, c.sql)
 		if n := strings.Count(told, "Target: a 95% error of at most "+c.target); n != c.releases {
 			t.Errorf("%s: %d releases are told of:\n%s", c.sql, n, told)
 		}
-		p, err := prepare(s, c.sql)
+		p, err := enginetest.Prepare(s, c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
+		aimed, _, err := p.Staged().SolveForTargetError(t.Context(), p.Staged().Stages, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
 		}
 		want, _ := session.ParseTarget("", c.target)
 		sum := 0.0
-		for i, st := range p.staged().Stages {
+		for i, st := range p.Staged().Stages {
 			if st.As != i {
 				continue
 			}
-			w, err := p.staged().Widths(t.Context(), st, want, 400, p.staged().NamedOf(i), nil)
+			w, err := p.Staged().Widths(t.Context(), st, want, 400, p.Staged().NamedOf(i), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +63,7 @@ func TestTargetStages(t *testing.T) {
 				t.Errorf("%s: stage %d: price %g is not the least: %v", c.sql, i, price, err)
 			}
 		}
-		ask(t, s, c.sql)
+		enginetest.Ask(t, s, c.sql)
 		charged := 0.0
 		all := charges(t, s.Engine)
 		for _, one := range all {
@@ -72,10 +73,10 @@ func TestTargetStages(t *testing.T) {
 			t.Errorf("%s: %d charges of %g, not %d of %g", c.sql, len(all), charged, c.releases, sum)
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits[4:]...)
-	set(t, s, "dpsql.expected_size", "400")
-	set(t, s, "dpsql.target_error", "1.5")
-	_, err := try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits[4:]...)
+	enginetest.Set(t, s, "dpsql.expected_size", "400")
+	enginetest.Set(t, s, "dpsql.target_error", "1.5")
+	_, err := enginetest.Try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
 	if sqlerr.ID(err) != sqlerr.PriceTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.Engine)) != 0 {
 		t.Errorf("more than one may spend, together: %v", err)
 	}
@@ -84,43 +85,43 @@ func TestTargetStages(t *testing.T) {
 // TestTargetChoosesAnew: where a target is aimed at, bounds are chosen and what they take away is told again, at the whole new price.
 func TestTargetChoosesAnew(t *testing.T) {
 	const sql = "select count(*), dp_error(count(*)) from visits"
-	many := clinic{name: "many visits", data: neighbour.Inside, change: append(strings.Split(emptied, "; "), visits(1, 20_000, 3, 1))} // at a tiny price few people are too few
+	many := enginetest.Clinic{Name: "many visits", Data: neighbour.Inside, Change: append(strings.Split(enginetest.Emptied, "; "), enginetest.Visits(1, 20_000, 3, 1))} // at a tiny price few people are too few
 	for first, part := range map[string]float64{"0.02": 4, "0.5": 2} {
-		s := fixedNoise(clinicSession(t, many, funcs.DuckDB, autoEdits...), 22)
-		set(t, s, "dpsql.mechanism", "laplace")
-		set(t, s, "dpsql.price", first)
-		ask(t, s, sql)
-		_, text, _ := strings.Cut(explained(t, s, sql), "95% error (largest group): count ")
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, many, funcs.DuckDB, autoEdits...), 22)
+		enginetest.Set(t, s, "dpsql.mechanism", "laplace")
+		enginetest.Set(t, s, "dpsql.price", first)
+		enginetest.Ask(t, s, sql)
+		_, text, _ := strings.Cut(enginetest.Explained(t, s, sql), "95% error (largest group): count ")
 		var noisy float64
 		if _, err := fmt.Sscan(text, &noisy); err != nil {
 			t.Fatal(err)
 		}
-		set(t, s, "dpsql.target_error", session.Target{Most: noisy / part}.String())
-		if told := explained(t, s, sql); !strings.Contains(told, "asked anew") || strings.Contains(told, "Top-up") {
+		enginetest.Set(t, s, "dpsql.target_error", session.Target{Most: noisy / part}.String())
+		if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "asked anew") || strings.Contains(told, "Top-up") {
 			t.Errorf("%s: told: %s", first, told)
 		}
-		p, err := prepare(s, sql)
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
+		aimed, _, err := p.Staged().SolveForTargetError(t.Context(), p.Staged().Stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ask(t, s, sql)
+		enginetest.Ask(t, s, sql)
 		all := charges(t, s.Engine)
 		last := all[len(all)-1]
 		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.AboveThreshold); return ok })
 		if len(all) != 2 || !chosen || last.Price != aimed[0].Request.Epsilon {
 			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].Request.Epsilon, all)
 		}
-		own, err := filterOf(s.Engine).Sum(last.Events)
-		if tag := filterOf(s.Engine).Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
+		own, err := enginetest.FilterOf(s.Engine).Sum(last.Events)
+		if tag := enginetest.FilterOf(s.Engine).Limit(last.Price); err != nil || !(own.Pure > 0.9999*tag.Epsilon) {
 			t.Errorf("%s: a new release is charged %+v of %+v: %v", first, own, tag, err)
 		}
-		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.price", fmt.Sprint(last.Price))
-		if n := charged(t, s.Engine, func() { ask(t, s, sql) }); n != 0 {
+		enginetest.Set(t, s, "dpsql.target_error", "off")
+		enginetest.Set(t, s, "dpsql.price", fmt.Sprint(last.Price))
+		if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, sql) }); n != 0 {
 			t.Errorf("%s: asked again it is charged %d times", first, n)
 		}
 	}
@@ -132,28 +133,28 @@ func TestTargetObserved(t *testing.T) {
 	edits := append([]string{"max_query_price: 5", "max_query_price: 50"}, autoEdits[4:5]...)
 	edits = append(edits, "epsilon: 10000,")
 	for _, mechanism := range []string{"laplace", "gaussian"} {
-		s := clinicSession(t, tame, funcs.DuckDB, edits...)
-		set(t, s, "dpsql.mechanism", mechanism)
-		set(t, s, "dpsql.expected_size", "100")
-		set(t, s, "dpsql.target_error", "300")
-		p, err := prepare(s, sql)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+		enginetest.Set(t, s, "dpsql.expected_size", "100")
+		enginetest.Set(t, s, "dpsql.target_error", "300")
+		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
+		aimed, _, err := p.Staged().SolveForTargetError(t.Context(), p.Staged().Stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.fresh", "on")
+		enginetest.Set(t, s, "dpsql.target_error", "off")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		for part, within := range map[float64]bool{1: true, 1.0 / 3: false} {
 			if mechanism == "gaussian" && !within {
 				continue
 			}
-			set(t, s, "dpsql.price", fmt.Sprint(part*aimed[0].Request.Epsilon))
+			enginetest.Set(t, s, "dpsql.price", fmt.Sprint(part*aimed[0].Request.Epsilon))
 			var drawn [2][]float64
 			for range n {
-				_, a := ask(t, s, sql)
+				_, a := enginetest.Ask(t, s, sql)
 				for i := range drawn {
 					drawn[i] = append(drawn[i], float64(a.Rows[0][i].(int64)))
 				}

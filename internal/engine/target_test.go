@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -40,19 +41,19 @@ func TestTarget(t *testing.T) {
 		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_price: 5", "max_query_price: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-			set(t, s, "dpsql.mechanism", c.mechanism)
-			set(t, s, "dpsql.expected_size", c.size)
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+			enginetest.Set(t, s, "dpsql.mechanism", c.mechanism)
+			enginetest.Set(t, s, "dpsql.expected_size", c.size)
 			if c.first != "" {
-				set(t, s, "dpsql.price", c.first)
-				_, a := ask(t, s, c.sql)
+				enginetest.Set(t, s, "dpsql.price", c.first)
+				_, a := enginetest.Ask(t, s, c.sql)
 				c.target = session.Target{Most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
 			}
 			want, err := session.ParseTarget("", c.target)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := try(s, "explain (verbose, target_error '"+c.target+"') "+c.sql)
+			rows, err := enginetest.Try(s, "explain (verbose, target_error '"+c.target+"') "+c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,19 +61,19 @@ func TestTarget(t *testing.T) {
 			for _, r := range rows {
 				told += r[0].(string) + "\n"
 			}
-			set(t, s, "dpsql.target_error", c.target)
-			if !strings.Contains(told, "Target: a 95% error of at most "+c.target) || !strings.Contains(told, c.from) || told != explained(t, s, c.sql) {
+			enginetest.Set(t, s, "dpsql.target_error", c.target)
+			if !strings.Contains(told, "Target: a 95% error of at most "+c.target) || !strings.Contains(told, c.from) || told != enginetest.Explained(t, s, c.sql) {
 				t.Errorf("told: %s", told)
 			}
-			p, err := prepare(s, c.sql)
+			p, err := enginetest.Prepare(s, c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := p.staged().Widths(t.Context(), p.staged().Stages[0], want, s.Now.Size, p.staged().NamedOf(0), nil)
+			w, err := p.Staged().Widths(t.Context(), p.Staged().Stages[0], want, s.Now.Size, p.Staged().NamedOf(0), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			aimed, _, err := p.staged().SolveForTargetError(t.Context(), p.staged().Stages, nil)
+			aimed, _, err := p.Staged().SolveForTargetError(t.Context(), p.Staged().Stages, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +84,7 @@ func TestTarget(t *testing.T) {
 			if ok, err := w.Within(0.95 * price); ok || err != nil {
 				t.Errorf("price %g is not the least: %v", price, err)
 			}
-			_, a := ask(t, s, c.sql)
+			_, a := enginetest.Ask(t, s, c.sql)
 			if all := charges(t, s.Engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
 				t.Errorf("charged at %g, not at %g", all[len(all)-1].Price, price)
 			}
@@ -105,7 +106,7 @@ func TestTarget(t *testing.T) {
 			if want.Relative || c.size == "400" { // the release says another size, so it has another price
 				return
 			}
-			if n := charged(t, s.Engine, func() { ask(t, s, c.sql) }); n != 0 {
+			if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("asked again it is charged %d times", n)
 			}
 		})
@@ -134,11 +135,11 @@ func TestTargetRefused(t *testing.T) {
 		"more than one may spend": {"select count(*) from encounters", "1%", "100", "price_too_large", nil},
 		"never":                   {"select count(*) from encounters", "0.0000001", "100", "price_too_large", nil},
 	} {
-		s := clinicSession(t, tame, funcs.DuckDB, c.edits...)
-		set(t, s, "dpsql.expected_size", c.size)
-		set(t, s, "dpsql.target_error", c.target)
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
+		enginetest.Set(t, s, "dpsql.expected_size", c.size)
+		enginetest.Set(t, s, "dpsql.target_error", c.target)
 		for _, sql := range []string{c.sql, "explain verbose " + c.sql} {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			if sqlerr.ID(err) != c.id {
 				t.Errorf("%s: %s: %v", name, sql, err)
 			}
@@ -146,14 +147,14 @@ func TestTargetRefused(t *testing.T) {
 		if n := len(charges(t, s.Engine)); n != 0 {
 			t.Errorf("%s: %d charges", name, n)
 		}
-		set(t, s, "dpsql.target_error", "off")
-		if _, err := try(s, "explain verbose "+c.sql); err != nil {
+		enginetest.Set(t, s, "dpsql.target_error", "off")
+		if _, err := enginetest.Try(s, "explain verbose "+c.sql); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s := clinicSession(t, tame, funcs.DuckDB)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for _, bad := range []string{"target_error 0", "target_error '-1%'", "target_error 'x'", "expected_size 0"} {
-		if _, err := try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
+		if _, err := enginetest.Try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -162,14 +163,14 @@ func TestTargetRefused(t *testing.T) {
 // TestTargetNeighbours: prices that follow from a stated size or the population are the same whether a person is there or not, and are known without a look at the rows; so are refusals.
 func TestTargetNeighbours(t *testing.T) {
 	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
-	here, gone := clinicSession(t, tame, funcs.DuckDB, edits...), clinicSession(t, lacking(1), funcs.DuckDB, edits...)
+	here, gone := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...), enginetest.ClinicSession(t, enginetest.Lacking(1), funcs.DuckDB, edits...)
 	for _, sql := range []string{
 		"explain (verbose, target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (verbose, target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (verbose, target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
 		"explain (verbose, target_error '5%') select count(*) from encounters where days > 2", "explain (verbose, target_error 40, format json) select diag, count(*) from encounters group by 1",
 		"explain (verbose, target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
 		told := func(s *session.Session) string {
-			rows, err := try(s, sql)
+			rows, err := enginetest.Try(s, sql)
 			return fmt.Sprint(rows, err)
 		}
 		if regexp.MustCompile(`for [0-9]+\.[0-9]+ rows a group`).MatchString(told(here)) {
@@ -192,9 +193,9 @@ func TestTargetHintsLead(t *testing.T) {
 		{"select avg(free) from encounters", "30"}, {"select kind_id, sum(days) from encounters group by 1", "500"},
 	} {
 		refused := func() (*session.Session, string) {
-			s := clinicSession(t, tame, funcs.DuckDB, edits...)
-			set(t, s, "dpsql.target_error", c.target)
-			_, err := try(s, c.sql)
+			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+			enginetest.Set(t, s, "dpsql.target_error", c.target)
+			_, err := enginetest.Try(s, c.sql)
 			var e *sqlerr.Error
 			if !errors.As(err, &e) || e.ID != sqlerr.TargetUnknown.ID || strings.Contains(e.Hint, "SET dpsql.clip") {
 				t.Fatalf("%s, %s: %v", c.sql, c.target, err)
@@ -202,13 +203,13 @@ func TestTargetHintsLead(t *testing.T) {
 			return s, e.Hint
 		}
 		s, hint := refused()
-		set(t, s, "dpsql.target_error", "off")
-		set(t, s, "dpsql.price", "40")
-		if _, err := try(s, c.sql); err != nil {
+		enginetest.Set(t, s, "dpsql.target_error", "off")
+		enginetest.Set(t, s, "dpsql.price", "40")
+		if _, err := enginetest.Try(s, c.sql); err != nil {
 			t.Fatal(err)
 		}
-		set(t, s, "dpsql.target_error", c.target)
-		if _, err := try(s, c.sql); err != nil {
+		enginetest.Set(t, s, "dpsql.target_error", c.target)
+		if _, err := enginetest.Try(s, c.sql); err != nil {
 			t.Errorf("%s, %s, asked once: %v; the hint was %s", c.sql, c.target, err, hint)
 		}
 	}

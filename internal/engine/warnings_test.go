@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -13,15 +13,16 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestEndsOfTypes: EXPLAIN tells of the ends of a type, which hardly any data has, with VERBOSE alone.
 func TestEndsOfTypes(t *testing.T) {
-	s := clinicSession(t, tame, funcs.Postgres)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
 	const sql = "select count(*) from encounters where date_trunc('year', diag::date::timestamptz) > '2020-01-01'"
-	told, brief := explained(t, s, sql), fmt.Sprint(mustTry(t, s, "EXPLAIN "+sql))
+	told, brief := enginetest.Explained(t, s, sql), fmt.Sprint(mustTry(t, s, "EXPLAIN "+sql))
 	if !strings.Contains(told, "At the ends of types: ") || !strings.Contains(told, "4714-11-24 BC") || strings.Contains(brief, "4714") {
 		t.Errorf("%s\n%s", told, brief)
 	}
@@ -31,7 +32,7 @@ func TestEndsOfTypes(t *testing.T) {
 // Rare values are told once a session. Constants are read as PostgreSQL reads them, so nothing is told of them.
 func TestWarnings(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := clinicSession(t, tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
 		const ofLost = "rows in which encounters.patient_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time. PostgreSQL may give a value there"
 		const ofLong = "functions and operators of this statement give NULL for texts of more than 65536 bytes. PostgreSQL may give a value there"
@@ -55,10 +56,10 @@ func TestWarnings(t *testing.T) {
 			if !strings.HasSuffix(c.sql, "and false") { // which reads no row
 				lost = []string{ofLost}
 			}
-			if told := explained(t, s, c.sql); len(lost) > 0 && !strings.Contains(told, "Warning: "+ofLost) || strings.Count(told, "Warning: ") != len(lost)+max(len(c.want), strings.Count(c.told, "NULL")-strings.Count(c.told, "At the ends")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
+			if told := enginetest.Explained(t, s, c.sql); len(lost) > 0 && !strings.Contains(told, "Warning: "+ofLost) || strings.Count(told, "Warning: ") != len(lost)+max(len(c.want), strings.Count(c.told, "NULL")-strings.Count(c.told, "At the ends")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			_, a := ask(t, s, c.sql)
+			_, a := enginetest.Ask(t, s, c.sql)
 			if slices.Contains(a.Warnings, ofLost) != (i == 0) { // once a session
 				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
 			}
@@ -71,10 +72,10 @@ func TestWarnings(t *testing.T) {
 
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	const words = "mend that. Or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days + 0 = 1000": false} {
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
@@ -83,16 +84,16 @@ func TestMisspelt(t *testing.T) {
 
 // TestUnlistedBesideListed: a value that no public list has, asked for beside one that is listed, has no group, and a warning says so.
 func TestUnlistedBesideListed(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	for sql, want := range map[string]bool{
 		"select readmitted, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                    true,
 		"select readmitted, count(*) from encounters where readmitted = 'NO' or readmitted = '<30' group by 1":        false,
 		"select kind_id, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                       false,
 		"select readmitted, count(*) from encounters where readmitted in ('NO', '<30') group by 1 order by 2 limit 1": false,
 	} {
-		_, a := ask(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
 		const words = "rows in which encounters.readmitted = 'wbe' are in no group"
-		if strings.Contains(strings.Join(a.Warnings, "\n"), words) != want || strings.Contains(explained(t, s, sql), words) != want {
+		if strings.Contains(strings.Join(a.Warnings, "\n"), words) != want || strings.Contains(enginetest.Explained(t, s, sql), words) != want {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}
@@ -100,7 +101,7 @@ func TestUnlistedBesideListed(t *testing.T) {
 
 // TestNoDeclaredValue: where conditions keep none of the values that the policy lists for a column, or nothing of its range, the statement and EXPLAIN of it are refused with a condition that keeps some, and nothing is charged. What else has rows is answered.
 func TestNoDeclaredValue(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	before := i64(t, s)
 	const listed, ranged = "These conditions keep them: WHERE readmitted IN ('NO', '<30', '>30').", "These conditions keep them: WHERE days BETWEEN 1 AND 14."
 	for sql, hint := range map[string]string{
@@ -119,7 +120,7 @@ func TestNoDeclaredValue(t *testing.T) {
 		"select count(*) from patients where patient_id in (select patient_id from encounters where days = 3) and gender = 'Femaleish'": "",
 	} {
 		for _, sql := range []string{sql, "explain " + sql} {
-			_, err := try(s, sql)
+			_, err := enginetest.Try(s, sql)
 			if e := refusal(err); e == nil || e.ID != sqlerr.NoDeclaredValue.ID || hint != "" && e.Hint != hint {
 				t.Errorf("%s: %v %+v", sql, err, e)
 			}
@@ -147,11 +148,11 @@ func TestNoDeclaredValue(t *testing.T) {
 // TestNoGroupsCostNothing: where conditions leave no public group nothing is read or charged, also under dpsql.fresh, and the answer and EXPLAIN say so.
 func TestNoGroupsCostNothing(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := clinicSession(t, tame, d, autoEdits...)
-		set(t, s, "dpsql.notices", "brief")
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		const none, words = "spent: nothing (public groups, nothing measured, or no group left)", "no group is left, so nothing is read or charged for the groups"
 		for _, fresh := range []string{"off", "on"} {
-			set(t, s, "dpsql.fresh", fresh)
+			enginetest.Set(t, s, "dpsql.fresh", fresh)
 			for sql, near := range map[string]string{
 				"select gender, count(*), avg(weight) from patients where gender = 'Femal' group by 1":                                       "Write 'Female' for 'Femal'",
 				"select kind_id, sum(free) from encounters where kind_id > 1000 group by 1":                                                  "",
@@ -159,8 +160,8 @@ func TestNoGroupsCostNothing(t *testing.T) {
 				"select readmitted, median(days), count(distinct patient_id) from encounters where readmitted = 'no' group by 1":             "Write 'NO' for 'no'",
 				"select * from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n": "",
 			} {
-				told := explained(t, s, sql)
-				_, a := ask(t, s, sql)
+				told := enginetest.Explained(t, s, sql)
+				_, a := enginetest.Ask(t, s, sql)
 				rows, err := a.All(t.Context())
 				all := strings.Join(a.Warnings, "\n")
 				if err != nil || len(rows) > 0 || a.Notice != none || !strings.Contains(all, words) || !strings.Contains(all, near) || !strings.Contains(told, "Charge: nothing (no group is left)") || !strings.Contains(told, words) {
@@ -173,14 +174,14 @@ func TestNoGroupsCostNothing(t *testing.T) {
 
 // TestSuggestedValues: for a misspelt text that any expression compares with a listed or a public column the nearest value is named.
 func TestSuggestedValues(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, autoEdits...)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
 		for _, sql := range []string{
 			"select count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt'",
 			"select count(*) filter (where k.label = 'Urgnt'), count(*) from encounters e join kinds k on k.id = e.kind_id",
 			"select sum(case when k.label = 'Urgnt' then 1 else 0 end) from encounters e join kinds k on k.id = e.kind_id",
 		} {
-			if _, a := ask(t, s, sql); !strings.Contains(strings.Join(a.Warnings, "\n"), "Write 'Urgent' for 'Urgnt'") || !strings.Contains(explained(t, s, sql), "Write 'Urgent' for 'Urgnt'") {
+			if _, a := enginetest.Ask(t, s, sql); !strings.Contains(strings.Join(a.Warnings, "\n"), "Write 'Urgent' for 'Urgnt'") || !strings.Contains(enginetest.Explained(t, s, sql), "Write 'Urgent' for 'Urgnt'") {
 				t.Errorf("%s: %s: %q", d, sql, a.Warnings)
 			}
 		}
@@ -189,10 +190,10 @@ func TestSuggestedValues(t *testing.T) {
 
 // TestNoGroupsOfJoins: nor is anything charged of rows of several people.
 func TestNoGroupsOfJoins(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, anyJoins...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AnyJoins...)
 	const sql = "select a.readmitted, count(*) from encounters a join encounters b on a.days = b.days where a.readmitted = 'wbe' group by 1"
-	told := explained(t, s, sql)
-	_, a := ask(t, s, sql)
+	told := enginetest.Explained(t, s, sql)
+	_, a := enginetest.Ask(t, s, sql)
 	if rows, err := a.All(t.Context()); err != nil || len(rows) > 0 || !strings.Contains(told, "Charge: nothing (no group is left)") || !strings.Contains(strings.Join(a.Warnings, "\n"), "no group is left") {
 		t.Errorf("%v %v %q\n%s", rows, err, a.Warnings, told)
 	}
@@ -201,8 +202,8 @@ func TestNoGroupsOfJoins(t *testing.T) {
 // TestNoGroupsJoined: a statement whose rows are joined with groups of which there are none costs nothing. What else is asked of values that the policy does not list is charged, as rows may have them, and a warning names what is listed.
 func TestNoGroupsJoined(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := clinicSession(t, tame, d, autoEdits...)
-		set(t, s, "dpsql.notices", "brief")
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for sql, want := range map[string]string{
 			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1":          "[] of encounters.readmitted",
 			"select (select count(*) from encounters), n from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t": "[] of encounters.readmitted",
@@ -212,8 +213,8 @@ func TestNoGroupsJoined(t *testing.T) {
 			if rows += "]]"; strings.HasPrefix(want, "[] ") {
 				rows, near = "[]", want[3:]
 			}
-			told := explained(t, s, sql)
-			_, a := ask(t, s, sql)
+			told := enginetest.Explained(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			got, err := a.All(t.Context())
 			if all := strings.Join(a.Warnings, "\n"); err != nil || fmt.Sprint(got) != rows || a.Notice != "" || !strings.Contains(all, "nothing is read or charged, and no number is given") || !strings.Contains(all, near) || !strings.Contains(told, near) {
 				t.Errorf("%s: %s: %v %v %q %q\n%s", d, sql, got, err, a.Notice, a.Warnings, told)
@@ -223,7 +224,7 @@ func TestNoGroupsJoined(t *testing.T) {
 			"select (select count(*) from encounters), (select count(*) from encounters where readmitted = 'wbe')",
 			"select count(*) from encounters where readmitted in ('wbe', diag)",
 		} {
-			if _, a := ask(t, s, sql); !strings.HasPrefix(a.Notice, "spent: ") {
+			if _, a := enginetest.Ask(t, s, sql); !strings.HasPrefix(a.Notice, "spent: ") {
 				t.Errorf("%s: %s: %q", d, sql, a.Notice)
 			}
 		}
@@ -232,7 +233,7 @@ func TestNoGroupsJoined(t *testing.T) {
 
 // TestOneLineOfGroups: rows that are in no group, for NULL or for a value that the policy does not list, are told of in one line.
 func TestOneLineOfGroups(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	for sql, want := range map[string]string{
 		"select gender, count(*) from patients group by 1":                                                                   "rows in which patients.gender is NULL or a value that the policy does not list are in no group",
 		"select gender, count(*) from patients where gender is not null group by 1":                                          "rows in which patients.gender is a value that the policy does not list are in no group",
@@ -240,7 +241,7 @@ func TestOneLineOfGroups(t *testing.T) {
 		"select gender, count(*) from patients where gender = 'Male' group by 1":                                             "",
 		"select mode() within group (order by gender) from patients":                                                         "rows in which patients.gender is a value that the policy does not list are not counted",
 	} {
-		_, a := ask(t, newSession(s.Engine, t, "ann"), sql) // which was told of none
+		_, a := enginetest.Ask(t, enginetest.NewSession(s.Engine, t, "ann"), sql) // which was told of none
 		of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.Contains(w, "in no group") && !strings.Contains(w, "not counted") })
 		if got := strings.Join(of, "; "); got != want {
 			t.Errorf("%s: %q", sql, got)
@@ -250,7 +251,7 @@ func TestOneLineOfGroups(t *testing.T) {
 
 // TestConditionsOutside: a condition on a grouping column that stands outside of the groups is named where inside it makes them public, and there it does.
 func TestConditionsOutside(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	const words, totals = "the condition on admitted stands outside of its GROUP BY", "totals over groups begin with the first of them"
 	for sql, want := range map[string][2]bool{
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'":                                     {true, false},
@@ -262,24 +263,24 @@ func TestConditionsOutside(t *testing.T) {
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted > '2019-01-02' or n > 100":                                                 {false, false},
 	} {
 		s.Warned = nil // some are told once a session
-		_, a := ask(t, s, sql)
-		all, told := strings.Join(a.Warnings, "\n"), explained(t, s, sql)
+		_, a := enginetest.Ask(t, s, sql)
+		all, told := strings.Join(a.Warnings, "\n"), enginetest.Explained(t, s, sql)
 		if strings.Contains(all, words) != want[0] || strings.Contains(told, words) != want[0] || strings.Contains(all, totals) != want[1] {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}
-	if told := explained(t, s, "select admitted, count(*) from stays where admitted between '2019-01-01' and '2019-01-05' group by 1"); !strings.Contains(told, "Groups: 5 public, answered in full") {
+	if told := enginetest.Explained(t, s, "select admitted, count(*) from stays where admitted between '2019-01-01' and '2019-01-05' group by 1"); !strings.Contains(told, "Groups: 5 public, answered in full") {
 		t.Error(told)
 	}
 }
 
 // TestFewPeopleHasNumber: that too few people have rows is said with the number that would do, which EXPLAIN says before.
 func TestFewPeopleHasNumber(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
 	const sql = "select count(*) from encounters where days + 0 = 1000"
-	told := explained(t, s, sql)
+	told := enginetest.Explained(t, s, sql)
 	number, _, _ := strings.Cut(after(strings.ToLower(told), "with fewer than about "), " people")
-	_, a := ask(t, s, sql)
+	_, a := enginetest.Ask(t, s, sql)
 	if all := strings.Join(a.Warnings, "\n"); number == "" || !strings.Contains(all, "too few people have rows here to choose a bound by (about "+number+" or fewer, by a noisy number), so") {
 		t.Errorf("%q: %q\n%s", number, a.Warnings, told)
 	}
@@ -292,10 +293,10 @@ func after(text, words string) string {
 
 // TestFewPeopleOfWhat: where several bounds are chosen, warnings and EXPLAIN say of which aggregates each number of people is.
 func TestFewPeopleOfWhat(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB, autoEdits...), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
 	const sql = "select count(*), sum(days), sum(cost) from encounters where days + 0 = 1000"
-	told := explained(t, s, "(costs off) "+sql)
-	_, a := ask(t, s, sql)
+	told := enginetest.Explained(t, s, "(costs off) "+sql)
+	_, a := enginetest.Ask(t, s, sql)
 	of := regexp.MustCompile(`chosen bound \d \((.+?)\): too few people have rows here to choose a bound by \(about (\d+) or fewer`).FindAllStringSubmatch(strings.Join(a.Warnings, "\n"), -1)
 	if len(of) != 3 || of[0][1] != "count(*)" || of[1][1] != "sum(days)" || of[2][1] != "sum(cost)" || of[0][2] == of[1][2] {
 		t.Fatalf("%q\n%q", of, a.Warnings)
@@ -307,7 +308,7 @@ func TestFewPeopleOfWhat(t *testing.T) {
 
 // TestListedRows: a condition that lists its values in a subquery is the one that lists them itself: charged once, with the same warnings or refusal, and free where no group is left.
 func TestListedRows(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	for _, list := range [][]string{
 		{"readmitted = 'Other'", "readmitted in (select 'Other')", "readmitted = (select 'Other')", "readmitted = any (values ('Other'))", "(readmitted, 1) in (select 'Other', 1)"},
 		{"readmitted in ('Other', 'wbe')", "readmitted = 'Other' or readmitted = 'wbe'", "readmitted in (select 'Other' union select 'wbe')", "readmitted in (select x from (values ('Other'), ('wbe')) v (x) order by 1)"},
@@ -319,7 +320,7 @@ func TestListedRows(t *testing.T) {
 				before := paidFor(t, s)
 				s.Warned = nil // some are told once a session
 				a := &answer.Answer{}
-				p, err := prepare(s, fmt.Sprintf(form, cond))
+				p, err := enginetest.Prepare(s, fmt.Sprintf(form, cond))
 				if err == nil {
 					a, err = p.Run(t.Context(), nil)
 				}
@@ -341,7 +342,7 @@ func TestListedRows(t *testing.T) {
 
 // TestLastIsOfLastStatement: dpsql.last is about the last SELECT from tables: it has no rows after one that released nothing, or that failed. A SELECT without tables, EXPLAIN and dpsql.last itself leave it.
 func TestLastIsOfLastStatement(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	for sql, rows := range map[string]int64{
 		"select count(*) from encounters where days between 10 and 5":                     0,
 		"select count(*) from kinds":                                                      0,
@@ -354,7 +355,7 @@ func TestLastIsOfLastStatement(t *testing.T) {
 		"select relname from pg_class limit 1":                                            2,
 	} {
 		mustTry(t, s, "select count(*), sum(days) from encounters")
-		if _, err := try(s, sql); err != nil {
+		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
 		if got := mustTry(t, s, "select count(*) from dpsql.last")[0][0]; got != rows {
@@ -367,22 +368,22 @@ func TestLastIsOfLastStatement(t *testing.T) {
 func TestReversedIsFree(t *testing.T) {
 	const words = "BETWEEN has the smaller end first"
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := clinicSession(t, tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
 		for sql, want := range map[string]string{
 			"select count(*), sum(days) from encounters where days between 10 and 5":                          "[[0 <nil>]]",
 			"select readmitted, count(*) from encounters where days between 10 and 5 group by 1":              "[]",
 			"select diag, avg(free) from encounters where cost between 10.5 and 5 and diag <> 'a' group by 1": "[]",
 		} {
-			_, a := ask(t, s, sql)
+			_, a := enginetest.Ask(t, s, sql)
 			if rows, err := a.All(t.Context()); err != nil || fmt.Sprint(rows) != want || a.Notice != "" || !strings.Contains(strings.Join(a.Warnings, " "), words) {
 				t.Errorf("%s: %s: %v %v %q %q", d, sql, rows, err, a.Notice, a.Warnings)
 			}
-			if told := explained(t, s, sql); !strings.Contains(told, "Public statement: exact and free") || !strings.Contains(told, "Warning: no value meets") {
+			if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Public statement: exact and free") || !strings.Contains(told, "Warning: no value meets") {
 				t.Errorf("%s: %s: %s", d, sql, told)
 			}
 		}
 		const given = "select count(*) from encounters where days between $1 and $2"
-		p, err := prepare(s, given)
+		p, err := enginetest.Prepare(s, given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +396,7 @@ func TestReversedIsFree(t *testing.T) {
 
 // TestTotalsOfHiddenGroups: EXPLAIN says before the charge that a total over groups that may be hidden may be NULL, and names a total that has them all, which is not warned of.
 func TestTotalsOfHiddenGroups(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
 	for sql, want := range map[string]bool{
 		"select diag, sum(count(*)) over () total from encounters group by 1":                         true,
 		"select diag, sum(sum(free)) over () total from encounters group by 1":                        true,
@@ -403,7 +404,7 @@ func TestTotalsOfHiddenGroups(t *testing.T) {
 		"select diag, sum(free), (select sum(free) from encounters) total from encounters group by 1": false,
 		"select readmitted, sum(count(*)) over () total from encounters group by 1":                   false,
 	} {
-		if told := explained(t, s, sql); strings.Contains(told, "Warning: total may be NULL, as a total leaves out groups that are not shown") != want {
+		if told := enginetest.Explained(t, s, sql); strings.Contains(told, "Warning: total may be NULL, as a total leaves out groups that are not shown") != want {
 			t.Errorf("%s: %s", sql, told)
 		}
 	}
@@ -428,7 +429,7 @@ analysts:
 		`INSERT INTO "public".people SELECT i, CASE WHEN i <= 4500 THEN i % 30 ELSE i END, CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, i % 11 FROM generate_series(1, 5000) AS g(i)`,
 	}
 	const people, spent, half = 5000, 24991, 2250 // in cities below 15
-	for _, d := range dialects {
+	for _, d := range enginetest.Dialects {
 		s := personlessSession(t, d, text, statements)
 		for _, c := range []struct {
 			sql  string
@@ -447,8 +448,8 @@ analysts:
 			{"select kind, sum(spend) n, sum(sum(spend)) over () total from people group by 1", spent},
 		} {
 			const words = "a total leaves out groups that are not shown. Ask for the total as a query of its own, with the same conditions, or write city BETWEEN a AND b in WHERE, which shows all groups"
-			told := strings.Contains(explained(t, s, c.sql), "Warning: total may be NULL, as "+words)
-			_, a := ask(t, s, c.sql)
+			told := strings.Contains(enginetest.Explained(t, s, c.sql), "Warning: total may be NULL, as "+words)
+			_, a := enginetest.Ask(t, s, c.sql)
 			rows, err := a.All(t.Context())
 			if err != nil || len(rows) < 2 || told != (c.want == 0) || strings.Contains(strings.Join(a.Warnings, "\n"), words) != (c.want == 0) {
 				t.Fatalf("%s: %s: told %t, %d rows, %v %q", d, c.sql, told, len(rows), err, a.Warnings)
@@ -473,8 +474,8 @@ analysts:
 func TestLastHasNoErrorOfNull(t *testing.T) {
 	s := scalesSession(t)
 	for sql, null := range map[string]bool{"select count(*) from accounts where balance = 77777": true, "select segment, count(*) from accounts group by 1": false} {
-		ask(t, s, sql)
-		rows, err := try(s, "select bool_and(error_95 is null) from dpsql.last")
+		enginetest.Ask(t, s, sql)
+		rows, err := enginetest.Try(s, "select bool_and(error_95 is null) from dpsql.last")
 		if err != nil || rows[0][0] != null {
 			t.Errorf("%s: %v %v", sql, rows, err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
@@ -53,19 +54,19 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
 	turn, heard := func() {}, &heardAll{}
-	e, err := server.Open(ctx, server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
+	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{enginetest.Tame.Open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	s := newSession(e, t, "ann")
-	set(t, s, "dpsql.notices", "full")
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.Set(t, s, "dpsql.notices", "full")
 	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
 	paid := func(order, price, was float64, a *answer.Answer) {
 		t.Helper()
 		all := charges(t, e)
-		c, f := all[len(all)-1], filterOf(e)
+		c, f := all[len(all)-1], enginetest.FilterOf(e)
 		tag := f.RenyiLimit(price) - f.RenyiLimit(was)
 		if c.Order != order || f.Order != order || c.Price != price || c.Loss.Renyi > tag*(1+1e-9) || math.IsInf(c.Loss.Pure, 1) && c.Loss.Renyi < 0.9*tag {
 			t.Errorf("charged %+v at order %g, of a tag of %g at order %g", c.Loss, c.Order, tag, order)
@@ -85,27 +86,27 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	usual := func(query string) {
 		t.Helper()
-		if err := e.Reload(ctx, clinicPolicyFor(t, funcs.DuckDB, monthlyAt(query)...)); err != nil {
+		if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt(query)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	set(t, s, "dpsql.mechanism", mechanism)
-	set(t, s, "dpsql.price", "0.1")
-	_, a := ask(t, s, "select count(*) from encounters")
+	enginetest.Set(t, s, "dpsql.mechanism", mechanism)
+	enginetest.Set(t, s, "dpsql.price", "0.1")
+	_, a := enginetest.Ask(t, s, "select count(*) from encounters")
 	paid(10.29, 0.1, 0, a)
-	early, err := prepare(s, "select count(*) from visits")
+	early, err := enginetest.Prepare(s, "select count(*) from visits")
 	if err != nil {
 		t.Fatal(err)
 	}
 	usual("0.01")
-	if told := explained(t, s, "select count(*) from patients"); !strings.Contains(told, "at order 10.3,") {
+	if told := enginetest.Explained(t, s, "select count(*) from patients"); !strings.Contains(told, "at order 10.3,") {
 		t.Errorf("the window keeps its order: %s", told)
 	}
-	ask(t, s, "select count(*) from patients")
+	enginetest.Ask(t, s, "select count(*) from patients")
 	paid(10.29, 0.1, 0, nil)
 
 	now = now.Add(12 * time.Hour)
-	if told := explained(t, s, "select count(*) from labs"); !strings.Contains(told, "at order 3.98,") {
+	if told := enginetest.Explained(t, s, "select count(*) from labs"); !strings.Contains(told, "at order 3.98,") {
 		t.Errorf("the next window has another one: %s", told)
 	}
 	a, err = early.Run(ctx, nil)
@@ -118,7 +119,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		t.Errorf("%v", rows)
 	}
 	// The release of the earlier window is free at its price, and topped up at the order of this one.
-	_, a = ask(t, s, "select count(*) from encounters")
+	_, a = enginetest.Ask(t, s, "select count(*) from encounters")
 	b, err := s.Balance()
 	if err != nil {
 		t.Fatal(err)
@@ -126,8 +127,8 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	if left := s.LeftLine(b); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
 		t.Errorf("%s; want %s", a.Notice, left)
 	}
-	set(t, s, "dpsql.price", "0.25")
-	_, a = ask(t, s, "select count(*) from encounters")
+	enginetest.Set(t, s, "dpsql.price", "0.25")
+	_, a = enginetest.Ask(t, s, "select count(*) from encounters")
 	paid(3.98, 0.25, 0.1, a)
 
 	// The window turns between the price and the charge.
@@ -138,7 +139,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 			now = now.AddDate(0, 1, 0)
 		}
 	}
-	_, a = ask(t, s, "select count(*) from labs")
+	_, a = enginetest.Ask(t, s, "select count(*) from labs")
 	turn = func() {}
 	if paid(10.29, 0.25, 0, a); turns != 2 || len(heard.list) != heards+1 {
 		t.Errorf("%d snapshots were opened, the owner heard %d times", turns, len(heard.list)-heards)
@@ -151,12 +152,12 @@ func TestServersBeginAWindow(t *testing.T) {
 	var (
 		wg    sync.WaitGroup
 		begin = make(chan struct{})
-		list  []*prepared
+		list  []*enginetest.Prepared
 	)
 	for i := range 8 {
-		s := newSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
-		set(t, s, "dpsql.price", "0.1")
-		p, err := prepare(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
+		s := enginetest.NewSession(both[i%2], t, []string{"ann", "bob"}[i/2%2])
+		enginetest.Set(t, s, "dpsql.price", "0.1")
+		p, err := enginetest.Prepare(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,15 +176,15 @@ func TestServersBeginAWindow(t *testing.T) {
 	}
 	close(begin)
 	wg.Wait()
-	order := filterOf(both[0]).Order
+	order := enginetest.FilterOf(both[0]).Order
 	for _, c := range charges(t, both[0]) {
-		if c.Order != order || c.Loss.Renyi > filterOf(both[0]).RenyiLimit(0.1)*(1+1e-9) {
+		if c.Order != order || c.Loss.Renyi > enginetest.FilterOf(both[0]).RenyiLimit(0.1)*(1+1e-9) {
 			t.Errorf("charged %+v at order %g, the window's is %g", c.Loss, c.Order, order)
 		}
 	}
 	for i, e := range both {
-		if n := len(charges(t, e)); n != len(list) || filterOf(e).Order != order {
-			t.Errorf("server %d: %d charges, order %g", i, n, filterOf(e).Order)
+		if n := len(charges(t, e)); n != len(list) || enginetest.FilterOf(e).Order != order {
+			t.Errorf("server %d: %d charges, order %g", i, n, enginetest.FilterOf(e).Order)
 		}
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
@@ -207,7 +208,7 @@ func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([
 // TestOrderIsAskedThrice: a statement is not priced for ever at orders that its window does not have: after the third it ends as a failure of the ledger, told to the owner once. Nothing is charged.
 func TestOrderIsAskedThrice(t *testing.T) {
 	heard := &heardAll{}
-	e := engineOn(t, clinicPolicyFor(t, funcs.DuckDB), tame.open(t, funcs.DuckDB))
+	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
 	e.Observer = heard
 	for i, c := range []struct {
 		moves int
@@ -216,7 +217,7 @@ func TestOrderIsAskedThrice(t *testing.T) {
 		l := &restless{e.Ledger, 0, c.moves}
 		e.Ledger = l
 		before := len(charges(t, e))
-		_, err := try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
+		_, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
 		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
 			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
 		}

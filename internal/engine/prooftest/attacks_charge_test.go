@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -30,12 +31,12 @@ import (
 // TestAttack01Grid: the last bits of a float's noisy sum. A released sum is a whole number of grid steps; the careless one is a float64 plus a
 // float64, whose last bits tell what was added. (The sampler itself: package noise.)
 func TestAttack01Grid(t *testing.T) {
-	s := clinicSession(t, tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
-	p, err := prepare(s, "select sum(score) from encounters")
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	p, err := enginetest.Prepare(s, "select sum(score) from encounters")
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid := p.analysis().Measures[0].Grid.InexactFloat64()
+	grid := p.Analysis().Measures[0].Grid.InexactFloat64()
 	attack := func(release func(i int) float64) string {
 		for i := range 20 {
 			if v := release(i); v/grid != math.Trunc(v/grid) {
@@ -47,7 +48,7 @@ func TestAttack01Grid(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	succeeds(t, attack(func(int) float64 { return 0.1 + 0.7 + math.Log(rnd.Float64())/0.5 }))
 	fails(t, attack(func(i int) float64 {
-		return mustTry(t, s, fmt.Sprintf("select sum(score) from encounters where days <> %d", i))[0][0].(float64)
+		return enginetest.MustTry(t, s, fmt.Sprintf("select sum(score) from encounters where days <> %d", i))[0][0].(float64)
 	}))
 }
 
@@ -73,7 +74,7 @@ func TestAttack02Predicted(t *testing.T) {
 			return out
 		}
 	}))
-	fails(t, attack(func() asker { return through(clinicSession(t, tame, funcs.DuckDB)) }))
+	fails(t, attack(func() asker { return through(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)) }))
 }
 
 // TestAttack03Switches: settings that would turn noise off or make it nothing. The careless session takes what it is told.
@@ -92,7 +93,7 @@ func TestAttack03Switches(t *testing.T) {
 		return ""
 	}
 	succeeds(t, attack(func(string, []string) error { return nil }))
-	fails(t, attack(clinicSession(t, tame, funcs.DuckDB).Set))
+	fails(t, attack(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Set))
 }
 
 // payLater is a careless ledger: it charges when an answer is ready, and so gives back what failed.
@@ -126,8 +127,8 @@ func (p *payLater) Fail(context.Context, int64, string) error { return nil }
 
 // paying are an engine with the product's ledger and one with the careless one.
 func paying(t testing.TB, edits ...string) (product, careless *server.Engine) {
-	db := tame.open(t, funcs.DuckDB)
-	product, careless = engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db), engineOn(t, clinicPolicyFor(t, funcs.DuckDB, edits...), db)
+	db := enginetest.Tame.Open(t, funcs.DuckDB)
+	product, careless = enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), db), enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), db)
 	careless.Ledger = &payLater{Ledger: careless.Ledger}
 	return product, careless
 }
@@ -136,20 +137,20 @@ func paying(t testing.TB, edits ...string) (product, careless *server.Engine) {
 // what was seen of it is never paid for by the careless ledger.
 func TestAttack06Refund(t *testing.T) {
 	attack := func(e *server.Engine) string {
-		f := &failing{Backend: e.Backend, row: errBackend, afterRow: 1}
+		f := &enginetest.Failing{Backend: e.Backend, Row: enginetest.ErrBackend, AfterRow: 1}
 		e.Backend = f
-		s := newSession(e, t, "ann")
+		s := enginetest.NewSession(e, t, "ann")
 		for i := range 3 {
-			_, _ = try(s, fmt.Sprintf("select days, count(*) from encounters where days <> %d group by 1", i))
+			_, _ = enginetest.Try(s, fmt.Sprintf("select days, count(*) from encounters where days <> %d group by 1", i))
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		f.wait, f.entered = true, make(chan struct{})
-		go func() { <-f.entered; cancel() }()
-		if p, err := prepare(s, "select count(*) from encounters"); err == nil {
+		f.Wait, f.Entered = true, make(chan struct{})
+		go func() { <-f.Entered; cancel() }()
+		if p, err := enginetest.Prepare(s, "select count(*) from encounters"); err == nil {
 			_, _ = p.Run(ctx, nil)
 		}
-		if paid := len(charges(t, e)); f.private > paid || f.private != 4 {
-			return fmt.Sprintf("the data was read %d times and paid for %d times", f.private, paid)
+		if paid := len(enginetest.Charges(t, e)); f.Private > paid || f.Private != 4 {
+			return fmt.Sprintf("the data was read %d times and paid for %d times", f.Private, paid)
 		}
 		return ""
 	}
@@ -164,10 +165,10 @@ func TestAttack06Refund(t *testing.T) {
 func TestAttack07Limits(t *testing.T) {
 	attack := func(e *server.Engine, forgive bool) string {
 		bits := 0
-		s := newSession(e, t, "ann")
-		e.Backend = &failing{Backend: e.Backend, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+		s := enginetest.NewSession(e, t, "ann")
+		e.Backend = &enginetest.Failing{Backend: e.Backend, Query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
 		for i := range 20 {
-			if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
+			if _, err := enginetest.Try(s, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
 				bits++
 			}
 			if forgive {
@@ -176,7 +177,7 @@ func TestAttack07Limits(t *testing.T) {
 				}
 			}
 		}
-		if paid := len(charges(t, e)); bits > ledger.MaxFailures || bits > paid {
+		if paid := len(enginetest.Charges(t, e)); bits > ledger.MaxFailures || bits > paid {
 			return fmt.Sprintf("%d bits, %d paid for", bits, paid)
 		}
 		return ""
@@ -219,14 +220,14 @@ func (s spyingTx) Query(ctx context.Context, sql string, args []backend.Arg, wan
 // nobody has paid for. The careless engine pays at the end.
 func TestAttack16Helpers(t *testing.T) {
 	attack := func(e *server.Engine) string {
-		spy := &spying{Backend: e.Backend, paid: func() int { return len(charges(t, e)) }}
+		spy := &spying{Backend: e.Backend, paid: func() int { return len(enginetest.Charges(t, e)) }}
 		e.Backend = spy
-		s := newSession(e, t, "ann")
+		s := enginetest.NewSession(e, t, "ann")
 		for _, sql := range []string{"select count(*) from encounters", "select race from patients group by 1", "select diag, avg(days), count(distinct patient_id) from encounters group by 1",
 			"select kind_id, sum(cost), dp_error(sum(cost)) from encounters group by 1 having count(*) > 1 order by dp_low(count(*))", "explain verbose select diag, avg(days) from encounters group by 1",
 			"select gender from patients group by 1", "select count(*) from cities", "select * from dpsql.budget", "select min(days) from encounters", "select count(*) from encounters"} {
 			spy.before = spy.paid()
-			_, _ = try(s, sql)
+			_, _ = enginetest.Try(s, sql)
 		}
 		if spy.reads == 0 || spy.unpaid > 0 {
 			return fmt.Sprintf("%d of %d reads were not paid for", spy.unpaid, spy.reads)
@@ -242,12 +243,12 @@ func TestAttack16Helpers(t *testing.T) {
 func TestAttack19Collusion(t *testing.T) {
 	const epsilon = 2 // four statements of 0.5
 	open := func() *server.Engine {
-		return engineOn(t, clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 2, delta: 0}"), tame.open(t, funcs.DuckDB))
+		return enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 2, delta: 0}"), enginetest.Tame.Open(t, funcs.DuckDB))
 	}
 	attack := func(sessions ...*session.Session) string {
 		got := 0.0
 		for i := range 20 {
-			if _, err := try(sessions[i%len(sessions)], fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err == nil {
+			if _, err := enginetest.Try(sessions[i%len(sessions)], fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); err == nil {
 				got += 0.5
 			}
 		}
@@ -256,9 +257,9 @@ func TestAttack19Collusion(t *testing.T) {
 		}
 		return ""
 	}
-	succeeds(t, attack(newSession(open(), t, "ann"), newSession(open(), t, "bob")))
+	succeeds(t, attack(enginetest.NewSession(open(), t, "ann"), enginetest.NewSession(open(), t, "bob")))
 	e := open()
-	fails(t, attack(newSession(e, t, "ann"), newSession(e, t, "bob"), newSession(e, t, "ann")))
+	fails(t, attack(enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob"), enginetest.NewSession(e, t, "ann")))
 }
 
 // TestAttack21Repeats: one question in 120 spellings, to average its noise away. The careless proxy charges the question once and draws its
@@ -291,9 +292,9 @@ func TestAttack21Repeats(t *testing.T) {
 		_, _ = h.Write([]byte(sql))
 		return seen{rows: [][]string{{fmt.Sprint(100 + h.Sum32()%32)}}}
 	}, func() int { return 1 }))
-	s := clinicSession(t, tame, funcs.DuckDB)
-	fails(t, attack(through(s), func() int { return len(charges(t, s.Engine)) }))
-	if n := len(charges(t, s.Engine)); n > 3 {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	fails(t, attack(through(s), func() int { return len(enginetest.Charges(t, s.Engine)) }))
+	if n := len(enginetest.Charges(t, s.Engine)); n > 3 {
 		t.Errorf("%d charges for one question", n)
 	}
 }
@@ -314,10 +315,10 @@ func TestAttack22Prepared(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	succeeds(t, attack(func(int) (string, error) { return fmt.Sprint(rnd.Int64N(64)), nil }, func() int { return 1 }))
-	e := clinicSession(t, tame, funcs.DuckDB).Engine
-	var prepared []*prepared
+	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	var prepared []*enginetest.Prepared
 	for _, user := range []string{"ann", "bob"} {
-		p, err := prepare(newSession(e, t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
+		p, err := enginetest.Prepare(enginetest.NewSession(e, t, user), "select count(*) from encounters where days > $1", sqltype.OIDInt4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,14 +326,14 @@ func TestAttack22Prepared(t *testing.T) {
 	}
 	fails(t, attack(func(i int) (string, error) {
 		p := prepared[i%2]
-		set(t, p.Session, "dpsql.notices", []string{"off", "full"}[i%2])
+		enginetest.Set(t, p.Session, "dpsql.notices", []string{"off", "full"}[i%2])
 		a, err := p.Run(context.Background(), []sqltype.Value{int64(3)})
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprint(a.Rows), nil
-	}, func() int { return len(charges(t, e)) }))
-	if n := len(charges(t, e)); n != 1 {
+	}, func() int { return len(enginetest.Charges(t, e)) }))
+	if n := len(enginetest.Charges(t, e)); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 }
@@ -416,7 +417,7 @@ func TestAttack29Reconstruction(t *testing.T) {
 
 	s := sickSession(t, bits[:])
 	fails(t, attack(4*sick, func(ids []int) (float64, error) { return countSick(t, s, ids) }))
-	if n := len(charges(t, s.Engine)); n < sick-2 || n > sick {
+	if n := len(enginetest.Charges(t, s.Engine)); n < sick-2 || n > sick {
 		t.Errorf("%d questions were answered", n)
 	}
 }
@@ -436,18 +437,18 @@ func sickSession(t *testing.T, bits []bool) *session.Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	p, err := policy.Parse("sick.yaml", []byte(strings.ReplaceAll(sickPolicy, "VERIFIER", verifier)))
+	p, err := policy.Parse("sick.yaml", []byte(strings.ReplaceAll(sickPolicy, "VERIFIER", enginetest.Verifier)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSession(engineOn(t, p, db), t, "ann")
+	return enginetest.NewSession(enginetest.EngineOn(t, p, db), t, "ann")
 }
 
 // countSick asks for the number of the sick among these persons; its error is that the budget has ended.
 func countSick(t *testing.T, s *session.Session, ids []int) (float64, error) {
 	t.Helper()
 	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
-	rows, err := try(s, "select count(*) + 0 from people where sick and id in ("+list+")")
+	rows, err := enginetest.Try(s, "select count(*) + 0 from people where sick and id in ("+list+")")
 	if err != nil {
 		if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 			t.Fatal(err)
@@ -464,7 +465,7 @@ func TestAttack30Proxies(t *testing.T) {
 	attack := func(options ...server.Options) string {
 		got := 0
 		for i, opt := range options {
-			opt.Backend = tame.open(t, funcs.DuckDB)
+			opt.Backend = enginetest.Tame.Open(t, funcs.DuckDB)
 			e, err := server.Open(context.Background(), opt)
 			if err != nil {
 				if !errors.Is(err, ledger.ErrInUse) {
@@ -473,7 +474,7 @@ func TestAttack30Proxies(t *testing.T) {
 				continue
 			}
 			t.Cleanup(func() { _ = e.Close() })
-			_, err = try(newSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
+			_, err = enginetest.Try(enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
 			switch {
 			case err == nil:
 				got++
@@ -490,7 +491,7 @@ func TestAttack30Proxies(t *testing.T) {
 		return ""
 	}
 	inFile := func(name string) server.Options {
-		return server.Options{Policy: clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
+		return server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
 	}
 	succeeds(t, attack(inFile("one"), inFile("two")))
 	fails(t, attack(inFile("same"), inFile("same"), inFile("./same")))
@@ -498,7 +499,7 @@ func TestAttack30Proxies(t *testing.T) {
 	pg := pgtest.Start(t, "fsync=on", "full_page_writes=on")
 	inServer := func(schema, machine string) server.Options {
 		url := pg.URL("postgres") + "&search_path=" + schema
-		p := clinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
+		p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
 		p.Ledger.Beside = dir + "/" + machine
 		return server.Options{Policy: p}
 	}

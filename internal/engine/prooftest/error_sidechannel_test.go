@@ -1,14 +1,15 @@
-package engine
+package prooftest
 
 import (
 	"fmt"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"testing"
 )
 
 // TestToldByFailure: whether a statement succeeds does not follow from whether some row is reached, at the ends of what a backend's types hold.
 func TestToldByFailure(t *testing.T) {
-	for _, d := range dialects {
-		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad))
+	for _, d := range enginetest.Dialects {
+		e := enginetest.EngineOn(t, enginetest.BadPolicyFor(t, d), enginetest.OpenBad(t, d, enginetest.NoneBad))
 		refused := 0
 		for _, sql := range []string{
 			"select sum(cast(i4 * 90000000000000000 as numeric(38,20))) from facts where person = 17 and %s",
@@ -33,7 +34,7 @@ func TestToldByFailure(t *testing.T) {
 			"select count(cast(case when person = 17 and %s then timestamp '294247-01-10 04:00:54.775806' end as timestamp(0))) from facts",
 		} {
 			for _, cond := range []string{"i4 > -100", "i4 + 0 > 1000"} {
-				p, err := prepare(newSession(e, t, "ann"), fmt.Sprintf(sql, cond))
+				p, err := enginetest.Prepare(enginetest.NewSession(e, t, "ann"), fmt.Sprintf(sql, cond))
 				if err != nil {
 					refused++
 					continue

@@ -1,7 +1,6 @@
 package prooftest
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -38,21 +37,11 @@ var joinedStatements = []string{
 	"select count(*), avg(a.n) from (select patient_id, diag, least(count(*), 9) as n from encounters group by patient_id, diag) a join encounters b on a.diag = b.diag",
 }
 
-// printedRows runs a printed statement.
-func printedRows(t testing.TB, b backend.Backend, st *sqlgen.Statement) [][]sqltype.Value {
-	t.Helper()
-	rows, err := (enginetest.Uncovered{Backend: b}).Query(context.Background(), st)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, st.SQL)
-	}
-	return rows
-}
-
 // joinedTotals are the totals of a printed statement: a group and measure each.
 func joinedTotals(t testing.TB, b backend.Backend, st *sqlgen.Statement) map[string]*big.Int {
 	t.Helper()
 	out := map[string]*big.Int{}
-	for _, row := range printedRows(t, b, st) {
+	for _, row := range enginetest.PrintedRows(t, b, st) {
 		var key strings.Builder
 		for i, c := range st.Columns {
 			if c.Role == sqlgen.RoleKey {
@@ -78,7 +67,7 @@ func joinedTotals(t testing.TB, b backend.Backend, st *sqlgen.Statement) map[str
 // measured are the frequencies of a statement's leaves.
 func measured(t testing.TB, b backend.Backend, st *sqlgen.Statement) (out []uint64) {
 	t.Helper()
-	rows := printedRows(t, b, st)
+	rows := enginetest.PrintedRows(t, b, st)
 	for _, v := range rows[0] {
 		out = append(out, uint64(v.(int64)))
 	}
@@ -195,7 +184,7 @@ func TestJoinedOracle(t *testing.T) {
 			}
 			keys, totals := len(p.Analysis().Keys), joinedTotals(t, enginetest.Tame.Open(t, d), st)
 			want := map[string][]sqltype.Value{}
-			for _, r := range printedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql)) {
+			for _, r := range enginetest.PrintedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql)) {
 				want[fmt.Sprint(r[:keys])] = r
 			}
 			if len(rows) != len(want) {
@@ -248,7 +237,7 @@ func TestFrequenciesOnce(t *testing.T) {
 		plan := *often
 		plan.SQL, plan.Columns = "EXPLAIN "+often.SQL, []sqlgen.Column{{Role: sqlgen.RoleKey, Type: sqltype.Text}}
 		scans := 0
-		for _, row := range printedRows(t, b, &plan) {
+		for _, row := range enginetest.PrintedRows(t, b, &plan) {
 			if strings.Contains(row[0].(string), " on encounters") {
 				scans++
 			}
@@ -276,7 +265,7 @@ func TestJoinedReleasesOracle(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, sql, err)
 				continue
 			}
-			for i, want := range printedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql)) {
+			for i, want := range enginetest.PrintedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql)) {
 				for c := range want {
 					if got, truth := asNumber(t, rows[i][c]), asNumber(t, want[c]); math.Abs(got-truth) > 60+0.25*math.Abs(truth) {
 						t.Errorf("%s: %s: %v, PostgreSQL has %v", d, sql, rows[i], want)

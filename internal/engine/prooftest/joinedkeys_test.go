@@ -172,7 +172,7 @@ func openJoinedKeys(t testing.TB, d dialect.Dialect) (b backend.Backend) {
 // one gives the one number of a statement of the database's own.
 func one(t testing.TB, b backend.Backend, sql string) *big.Int {
 	t.Helper()
-	rows := printedRows(t, b, &sqlgen.Statement{SQL: sql, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int8}}})
+	rows := enginetest.PrintedRows(t, b, &sqlgen.Statement{SQL: sql, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int8}}})
 	return big.NewInt(rows[0][0].(int64))
 }
 

@@ -217,7 +217,7 @@ func TestJoinedNeighbours(t *testing.T) {
 				enginetest.Set(t, s, "dpsql.bounding", "elastic")
 				schema := map[dialect.Dialect]string{funcs.DuckDB: "main", funcs.Postgres: "public"}[d]
 				var units []int64
-				for _, r := range printedRows(t, db, &sqlgen.Statement{SQL: strings.ReplaceAll(site.heavy, "SCHEMA", schema), Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int4}}}) {
+				for _, r := range enginetest.PrintedRows(t, db, &sqlgen.Statement{SQL: strings.ReplaceAll(site.heavy, "SCHEMA", schema), Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int4}}}) {
 					units = append(units, r[0].(int64))
 				}
 				for _, text := range site.statements {

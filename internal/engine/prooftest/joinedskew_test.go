@@ -94,7 +94,7 @@ func TestJoinedFinishing(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			want := printedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql))
+			want := enginetest.PrintedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql))
 			if len(rows) != len(want) {
 				t.Fatalf("%s: %s: %v, PostgreSQL %v", d, sql, rows, want)
 			}

@@ -1,4 +1,4 @@
-package engine
+package prooftest
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -34,16 +35,16 @@ var openStatements = []string{
 
 // TestOpenNeighbours: without one unit the leaves of each tree of MIN and MAX without a range change by no more than is claimed, in values of all types beyond what the trees read.
 func TestOpenNeighbours(t *testing.T) {
-	for _, d := range dialects {
-		s, full := clinicSession(t, wild, d, openEdits...), 0
+	for _, d := range enginetest.Dialects {
+		s, full := enginetest.ClinicSession(t, enginetest.Wild, d, openEdits...), 0
 		for i, sql := range openStatements {
-			set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i%2])
-			p, err := prepare(s, sql)
+			enginetest.Set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i%2])
+			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			for k, m := range p.analysis().Measures {
+			for k, m := range p.Analysis().Measures {
 				if m.Tree != nil && (!m.Tree.Open || m.PerGroup != 1) {
 					t.Errorf("%s: measure %d: %+v", sql, k+1, m.Tree)
 				}
@@ -64,8 +65,8 @@ func TestOpenNeighbours(t *testing.T) {
 
 // TestOpenPlantedBugs: the test above fails on each of these.
 func TestOpenPlantedBugs(t *testing.T) {
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d, openEdits...)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Wild, d, openEdits...)
 		for _, bug := range []struct{ name, sql, groups, pattern, with string }{
 			{"all values of a unit, in place of its greatest", "select max(free) from encounters", "2", `max\((.*?)\) AS "b"(.*?) GROUP BY 1\)`, `abs($1) AS "b"$2 GROUP BY 1, 2)`},
 			{"units taken together", "select max(cost) from encounters", "2", `"t1"\."(c_)?patient_id" AS "u"`, `"t1"."${1}patient_id" % 5 AS "u"`},
@@ -74,8 +75,8 @@ func TestOpenPlantedBugs(t *testing.T) {
 			{"no middle", "select min(account) from patients", "2", `\d+ \+ CASE WHEN "g"`, `0 + CASE WHEN "g"`},
 			{"leaves beyond the last", "select max(cost) from encounters", "2", `\d+ \+ CASE WHEN "g"`, `99999 + CASE WHEN "g"`},
 		} {
-			set(t, s, "dpsql.max_groups", bug.groups)
-			p, err := prepare(s, bug.sql)
+			enginetest.Set(t, s, "dpsql.max_groups", bug.groups)
+			p, err := enginetest.Prepare(s, bug.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,10 +91,10 @@ func TestOpenPlantedBugs(t *testing.T) {
 
 // TestOpenOracle: at an epsilon of 1e12 MIN and MAX without a range are PostgreSQL's but for the leaf, on both backends: never further out, and inward by 1/128, a day or the grid at most.
 func TestOpenOracle(t *testing.T) {
-	db := clinicText(t)
-	for _, d := range dialects {
-		s := clinicSession(t, tame, d, openEdits...)
-		set(t, s, "dpsql.max_groups", "1000")
+	db := enginetest.ClinicText(t)
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, openEdits...)
+		enginetest.Set(t, s, "dpsql.max_groups", "1000")
 		for _, sql := range openStatements {
 			p, got := nearlyExact(t, s, sql)
 			var types []sqltype.Type
@@ -104,9 +105,11 @@ func TestOpenOracle(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			keys, compared := len(p.analysis().Keys), 0
+			keys, compared := len(p.Analysis().Keys), 0
 			for _, w := range want {
-				at := slices.IndexFunc(got, func(r []sqltype.Value) bool { return keys == 0 || spelled(r[0], types[0]) == spelled(w[0], types[0]) })
+				at := slices.IndexFunc(got, func(r []sqltype.Value) bool {
+					return keys == 0 || enginetest.Spelled(r[0], types[0]) == enginetest.Spelled(w[0], types[0])
+				})
 				if at < 0 {
 					t.Errorf("%s: %s: no group %v", d, sql, w[0])
 					continue
@@ -120,16 +123,16 @@ func TestOpenOracle(t *testing.T) {
 					}
 					x, y := openNumber(got[at][j]), openNumber(w[j])
 					inward := y - x
-					if p.analysis().Formulas[j-keys].Quantiles[0].Fraction == 0 {
+					if p.Analysis().Formulas[j-keys].Quantiles[0].Fraction == 0 {
 						inward = -inward
 					}
 					slack := math.Abs(y)/128 + 1e-5
-					if tree := p.analysis().Measures[p.analysis().Formulas[j-keys].Sum].Tree; tree.Digits == 0 {
+					if tree := p.Analysis().Measures[p.Analysis().Formulas[j-keys].Sum].Tree; tree.Digits == 0 {
 						slack = float64(tree.Width)
 					} else if tree.Rounded {
 						slack += tree.Grid.InexactFloat64()
 					}
-					if !(inward >= -slack/2 && inward <= slack) || inward < 0 && !p.analysis().Measures[p.analysis().Formulas[j-keys].Sum].Tree.Rounded {
+					if !(inward >= -slack/2 && inward <= slack) || inward < 0 && !p.Analysis().Measures[p.Analysis().Formulas[j-keys].Sum].Tree.Rounded {
 						t.Errorf("%s: %s: column %d is %v, PostgreSQL has %v", d, sql, j+1, got[at][j], w[j])
 					}
 					compared++
@@ -153,7 +156,7 @@ func openNumber(v sqltype.Value) float64 {
 	case sqltype.Interval:
 		return float64(v.Months)*30*86400 + float64(v.Days)*86400 + float64(v.Micros)/1e6
 	}
-	d, ok := asDecimal(v)
+	d, ok := enginetest.AsDecimal(v)
 	if !ok {
 		return math.NaN()
 	}
@@ -184,19 +187,19 @@ func TestHeavyExtremes(t *testing.T) {
 	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 10, funcs.Postgres: 4} { // with the same noise
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: heavy.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/heavy"}`}[d]
 		pol, err := policy.Parse("heavy.yaml", []byte("dataset: heavy\nbackend: "+uri+"\nunit: people.id\ntables:\n  people:\n    columns:\n      id: {}\n  orders:\n    unit: person -> people.id\n    max_rows_per_unit: auto\n    columns:\n      ranged: {range: [0, 5000]}\n      open: {}"+
-			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+verifier+", may: [people, orders]}}\n"))
+			"\nbudget: {epsilon: 1000, delta: 1e-6}\nquery: {price: 0.5}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people, orders]}}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := fixedNoise(sessionOver(t, d, "heavy", statements, pol), 22)
-		set(t, s, "dpsql.fresh", "on")
-		set(t, s, "dpsql.notices", "brief")
+		s := enginetest.FixedNoise(enginetest.SessionOver(t, d, "heavy", statements, pol), 22)
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for _, column := range []string{"ranged", "open"} {
 			sql := strings.ReplaceAll("select max(x), dp_low(max(x)), dp_high(max(x)), min(x), dp_low(min(x)), dp_high(min(x)), dp_error(max(x)) from orders", "(x)", "("+column+")")
 			missed, beyond, sum := 0, 0, 0.0
 			for range draws {
 				s.Warned = nil // some are told once a session
-				_, a := ask(t, s, sql)
+				_, a := enginetest.Ask(t, s, sql)
 				r, open := a.Rows[0], column == "open"
 				if (r[2] == nil) != open || (r[4] == nil) != open || (r[6] == nil) != open || !open && (r[2] != 5000.0 || r[4] != 0.0) {
 					t.Fatalf("%s: %s: %v", d, column, r)
@@ -238,16 +241,16 @@ func TestHeavyExtremes(t *testing.T) {
 // TestOpenNobody: without a range MIN and MAX are NULL where surely nobody is found, with a warning; an expression over them has the one end that is known.
 // Without a seed nobody would be found somewhere, or somebody nowhere, in about 1 of 1,000 runs (TestOpenAsksForMore); noise is the same in each run, so there is no false alarm.
 func TestOpenNobody(t *testing.T) {
-	s := fixedNoise(clinicSession(t, tame, funcs.DuckDB), 22)
-	_, a := ask(t, s, "select max(free), dp_high(max(free)), dp_low(max(free)), dp_low(2 * max(free)), min(free) from encounters where days + 0 > 14")
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 22)
+	_, a := enginetest.Ask(t, s, "select max(free), dp_high(max(free)), dp_low(max(free)), dp_low(2 * max(free)), min(free) from encounters where days + 0 > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil, nil}) || !strings.Contains(strings.Join(a.Warnings, "\n"), "max is NULL where a group has too few people after noise to show a value of any") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
-	if _, b := ask(t, s, "select dp_low(max(free)), dp_high(max(free)), dp_low(min(free)) from encounters where free between 0 and 50"); b.Rows[0][1] != 50.0 || b.Rows[0][2] != 0.0 || strings.Contains(strings.Join(b.Warnings, "\n"), "only the rank") {
+	if _, b := enginetest.Ask(t, s, "select dp_low(max(free)), dp_high(max(free)), dp_low(min(free)) from encounters where free between 0 and 50"); b.Rows[0][1] != 50.0 || b.Rows[0][2] != 0.0 || strings.Contains(strings.Join(b.Warnings, "\n"), "only the rank") {
 		t.Errorf("%v %q", b.Rows, b.Warnings) // the warning's cure
 	}
-	set(t, s, "dpsql.price", "5")
-	_, a = ask(t, s, "select max(free), dp_low(max(free)), dp_low(2 * max(free)), dp_high(abs(max(free))), dp_low(max(free) + 1) from encounters")
+	enginetest.Set(t, s, "dpsql.price", "5")
+	_, a = enginetest.Ask(t, s, "select max(free), dp_low(max(free)), dp_low(2 * max(free)), dp_high(abs(max(free))), dp_low(max(free) + 1) from encounters")
 	if r := a.Rows[0]; r[0] == nil || r[1] == nil || r[2] == nil || r[3] != nil || r[4] == nil {
 		t.Errorf("%v", r)
 	}

@@ -76,7 +76,7 @@ func TestWeighted(t *testing.T) {
 		s = enginetest.ClinicSession(t, enginetest.Tame, d, generous...)
 		for _, c := range weightedStatements {
 			a, st := weighted(t, s, c.sql)
-			rows := printedRows(t, enginetest.Tame.Open(t, funcs.Postgres), &sqlgen.Statement{SQL: c.plain, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Numeric}}})
+			rows := enginetest.PrintedRows(t, enginetest.Tame.Open(t, funcs.Postgres), &sqlgen.Statement{SQL: c.plain, Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Numeric}}})
 			truth, _ := new(big.Int).SetString(fmt.Sprint(rows[0][0]), 10)
 			total := joinedTotals(t, enginetest.Tame.Open(t, d), st)[" 0"]
 			if truth == nil || total.Cmp(truth) != 0 {

@@ -296,3 +296,13 @@ func SensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
 	t.Fatalf("%T has no sensitivity", ev)
 	return dp.Sensitivity{}
 }
+
+// PrintedRows runs a printed statement.
+func PrintedRows(t testing.TB, b backend.Backend, st *sqlgen.Statement) [][]sqltype.Value {
+	t.Helper()
+	rows, err := (Uncovered{Backend: b}).Query(context.Background(), st)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, st.SQL)
+	}
+	return rows
+}
