@@ -40,8 +40,8 @@ func TestBudgetShow(t *testing.T) {
 	if beside := output(t, "budget", "show", "--json", "--config", path); beside != asJSON {
 		t.Errorf("without a server\n%s\nbeside one\n%s", asJSON, beside)
 	}
-	for _, want := range []string{`(?m)^  \(everybody\) +2 +0 +0\.25 +1\.75 .* 1 +7 +0$`, `(?m)^  analyst +2 +1 +0 +1\.75 .* 0 +7 +0$`, `(?m)^  asks +0\.5 +0 +0\.25 +0\.25 .* 1 +1 +0$`,
-		`(?m)^  quiet +0\.5 +1 +0 +1\.5 .* 0 +[56] +0$`, `when it comes back`} {
+	for _, want := range []string{`(?m)^  \(everybody\) +12\.5 % +2 +0 +0\.25 +1\.75 .* 1 +7 +0$`, `(?m)^  analyst +0 % +2 +1 +0 +1\.75 .* 0 +7 +0$`, `(?m)^  asks +50 % +0\.5 +0 +0\.25 +0\.25 .* 1 +1 +0$`,
+		`(?m)^  quiet +0 % +0\.5 +1 +0 +1\.5 .* 0 +[56] +0$`, `when it comes back`} {
 		if !regexp.MustCompile(want).MatchString(alone) {
 			t.Errorf("no %s in\n%s", want, alone)
 		}
