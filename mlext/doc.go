@@ -1,7 +1,7 @@
 // Package mlext is private learning. A Spec is what a TRAIN statement asks for, checked before anything is spent. A
 // Feature is what the policy says of a feature. A Training is what will be run, and a Model is what is released. The
-// package writes a model's predictions as SQL. A method is one entry of the registry in methods.go and a package of
-// its own.
+// package writes a model's predictions as SQL. A kind of model is one entry of kinds.go and a loss of package loss. A
+// method is one entry of methods.go and a package of its own.
 //
 // All up to Training.Train follows from the statement and the policy. Train sees the rows. What it returns may be
 // shown for the (epsilon, delta) that Training names.

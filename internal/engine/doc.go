@@ -18,8 +18,6 @@
 //
 // Package prooftest tests the proofs. Tests of one package are beside it, and those of whole statements here.
 //
-// Package prooftest tests the proofs. Tests of one package are beside it, and those of whole statements here.
-//
 // # Locks and queues
 //
 // A statement takes what it needs in this order. It waits only for what comes later than what it holds, so there is

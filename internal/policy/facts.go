@@ -199,7 +199,7 @@ func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
 	out := Fact{Listed: true}
 	for _, e := range of {
 		v, is := constantFor(c.Type, e)
-		if !is || CheckValue(v, c.Type) != nil { // (3)
+		if !is || checkValue(v, c.Type) != nil { // (3)
 			return nil
 		}
 		if !slices.Contains(out.Values, v) {

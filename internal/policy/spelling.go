@@ -44,8 +44,8 @@ func NeedsRange(t sqltype.Type) bool {
 	return t.IsNumber() && !t.IsInteger() && !scaled
 }
 
-// CheckValue says why a text cannot stand in a column's values.
-func CheckValue(text string, t sqltype.Type) error {
+// checkValue says why a text cannot stand in a column's values.
+func checkValue(text string, t sqltype.Type) error {
 	if !domainType(t) {
 		return fmt.Errorf("a column of %s has no values", typeText(t))
 	}

@@ -55,7 +55,7 @@ func (p *Statement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.
 	return ans, err
 }
 
-// runPrivate is the way of design section 3 from the charge on. AuditEvent is what the owner will be told of it.
+// runPrivate is the way of design section 3 from the charge on. heard is what the audit log will have of it.
 func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, heard **server.AuditEvent) (ans *answer.Answer, err error) {
 	s := p.Session
 	if err := sqlgen.CheckGiven(s.Engine.Dialect, p.Query.Params, [][]sqltype.Value{args}); err != nil {

@@ -160,8 +160,8 @@ func AggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []int) {
 	return out
 }
 
-// AggregateName is an aggregate's text, or its function where that is too long for a message.
-func AggregateName(a *sensitivity.Analysis, i int) string {
+// aggregateName is an aggregate's text, or its function where that is too long for a message.
+func aggregateName(a *sensitivity.Analysis, i int) string {
 	name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
 	if len(name) > longestName {
 		return string(a.Agg.Aggs[i].Fn) + "(...)"
@@ -172,7 +172,7 @@ func AggregateName(a *sensitivity.Analysis, i int) string {
 // AggregateNames are the texts of several aggregates.
 func AggregateNames(a *sensitivity.Analysis, list []int) (out []string) {
 	for _, i := range list {
-		out = append(out, AggregateName(a, i))
+		out = append(out, aggregateName(a, i))
 	}
 	return out
 }
