@@ -250,7 +250,7 @@ func planDescent(t *Training) (run, error) {
 	}
 	if t.family.network {
 		t.architecture()
-		p.LearningRate = s.number("learning_rate", networkRate[p.Adam])
+		p.LearningRate = s.number("learning_rate", networkRate[p.Adam]*(1-p.Momentum))
 	}
 	t.clipping(p)
 	steps := 400.0

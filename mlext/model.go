@@ -96,6 +96,14 @@ func Decode(text []byte) (*Model, error) {
 	return m, m.whole()
 }
 
+// Repeats is about how often a prediction writes the argument of feature i, which is no array.
+func (m *Model) Repeats(i int) int {
+	if len(m.Layers) > 0 {
+		return 2 * max(1, len(m.Features[i].Levels))
+	}
+	return 2 * len(m.Scores)
+}
+
 // shortArgs is how long the arguments of a prediction may be together for each to be written where it is needed.
 const shortArgs = 400
 

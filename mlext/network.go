@@ -26,8 +26,8 @@ const (
 	networkSteps = 100
 )
 
-// networkRate is the learning rate, by whether the method is dp_adam.
-var networkRate = map[bool]float64{true: 0.05, false: 0.5}
+// networkRate is the learning rate without momentum, by whether the method is dp_adam.
+var networkRate = map[bool]float64{true: 0.05, false: 5}
 
 // readHidden takes the units of hidden layers in.
 func (s *Spec) readHidden(o pgsyntax.Option) error {

@@ -102,3 +102,26 @@ func TestNetworkLearns(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeats: how long a prediction is for long arguments is known before it is written.
+func TestRepeats(t *testing.T) {
+	for _, kind := range []string{"mlp", "softmax_regression"} {
+		p := over(t, kind)
+		m := p.model(make([]float64, p.size()), 0)
+		for i, f := range m.Features {
+			if f.Length > 0 {
+				continue
+			}
+			args := slices.Repeat([]string{"x"}, len(m.Features))
+			short, err := m.Predict(args, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args[i] = strings.Repeat("x", 1001)
+			long, err := m.Predict(args, false)
+			if n := (len(long) - len(short)) / 1000; err != nil || n < m.Repeats(i)/2 || n > 2*m.Repeats(i) {
+				t.Errorf("%s: the argument of %s stands %d times, said to be %d (%v)", kind, f.Name, n, m.Repeats(i), err)
+			}
+		}
+	}
+}

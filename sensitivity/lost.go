@@ -32,8 +32,11 @@ func (a *Analysis) CanAnyBeClipped() bool {
 	return false
 }
 
-// Unclipped is the measure of all of a unit's rows, however many a clip keeps: as much as integers hold.
+// Unclipped is the measure of all of a unit's rows, however many a clip keeps: as much as integers hold. A unit that has some of them counts once.
 func (m Measure) Unclipped() Measure {
+	if m.Kind == SomeUnits {
+		return m
+	}
 	m.Rows, m.Hi = 0, dp.MaxSensitivity/int64(max(1, m.Subdivision)) //nolint:gosec // at most 2^8
 	if m.Lo < 0 {
 		m.Lo = -m.Hi

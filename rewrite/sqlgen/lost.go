@@ -105,7 +105,7 @@ func (w *private) unclipped(i int) []string {
 	case !w.a.Clipped:
 		return nil
 	case m.Kind == sensitivity.Units:
-		return []string{fmt.Sprintf(`1 AS "r%d"`, i+1)}
+		return []string{fmt.Sprintf(`%d AS "r%d"`, max(1, m.Subdivision), i+1)}
 	}
 	x := w.partial(m.Unclipped(), w.columns(i, m, w.inner), 0)
 	return []string{fmt.Sprintf(`COALESCE(%s, 0) * %d AS "r%d"`, w.big(x), m.Subdivision, i+1)}

@@ -214,12 +214,16 @@ func centred(twice int64) partial {
 
 func one([]move) int64 { return 1 }
 
+func some(rows []move) int64 { return int64(min(1, len(rows))) }
+
 // of is a measure's partial: of amounts, but for averages, which are of small numbers; all that is filtered is of large ones.
 func of(m sensitivity.Measure) partial {
 	var out partial
 	switch m.Kind {
 	case sensitivity.Units:
 		out = one
+	case sensitivity.SomeUnits:
+		out = some
 	case sensitivity.SumValues:
 		out = sum
 	case sensitivity.CentredSum:
@@ -286,6 +290,9 @@ var lostCases = []lostCase{
 	{"select note, count(*), avg(small) from moves group by 1", clipped(chosen), note, false},
 	{"select room, count(*), sum(amount) filter (where small > 3), avg(small) from moves group by 1", clipped(vectors), room, false},
 	{"select room, count(*), sum(amount), avg(small) from moves group by 1", clipped(sums), room, false},
+	{"select room, count(distinct person), count(distinct person) filter (where small > 3) from moves group by 1", clipped(vectors), room, false},
+	{"select room, count(distinct person) from moves group by 1", clipped(sums), room, false},
+	{"select note, count(distinct person) filter (where small > 3), count(*) from moves group by 1", clipped(two), note, false},
 	{"select room, count(*), sum(small), sum(amount) from visits group by 1", clipped(three), room, true},
 }
 

@@ -48,7 +48,7 @@ func (z *Linker) countRows() error {
 		z.Single = z.hasOneRowPerUnit()
 	}
 	clip := z.Opts.MaxRows
-	if known && (clip == 0 || clip > total) {
+	if known && (clip == 0 || clip >= total) { // a clip of no fewer rows may cut those that public tables multiply
 		var err error
 		if known, err = z.fanOut(); err != nil {
 			return err

@@ -83,7 +83,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		args[i] = "(" + pgsyntax.PrintExpr(a) + ")"
 		length += len(args[i])
 		if i < len(m.Model.Features) && m.Model.Features[i].Length == 0 {
-			repeated += len(args[i])
+			repeated += len(args[i]) * m.Model.Repeats(i)
 		}
 	}
 	if err := plan.NoScores(x.Args); err != nil {
@@ -92,8 +92,8 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if *p.made+length > MostPredicted {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the arguments of %s are too long", x.Name).At(int(x.Pos)).WithHint("%s", inDerived)
 	}
-	if n := 2 * repeated * len(m.Model.Scores); len(m.Model.Scores) > 1 && n > MostPredicted { // before it is written
-		return nil, TooLong(m.Model, n, length).At(int(x.Pos))
+	if repeated > MostPredicted && (len(m.Model.Scores) > 1 || len(m.Model.Layers) > 0) { // before it is written
+		return nil, TooLong(m.Model, repeated, length).At(int(x.Pos))
 	}
 	text, err := m.Model.Predict(args, x.Name == "dp_predict_proba")
 	if err != nil {

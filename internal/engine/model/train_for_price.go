@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/mlext"
 )
 
-// A training with a price costs the budget at most what a statement of this price does. Its epsilon follows.
+// A training with a price costs the budget at most the epsilon or the Renyi loss of a statement of this price, and where it is charged as one event its delta. Its epsilon follows.
 
 // mostPlans limits how often a training is calibrated for its price.
 const mostPlans = 8
