@@ -14,7 +14,7 @@ import (
 // TestNullCount: count(*) - count(x) is the difference of the two counts without noise, in each group, on both backends, and has the interval of the one count that it is.
 func TestNullCount(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d)
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, d), 5) // a count near 0 ends at 0, and a difference does not
 		exact := func(sql string) [][]any {
 			p, err := enginetest.Prepare(s, sql)
 			if err != nil {
