@@ -42,7 +42,7 @@ func TestNegativeCounts(t *testing.T) {
 			}
 		}
 		negative += below
-		if n := charged(t, s.Engine, func() {
+		if n := enginetest.Charged(t, s.Engine, func() {
 			if _, a := enginetest.Ask(t, s, "select readmitted, count(*) "+from+" having count(*) < 0"); len(a.Rows) != below {
 				t.Errorf("%d groups have a negative count, HAVING finds %d", below, len(a.Rows))
 			}
@@ -110,21 +110,21 @@ func TestRareGroups(t *testing.T) {
 // TestGroupsAlone: GROUP BY without aggregates: public groups are free, unknown ones cost a selection and nothing else.
 func TestGroupsAlone(t *testing.T) {
 	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst")
-	if n := charged(t, s.Engine, func() {
+	if n := enginetest.Charged(t, s.Engine, func() {
 		if _, a := enginetest.Ask(t, s, "select readmitted from encounters group by 1"); len(a.Rows) != 3 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 0 {
 		t.Errorf("%d charges", n)
 	}
-	if n := charged(t, s.Engine, func() {
+	if n := enginetest.Charged(t, s.Engine, func() {
 		if _, a := enginetest.Ask(t, s, "select race from patients group by race order by race"); len(a.Rows) < 5 {
 			t.Errorf("%v", a.Rows)
 		}
 	}); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if ev := charges(t, s.Engine)[0].Events; len(ev) != 1 || ev[0].Name() != "gaussian_selection" {
+	if ev := enginetest.Charges(t, s.Engine)[0].Events; len(ev) != 1 || ev[0].Name() != "gaussian_selection" {
 		t.Errorf("%v", ev)
 	}
 }

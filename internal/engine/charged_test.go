@@ -24,9 +24,9 @@ func TestCharged(t *testing.T) {
 	}
 	defer func() { _ = e.Close() }()
 	ann := enginetest.NewSession(e, t, "ann")
-	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
-	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
-	mustTry(t, ann, "TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters")
+	enginetest.MustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
+	enginetest.MustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
+	enginetest.MustTry(t, ann, "TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters")
 	if want := []string{"charged", "read", "answered", "free", "charged", "read", "answered"}; !slices.Equal(slices.Compact(log.said), want) {
 		t.Errorf("%q, want %q", log.said, want)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
-	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
@@ -31,36 +30,13 @@ func refusal(err error) *sqlerr.Error {
 	return nil
 }
 
-// charges are the reservations of a ledger so far.
-func charges(t testing.TB, e *server.Engine) []ledger.Charge {
-	t.Helper()
-	var out []ledger.Charge
-	for r, err := range e.Ledger.Records(context.Background()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Reserve != nil {
-			out = append(out, *r.Reserve)
-		}
-	}
-	return out
-}
-
-// charged says how many reservations do makes.
-func charged(t testing.TB, e *server.Engine, do func()) int {
-	t.Helper()
-	before := len(charges(t, e))
-	do()
-	return len(charges(t, e)) - before
-}
-
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
 	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
 	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
 	var before [][]sqltype.Value
-	if n := charged(t, e, func() { _, a := enginetest.Ask(t, ann, first); before = a.Rows }); n != 1 {
+	if n := enginetest.Charged(t, e, func() { _, a := enginetest.Ask(t, ann, first); before = a.Rows }); n != 1 {
 		t.Fatalf("%d charges", n)
 	}
 	for _, c := range []struct {
@@ -75,7 +51,7 @@ func TestRepeatsAreFree(t *testing.T) {
 		{ann, "select readmitted, count(*), avg(days) from encounters group by 1 having count(*) > -1000000 order by 1 limit 100 offset 0", []int{0, 1, 2}},
 	} {
 		var rows [][]sqltype.Value
-		n := charged(t, e, func() { _, a := enginetest.Ask(t, c.s, c.sql); rows = a.Rows })
+		n := enginetest.Charged(t, e, func() { _, a := enginetest.Ask(t, c.s, c.sql); rows = a.Rows })
 		if n != 0 {
 			t.Errorf("%s: %d charges", c.sql, n)
 		}
@@ -92,7 +68,7 @@ func TestRepeatsAreFree(t *testing.T) {
 		"select readmitted, count(*), avg(days) from encounters where days > 2 group by 1",
 		"select readmitted, count(*), sum(cost) from encounters group by 1",
 	} {
-		if n := charged(t, e, func() { enginetest.Ask(t, ann, other) }); n != 1 {
+		if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, ann, other) }); n != 1 {
 			t.Errorf("%s: %d charges", other, n)
 		}
 	}
@@ -109,24 +85,24 @@ func TestPriceAndRepeats(t *testing.T) {
 		charges int
 	}{{"0.5", &first, 1}, {"2", &second, 1}, {"0.25", &third, 0}, {"2", &third, 0}} {
 		enginetest.Set(t, s, "dpsql.price", c.epsilon)
-		if n := charged(t, s.Engine, func() { _, a := enginetest.Ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
+		if n := enginetest.Charged(t, s.Engine, func() { _, a := enginetest.Ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
 			t.Errorf("epsilon %s: %d charges, not %d", c.epsilon, n, c.charges)
 		}
 	}
 	if fmt.Sprint(second) != fmt.Sprint(third) {
 		t.Errorf("the release at the higher price does not answer: %v, %v", second, third)
 	}
-	all := charges(t, s.Engine)
+	all := enginetest.Charges(t, s.Engine)
 	if all[0].Price != 0.5 || all[1].Price != 2 {
 		t.Errorf("prices %g, %g", all[0].Price, all[1].Price)
 	}
 	// Other settings that change the release change the key.
 	enginetest.Set(t, s, "dpsql.max_groups", "2")
-	if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 	enginetest.Set(t, s, "dpsql.max_groups", "3")
-	if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
 		t.Errorf("another cap: %d charges", n)
 	}
 }
@@ -142,7 +118,7 @@ func TestParameters(t *testing.T) {
 		arg     sqltype.Value
 		charges int
 	}{{int64(3), 1}, {int64(4), 1}, {int64(3), 0}, {nil, 1}, {nil, 0}} {
-		n := charged(t, s.Engine, func() {
+		n := enginetest.Charged(t, s.Engine, func() {
 			if _, err := p.Run(context.Background(), []sqltype.Value{c.arg}); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +137,7 @@ func TestLongPatterns(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for _, condition := range []string{"diag LIKE $1", "diag NOT ILIKE '%' || $1", "strpos(diag, lower($1)) = 0", "replace(diag, $1, '') = 'a'"} {
 		for length, charges := range map[int]int{990: 1, 1001: 0} {
-			n := charged(t, s.Engine, func() {
+			n := enginetest.Charged(t, s.Engine, func() {
 				if _, err := enginetest.Try(s, "select count(*) from encounters where "+condition, strings.Repeat("a", length)); (err == nil) != (charges == 1) || err != nil && sqlerr.ID(err) != "unsupported" {
 					t.Errorf("%s of %d bytes: %v", condition, length, err)
 				}
@@ -176,7 +152,7 @@ func TestLongPatterns(t *testing.T) {
 // TestFree: nothing of this spends.
 func TestFree(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
-	n := charged(t, s.Engine, func() {
+	n := enginetest.Charged(t, s.Engine, func() {
 		for _, sql := range []string{
 			"explain verbose select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
 			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
@@ -242,7 +218,7 @@ func TestRights(t *testing.T) {
 	same(clerk, "select count(*) from patients where weight > 3", "weight", "wxight")
 	same(nobody, "select count(*) from patients", "patients", "pxtients")
 	same(nobody, "select name from cities", "cities", "cxties")
-	if n := charged(t, e, func() { enginetest.Ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
+	if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
 	if _, err := session.NewSession(e, "mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
@@ -260,7 +236,7 @@ func TestQuotaAndLimits(t *testing.T) {
 		t.Errorf("%+v", err)
 	}
 	enginetest.Ask(t, ann, "select count(*) from encounters")
-	if n := charged(t, e, func() { enginetest.Ask(t, guest, "select count(*) from encounters") }); n != 0 {
+	if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, guest, "select count(*) from encounters") }); n != 0 {
 		t.Errorf("what ann paid for costs guest %d charges", n)
 	}
 	enginetest.Set(t, guest, "dpsql.price", "0.1")
@@ -476,7 +452,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 			}
 			seen = append(seen, line)
 		}
-		for _, r := range charges(t, s.Engine) {
+		for _, r := range enginetest.Charges(t, s.Engine) {
 			seen = append(seen, fmt.Sprintf("%g %+v %v", r.Price, r.Loss, r.Events))
 		}
 		if first == nil {

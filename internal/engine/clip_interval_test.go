@@ -50,7 +50,7 @@ func TestClipIntervals(t *testing.T) {
 			enginetest.Set(t, s, "dpsql.clip", clip)
 			missed, widest := map[string]int{}, 0.0
 			for range rounds {
-				for _, r := range mustTry(t, s, fmt.Sprintf("select %s, cast(dp_low(%s) as float8), cast(dp_high(%[2]s) as float8), cast(dp_error(%[2]s) as float8) from %s%s", key, c.aggregate, c.rest, group)) {
+				for _, r := range enginetest.MustTry(t, s, fmt.Sprintf("select %s, cast(dp_low(%s) as float8), cast(dp_high(%[2]s) as float8), cast(dp_error(%[2]s) as float8) from %s%s", key, c.aggregate, c.rest, group)) {
 					low, ok1 := r[1].(float64)
 					high, ok2 := r[2].(float64)
 					if !ok1 || !ok2 {
@@ -78,7 +78,7 @@ func TestClipExplained(t *testing.T) {
 	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
 	for _, sql := range []string{"select age_band, avg(lab_procedures) from encounters group by 1", "select age_band, sum(prior_emergency) from encounters group by 1", "select age_band, a1c, count(*) from encounters group by 1, 2"} {
 		expected := func() string {
-			for _, r := range mustTry(t, s, "explain "+sql) {
+			for _, r := range enginetest.MustTry(t, s, "explain "+sql) {
 				if line := fmt.Sprint(r[0]); strings.Contains(line, "Expected 95% interval") {
 					return line
 				}
@@ -105,11 +105,11 @@ func TestClipWarned(t *testing.T) {
 		"select count(*), sum(medications), avg(medications) from encounters": false, "select stddev(medications) from encounters": true,
 		"select percentile_cont(0.5) within group (order by medications) from encounters": true, "select max(medications) from encounters": false, "select count(distinct patient_id) from encounters": false,
 	} {
-		if text := fmt.Sprint(mustTry(t, s, "explain "+sql)); strings.Contains(text, words) != warned {
+		if text := fmt.Sprint(enginetest.MustTry(t, s, "explain "+sql)); strings.Contains(text, words) != warned {
 			t.Errorf("%s: %s", sql, text)
 		}
 		_, a := enginetest.Ask(t, s, sql)
-		last := fmt.Sprint(mustTry(t, s, "select warnings from dpsql.last"))
+		last := fmt.Sprint(enginetest.MustTry(t, s, "select warnings from dpsql.last"))
 		if strings.Contains(fmt.Sprint(a.Warnings), words) != warned || strings.Contains(last, words) != warned {
 			t.Errorf("%s: %v, %s", sql, a.Warnings, last)
 		}
@@ -122,7 +122,7 @@ func TestNarrowestAnswers(t *testing.T) {
 	for range 6 {
 		s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
 		const sql, of = "select count(*) from encounters where med_change", "select count(*), count(distinct patient_id) from encounters where med_change"
-		width := func(sql string) float64 { return mustTry(t, s, sql)[0][0].(float64) }
+		width := func(sql string) float64 { return enginetest.MustTry(t, s, sql)[0][0].(float64) }
 		own := width("select cast(dp_error(count(*)) as float8) from encounters where med_change")
 		enginetest.Set(t, s, "dpsql.price", "2")
 		other := width("select cast(dp_error(count(*)) as float8), count(distinct patient_id) from encounters where med_change")
@@ -134,7 +134,7 @@ func TestNarrowestAnswers(t *testing.T) {
 		if other < own/2 {
 			better++
 		}
-		if text := fmt.Sprint(mustTry(t, s, "explain "+sql)); strings.Contains(text, "chooses") {
+		if text := fmt.Sprint(enginetest.MustTry(t, s, "explain "+sql)); strings.Contains(text, "chooses") {
 			t.Errorf("of a free answer: %s", text)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTargetKept(t *testing.T) {
 			p.Query.Bounding, p.Query.MaxGroups = "auto", 0
 		})
 		sql := []string{"select cast(dp_error(count(*)) as float8), count(*) from encounters where med_change", "select cast(dp_error(avg(medications)) as float8), avg(medications) from encounters where med_change"}[i%2]
-		first := mustTry(t, s, sql)[0][0]
+		first := enginetest.MustTry(t, s, sql)[0][0]
 		if first == nil {
 			continue
 		}

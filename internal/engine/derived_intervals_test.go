@@ -34,7 +34,7 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 		}
 		const share = "100.0 * count(*) / (SELECT count(*) FROM encounters)"
 		before := paidFor(t, s)
-		for _, row := range mustTry(t, s, "SELECT kind_id, "+share+", dp_low("+share+"), dp_high("+share+"), dp_low(count(*)) FROM encounters GROUP BY 1") {
+		for _, row := range enginetest.MustTry(t, s, "SELECT kind_id, "+share+", dp_low("+share+"), dp_high("+share+"), dp_low(count(*)) FROM encounters GROUP BY 1") {
 			v, _ := private.InFloat(row[1])
 			if low, high := row[2].(float64), row[3].(float64); !(low < v && v < high) || row[4].(float64) > 0 && low <= 0 {
 				t.Errorf("%s: a share of a total by a query of its own: %v", kind, row)
@@ -65,12 +65,12 @@ func TestWindowTotals(t *testing.T) {
 		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
 		sql := "SELECT kind_id, " + of + ", dp_low(" + of + "), dp_high(" + of + "), " + running + ", dp_low(" + running + "), dp_high(" + running + ") FROM encounters GROUP BY 1 ORDER BY 1"
 		enginetest.Set(t, s, "dpsql.price", "3000")
-		truth := mustTry(t, s, sql)
+		truth := enginetest.MustTry(t, s, sql)
 		enginetest.Set(t, s, "dpsql.price", "8")
 		enginetest.Set(t, s, "dpsql.fresh", "on")
 		asked, misses := 0, 0
 		for range 20 {
-			for i, row := range mustTry(t, s, sql) {
+			for i, row := range enginetest.MustTry(t, s, sql) {
 				for _, at := range []int{1, 4} {
 					v, _ := private.InFloat(truth[i][at])
 					asked++
@@ -108,12 +108,12 @@ func TestCoalesceOfNobody(t *testing.T) {
 			"SELECT kind_id, " + x + ", dp_low(" + x + "), dp_high(" + x + ") FROM encounters WHERE days COND GROUP BY 1",
 			"SELECT kind_id, " + strings.ReplaceAll(x, "avg(days)", "a") + ", dp_low(" + strings.ReplaceAll(x, "avg(days)", "a") + "), 99 FROM (SELECT kind_id, avg(days) a FROM encounters WHERE days COND GROUP BY 1) t",
 		} {
-			for _, row := range mustTry(t, s, strings.ReplaceAll(from, "COND", "+ 0 > 1000")) {
+			for _, row := range enginetest.MustTry(t, s, strings.ReplaceAll(from, "COND", "+ 0 > 1000")) {
 				if nobody++; row[2] == nil || row[2].(float64) > 0 {
 					t.Errorf("%s: nobody: %v", kind, row)
 				}
 			}
-			for _, row := range mustTry(t, s, strings.ReplaceAll(from, "COND", "> 0")) {
+			for _, row := range enginetest.MustTry(t, s, strings.ReplaceAll(from, "COND", "> 0")) {
 				if somebody++; row[2] == nil || row[2].(float64) < 1 {
 					t.Errorf("%s: somebody: %v", kind, row)
 				}
@@ -171,11 +171,11 @@ func TestSumsOfReleased(t *testing.T) {
 		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
 		enginetest.Set(t, s, "dpsql.price", "0.5")
 		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
-		exact := mustTry(t, s, "SELECT dp_low(sum(n) OVER ()), dp_high(sum(n) OVER ()), dp_low(avg(n) OVER ()), dp_high(avg(n) OVER ()) "+of)[0]
+		exact := enginetest.MustTry(t, s, "SELECT dp_low(sum(n) OVER ()), dp_high(sum(n) OVER ()), dp_low(avg(n) OVER ()), dp_high(avg(n) OVER ()) "+of)[0]
 		enginetest.Set(t, s, "dpsql.rounding", "off")
-		plain := mustTry(t, s, "SELECT sum(n), avg(n) "+of)[0]
+		plain := enginetest.MustTry(t, s, "SELECT sum(n), avg(n) "+of)[0]
 		enginetest.Set(t, s, "dpsql.rounding", "error")
-		rows := mustTry(t, s, "SELECT sum(n), avg(n), sum(n)::text "+of)[0]
+		rows := enginetest.MustTry(t, s, "SELECT sum(n), avg(n), sum(n)::text "+of)[0]
 		for i := range 2 {
 			v, _ := private.InFloat(rows[i])
 			was, _ := private.InFloat(plain[i])
@@ -212,13 +212,13 @@ func TestComputedCover(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.rounding", "off")
 		enginetest.Set(t, s, "dpsql.fresh", "off")
 		enginetest.Set(t, s, "dpsql.price", "5000")
-		truth := mustTry(t, s, sql)
+		truth := enginetest.MustTry(t, s, sql)
 		enginetest.Set(t, s, "dpsql.price", c.price)
 		enginetest.Set(t, s, "dpsql.fresh", "on")
 		asked, misses, nulls := 0, 0, 0
 		errs, width := make([]float64, len(truth)), make([]float64, len(truth))
 		for range draws {
-			for i, row := range mustTry(t, s, sql) {
+			for i, row := range enginetest.MustTry(t, s, sql) {
 				if row[2] == nil || row[3] == nil {
 					nulls++
 					continue
@@ -254,7 +254,7 @@ func TestTotalsOfAverages(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.fresh", "on")
 	told, held := 0, 0
 	for range 20 {
-		rows := mustTry(t, s, "SELECT dp_low(sum(a) OVER ()), dp_high(sum(a) OVER ()), dp_low(avg(a) OVER ()), dp_high(avg(a) OVER ()) FROM (SELECT grp, avg(x) AS a FROM people GROUP BY 1) t LIMIT 1")
+		rows := enginetest.MustTry(t, s, "SELECT dp_low(sum(a) OVER ()), dp_high(sum(a) OVER ()), dp_low(avg(a) OVER ()), dp_high(avg(a) OVER ()) FROM (SELECT grp, avg(x) AS a FROM people GROUP BY 1) t LIMIT 1")
 		for i, truth := range []float64{120, 10} {
 			low, ok1 := rows[0][2*i].(float64)
 			high, ok2 := rows[0][2*i+1].(float64)

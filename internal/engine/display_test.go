@@ -117,10 +117,10 @@ func TestSubqueriesAreRounded(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.price", "0.1") // noise of several rows
 	enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 	const count, sum = "SELECT count(*) FROM encounters", "SELECT sum(days) FROM encounters"
-	plain := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
+	plain := []sqltype.Value{enginetest.MustTry(t, s, count)[0][0], enginetest.MustTry(t, s, sum)[0][0]}
 	before := paidFor(t, s)
 	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
-	want := []sqltype.Value{mustTry(t, s, count)[0][0], mustTry(t, s, sum)[0][0]}
+	want := []sqltype.Value{enginetest.MustTry(t, s, count)[0][0], enginetest.MustTry(t, s, sum)[0][0]}
 	if fmt.Sprint(want) == fmt.Sprint(plain) {
 		t.Fatalf("%v has no digits to round", plain)
 	}
@@ -128,12 +128,12 @@ func TestSubqueriesAreRounded(t *testing.T) {
 		"SELECT (" + count + "), (" + sum + ")":                                            want,
 		"WITH a AS (SELECT count(*) n FROM encounters) SELECT n, (SELECT n FROM a) FROM a": {want[0], want[0]},
 	} {
-		rows := mustTry(t, s, sql)
+		rows := enginetest.MustTry(t, s, sql)
 		if fmt.Sprint(rows) != fmt.Sprint([][]sqltype.Value{want}) {
 			t.Errorf("%s: %v, not %v (%v without rounding)", sql, rows, want, plain)
 		}
 	}
-	row := mustTry(t, s, "SELECT (SELECT count(*) FROM encounters), (SELECT dp_low(count(*)) FROM encounters), (SELECT dp_high(count(*)) FROM encounters)")[0]
+	row := enginetest.MustTry(t, s, "SELECT (SELECT count(*) FROM encounters), (SELECT dp_low(count(*)) FROM encounters), (SELECT dp_high(count(*)) FROM encounters)")[0]
 	if row[0] != want[0] || row[1] == nil || row[2] == nil || paidFor(t, s) != before {
 		t.Errorf("%v, %d charges", row, paidFor(t, s)-before)
 	}
@@ -181,13 +181,13 @@ func TestNobodyShown(t *testing.T) {
 	for _, days := range []string{"100", "101", "102", "103", "104", "105", "106", "107"} {
 		sql := "SELECT count(*), sum(days), avg(days), dp_low(avg(days)), dp_high(avg(days)), avg(free) FROM encounters WHERE days + 0 > " + days
 		enginetest.Set(t, s, "dpsql.on_low_count", session.LowKeep)
-		row := mustTry(t, s, sql)[0]
+		row := enginetest.MustTry(t, s, sql)[0]
 		if row[0] == nil || row[1] == nil || row[2] == nil {
 			t.Errorf("%s: %v", sql, row)
 		}
 		whole := row[3] == 1.0 && row[4] == 14.0
 		enginetest.Set(t, s, "dpsql.on_low_count", session.LowNull)
-		if low := mustTry(t, s, sql)[0]; whole {
+		if low := enginetest.MustTry(t, s, sql)[0]; whole {
 			kept++
 			if low[2] != nil {
 				t.Errorf("%s: %v, of %v", sql, low, row)
@@ -221,9 +221,9 @@ func TestStatisticsShown(t *testing.T) {
 	for _, x := range []string{"stddev(days)", "var_pop(days)", "variance(days)", "corr(days, medications)", "covar_samp(days, medications)", "regr_slope(days, medications)", "regr_count(days, medications)"} {
 		sql := "SELECT " + x + ", dp_error(" + x + ") FROM encounters"
 		enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
-		plain := mustTry(t, s, sql)[0]
+		plain := enginetest.MustTry(t, s, sql)[0]
 		enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
-		row := mustTry(t, s, sql)[0]
+		row := enginetest.MustTry(t, s, sql)[0]
 		was, _ := private.InFloat(plain[0])
 		is, _ := private.InFloat(row[0])
 		width := row[1].(float64)
@@ -274,7 +274,7 @@ func TestErrorsToldApart(t *testing.T) {
 		t.Error(told)
 	}
 	enginetest.Ask(t, s, sql)
-	if last := fmt.Sprint(mustTry(t, s, "select kind, of from dpsql.last order by measure")); !strings.Contains(last, "[filtered rows where days > 3]") || !strings.Contains(last, "[rows <nil>]") {
+	if last := fmt.Sprint(enginetest.MustTry(t, s, "select kind, of from dpsql.last order by measure")); !strings.Contains(last, "[filtered rows where days > 3]") || !strings.Contains(last, "[rows <nil>]") {
 		t.Error(last)
 	}
 }
@@ -295,7 +295,7 @@ func TestComputedShown(t *testing.T) {
 				derived = "SELECT kind_id, s::float8 / n FROM (SELECT kind_id, sum(days) s, count(*) n FROM encounters GROUP BY 1) t ORDER BY 1"
 			}
 			enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
-			plain := mustTry(t, s, sql)
+			plain := enginetest.MustTry(t, s, sql)
 			enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 			_, a := enginetest.Ask(t, s, sql)
 			for i, row := range a.Rows {
@@ -328,7 +328,7 @@ func TestComputedShown(t *testing.T) {
 				}
 			}
 			if derived != "" {
-				for i, row := range mustTry(t, s, derived) {
+				for i, row := range enginetest.MustTry(t, s, derived) {
 					if fmt.Sprint(row[1]) != fmt.Sprint(a.Rows[i][1]) {
 						t.Errorf("%s at %s: %v, and %v of a derived table", x, epsilon, a.Rows[i], row)
 					}
@@ -344,7 +344,7 @@ func TestComputedShown(t *testing.T) {
 	const few, many = "SELECT sum(days)::float8 / count(*), power(count(*)::numeric, 2) FROM encounters WHERE days + 0 > 100", "SELECT count(*), sum(days)::float8 / count(*), (sum(days)::float8 / count(*))::text, power(count(*)::numeric, 2) FROM encounters"
 	p, a := enginetest.Ask(t, s, few)
 	enginetest.Set(t, s, "dpsql.price", "5")
-	row := mustTry(t, s, many)[0]
+	row := enginetest.MustTry(t, s, many)[0]
 	if v, _ := private.InFloat(row[1]); p.Staged().InBackend == nil || a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "is NULL where no interval could hold it") || v == 0 || fmt.Sprint(v) == row[2] {
 		t.Errorf("by the database: %v %q, %v", a.Rows, a.Warnings, row)
 	}

@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 		}
 		return b.String()
 	})
-	if n := len(charges(t, e)); n != 0 {
+	if n := len(enginetest.Charges(t, e)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
 	}
 }
@@ -71,7 +71,7 @@ func TestExplainJoined(t *testing.T) {
 		}
 		return b.String()
 	})
-	if n := len(charges(t, joined)) + len(charges(t, shop)); n != 0 {
+	if n := len(enginetest.Charges(t, joined)) + len(enginetest.Charges(t, shop)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
 	}
 }
@@ -123,7 +123,7 @@ func TestExplainBrief(t *testing.T) {
 			fmt.Fprintln(&b)
 		}
 	}
-	if n := len(charges(t, demo)) + len(charges(t, joined)) + len(charges(t, shop)); n != 0 {
+	if n := len(enginetest.Charges(t, demo)) + len(enginetest.Charges(t, joined)) + len(enginetest.Charges(t, shop)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
 	}
 	const golden = "testdata/explain_brief"
@@ -167,10 +167,10 @@ func TestOdometerShown(t *testing.T) {
 	if text := showOf(guest); !strings.Contains(text, "; 0 % of your budget (1 % of the data set's) is spent") {
 		t.Error(text)
 	}
-	if rows := mustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
+	if rows := enginetest.MustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
 		t.Error(rows)
 	}
-	if rows := mustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
+	if rows := enginetest.MustTry(t, guest, "SELECT 1 FROM dpsql.budget WHERE scope <> 'analyst' AND odometer_epsilon IS NOT NULL"); len(rows) > 0 {
 		t.Error("the data set's odometer is the owner's")
 	}
 	if e, _ := enginetest.FilterOf(s.Engine).Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {

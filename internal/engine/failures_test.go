@@ -14,75 +14,13 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
-
-// failing is a real backend that goes wrong at a chosen place, for private statements only.
-type failing struct {
-	backend.Backend
-	query    error
-	afterRow int // rows before rowErr
-	row      error
-	wait     bool // until the context ends
-	entered  chan struct{}
-	mu       sync.Mutex
-	private  int
-}
-
-func (f *failing) Begin(ctx context.Context) (backend.Tx, error) {
-	tx, err := f.Backend.Begin(ctx)
-	return &failingTx{tx, f}, err
-}
-
-type failingTx struct {
-	backend.Tx
-	f *failing
-}
-
-func (t *failingTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
-	if !strings.Contains(sql, "encounters") {
-		return t.Tx.Query(ctx, sql, args, want)
-	}
-	t.f.mu.Lock()
-	t.f.private++
-	t.f.mu.Unlock()
-	if t.f.wait {
-		if t.f.entered != nil {
-			close(t.f.entered)
-		}
-		<-ctx.Done()
-		return nil, backend.NewError(backend.FailCanceled, "57014", ctx.Err())
-	}
-	if t.f.query != nil {
-		return nil, t.f.query
-	}
-	rows, err := t.Tx.Query(ctx, sql, args, want)
-	if err != nil || t.f.row == nil {
-		return rows, err
-	}
-	return &failingRows{rows, t.f, 0}, nil
-}
-
-type failingRows struct {
-	secret.Rows
-	f *failing
-	n int
-}
-
-func (r *failingRows) Next() bool {
-	r.n++
-	return r.n <= r.f.afterRow && r.Rows.Next()
-}
-func (r *failingRows) Err() error { return r.f.row }
-
-var errBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR: patient 4711 has a division by zero"))
 
 // TestFailuresKeepTheCharge: whatever fails after the reservation keeps the charge and gives the one fixed error, byte for byte, which lists the limits and
 // says nothing of the cause; the owner's log says which limit it was.
@@ -95,33 +33,33 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			"Ask the owner before you repeat it: 5 such failures stop your statements."
 	}
 	for name, f := range map[string]struct {
-		*failing
+		*enginetest.Failing
 		limit string
 		again bool
 	}{
-		"query":          {&failing{query: errBackend}, "none", true},
-		"first row":      {&failing{row: errBackend}, "none", false},
-		"later row":      {&failing{row: errBackend, afterRow: 2}, "none", true},
-		"plain text":     {&failing{row: errors.New("patient 4711"), afterRow: 1}, "none", false},
-		"timeout":        {&failing{wait: true}, "limits.statement_time", true},
-		"its time-out":   {&failing{query: backend.NewError(backend.FailTimeout, "55P03", errors.New("4711"))}, `"a time-out of the database"`, false},
-		"its memory":     {&failing{query: backend.NewError(backend.FailResource, "53200", errors.New("4711"))}, `"memory or disk of the database"`, false},
-		"it is gone":     {&failing{row: backend.NewError(backend.FailUnavailable, "57P01", errors.New("4711"))}, "none", false},
-		"pairs":          {&failing{row: fmt.Errorf("4711: %w", flow.ErrMemory)}, "limits.flow_memory", false},
-		"groups":         {&failing{row: fmt.Errorf("4711: %w", release.ErrLarge), afterRow: 2}, "limits.release_groups", false},
-		"file":           {&failing{row: fmt.Errorf("4711: %w", spool.ErrLarge)}, "limits.release_bytes", false},
-		"full disk":      {&failing{row: fmt.Errorf("4711: %w", syscall.ENOSPC)}, `"the disk of this server"`, false},
-		"end of context": {&failing{query: context.DeadlineExceeded}, "none", false},
+		"query":          {&enginetest.Failing{Query: enginetest.ErrBackend}, "none", true},
+		"first row":      {&enginetest.Failing{Row: enginetest.ErrBackend}, "none", false},
+		"later row":      {&enginetest.Failing{Row: enginetest.ErrBackend, AfterRow: 2}, "none", true},
+		"plain text":     {&enginetest.Failing{Row: errors.New("patient 4711"), AfterRow: 1}, "none", false},
+		"timeout":        {&enginetest.Failing{Wait: true}, "limits.statement_time", true},
+		"its time-out":   {&enginetest.Failing{Query: backend.NewError(backend.FailTimeout, "55P03", errors.New("4711"))}, `"a time-out of the database"`, false},
+		"its memory":     {&enginetest.Failing{Query: backend.NewError(backend.FailResource, "53200", errors.New("4711"))}, `"memory or disk of the database"`, false},
+		"it is gone":     {&enginetest.Failing{Row: backend.NewError(backend.FailUnavailable, "57P01", errors.New("4711"))}, "none", false},
+		"pairs":          {&enginetest.Failing{Row: fmt.Errorf("4711: %w", flow.ErrMemory)}, "limits.flow_memory", false},
+		"groups":         {&enginetest.Failing{Row: fmt.Errorf("4711: %w", release.ErrLarge), AfterRow: 2}, "limits.release_groups", false},
+		"file":           {&enginetest.Failing{Row: fmt.Errorf("4711: %w", spool.ErrLarge)}, "limits.release_bytes", false},
+		"full disk":      {&enginetest.Failing{Row: fmt.Errorf("4711: %w", syscall.ENOSPC)}, `"the disk of this server"`, false},
+		"end of context": {&enginetest.Failing{Query: context.DeadlineExceeded}, "none", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, limit := e, "20s"
-			if f.wait {
+			if f.Wait {
 				p := enginetest.ClinicPolicyFor(t, funcs.DuckDB)
 				p.Limits.StatementTime, limit = 300*time.Millisecond, "300ms"
 				e = enginetest.EngineOn(t, p, real)
 			}
 			f.Backend = real
-			e.Backend = f.failing
+			e.Backend = f.Failing
 			var log bytes.Buffer
 			e.Log = slog.New(slog.NewTextHandler(&log, nil))
 			s := enginetest.NewSession(e, t, "ann")
@@ -131,7 +69,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := charged(t, e, func() { _, err = enginetest.Try(s, sql) })
+			n := enginetest.Charged(t, e, func() { _, err = enginetest.Try(s, sql) })
 			var shown *sqlerr.Error
 			if n != 1 || !errors.As(err, &shown) || shown.ID != "resource_failure" {
 				t.Fatalf("%d charges, %+v", n, err)
@@ -148,7 +86,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			}
 			e.Backend = real
 			if f.again { // and paid for again: no release was stored
-				if n := charged(t, e, func() { enginetest.Ask(t, s, sql) }); n != 1 {
+				if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, s, sql) }); n != 1 {
 					t.Errorf("again: %d charges", n)
 				}
 			}
@@ -163,7 +101,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 func TestCancelKeepsTheCharge(t *testing.T) {
 	real := enginetest.Tame.Open(t, funcs.DuckDB)
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
-	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
+	f := &enginetest.Failing{Backend: real, Wait: true, Entered: make(chan struct{})}
 	e.Backend = f
 	p, err := enginetest.Prepare(enginetest.NewSession(e, t, "ann"), "select count(*) from encounters")
 	if err != nil {
@@ -171,7 +109,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		<-f.entered
+		<-f.Entered
 		cancel()
 	}()
 	_, err = p.Run(ctx, nil)
@@ -191,14 +129,14 @@ func TestStoppedAnalyst(t *testing.T) {
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
 	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
 	enginetest.Ask(t, ann, "select count(*) from encounters")
-	e.Backend = &failing{Backend: real, query: errBackend}
+	e.Backend = &enginetest.Failing{Backend: real, Query: enginetest.ErrBackend}
 	for i := range ledger.MaxFailures {
 		if _, err := enginetest.Try(ann, fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i)); sqlerr.ID(err) != "resource_failure" {
 			t.Fatal(err)
 		}
 	}
 	e.Backend = real
-	n := charged(t, e, func() {
+	n := enginetest.Charged(t, e, func() {
 		if _, err := enginetest.Try(ann, "select count(*) from encounters where days > 9"); sqlerr.ID(err) != "analyst_stopped" {
 			t.Errorf("%v", err)
 		}
@@ -252,7 +190,7 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
 		c.broken.Ledger = e.Ledger
 		e.Ledger = c.broken
-		f := &failing{Backend: real}
+		f := &enginetest.Failing{Backend: real}
 		e.Backend = f
 		var log bytes.Buffer
 		e.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -265,8 +203,8 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		if !errors.As(errors.Unwrap(err), &inLog) || inLog.LogText() != disk.Error() || !strings.Contains(log.String(), disk.Error()) {
 			t.Errorf("%s: the owner is told\n%s", name, log.String())
 		}
-		if f.private != c.private {
-			t.Errorf("%s: the data was asked %d times", name, f.private)
+		if f.Private != c.private {
+			t.Errorf("%s: the data was asked %d times", name, f.Private)
 		}
 	}
 }
@@ -275,7 +213,7 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 func TestSameQuestionAtOnce(t *testing.T) {
 	real := enginetest.Tame.Open(t, funcs.DuckDB)
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
-	f := &failing{Backend: real}
+	f := &enginetest.Failing{Backend: real}
 	e.Backend = f
 	var wg sync.WaitGroup
 	answers := make([]string, 8)
@@ -290,8 +228,8 @@ func TestSameQuestionAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(charges(t, e)); n != 1 || f.private != 1 {
-		t.Errorf("%d charges, %d reads", n, f.private)
+	if n := len(enginetest.Charges(t, e)); n != 1 || f.Private != 1 {
+		t.Errorf("%d charges, %d reads", n, f.Private)
 	}
 	for _, a := range answers {
 		if a != answers[0] {

@@ -17,7 +17,6 @@ import (
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
-	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -36,7 +35,7 @@ func TestReload(t *testing.T) {
 	if _, err := old.Run(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := charged(t, e, func() { mustTry(t, ann, sum) }); n != 0 {
+	if n := enginetest.Charged(t, e, func() { enginetest.MustTry(t, ann, sum) }); n != 0 {
 		t.Fatalf("the repeat was charged %d times", n)
 	}
 	for _, edit := range [][3]string{{"epsilon: 20", "epsilon: 21", "dpsql budget raise"}, {"epsilon: 20", "epsilon: 19", "dpsql budget raise"}, {"dataset: clinic", "dataset: other", "stop the server"}} {
@@ -56,7 +55,7 @@ func TestReload(t *testing.T) {
 	if v, _, _ := ann.Show("dpsql.price"); v != "0.5" { // before the next statement
 		t.Errorf("epsilon %s", v)
 	}
-	if n := charged(t, e, func() {
+	if n := enginetest.Charged(t, e, func() {
 		if _, err := old.Run(ctx, nil); err != nil {
 			t.Error(err)
 		}
@@ -82,15 +81,6 @@ func TestReload(t *testing.T) {
 	}
 }
 
-func mustTry(t testing.TB, s *session.Session, sql string) [][]sqltype.Value {
-	t.Helper()
-	rows, err := enginetest.Try(s, sql)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return rows
-}
-
 // TestMinPeople: groups with too few people by their own noisy number are not shown, whether groups are public or selected, asked
 // for or not; a group of everybody is never hidden; the count is paid for.
 func TestMinPeople(t *testing.T) {
@@ -104,15 +94,15 @@ func TestMinPeople(t *testing.T) {
 		"select gender from patients group by 1",
 		"select race, sum(days) from encounters e join patients p on e.patient_id = p.patient_id group by 1",
 	} {
-		all := mustTry(t, plain, q)
-		if rows := mustTry(t, hidden, q); len(rows) != 0 {
+		all := enginetest.MustTry(t, plain, q)
+		if rows := enginetest.MustTry(t, hidden, q); len(rows) != 0 {
 			t.Errorf("%s: %d groups are shown with fewer than %s people", q, len(rows), big)
 		}
-		if rows := mustTry(t, small, q); len(rows) > len(all) && !strings.Contains(q, "race") {
+		if rows := enginetest.MustTry(t, small, q); len(rows) > len(all) && !strings.Contains(q, "race") {
 			t.Errorf("%s: %d groups of %d", q, len(rows), len(all))
 		}
 	}
-	if rows := mustTry(t, hidden, "select count(*) from patients"); len(rows) != 1 {
+	if rows := enginetest.MustTry(t, hidden, "select count(*) from patients"); len(rows) != 1 {
 		t.Errorf("everybody is hidden: %v", rows)
 	}
 	p, err := enginetest.Prepare(hidden, "select gender, count(*) from patients group by gender")
@@ -139,7 +129,7 @@ func TestFreeze(t *testing.T) {
 	e := open()
 	const q = "select count(*) from encounters"
 	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
-	mustTry(t, ann, q)
+	enginetest.MustTry(t, ann, q)
 	if err := e.Freeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +137,7 @@ func TestFreeze(t *testing.T) {
 		if _, err := enginetest.Try(ann, x); sqlerr.ID(err) != sqlerr.Frozen.ID {
 			t.Errorf("%s: %v", x, err)
 		}
-		mustTry(t, bob, x)
+		enginetest.MustTry(t, bob, x)
 	}
 	if err := e.Freeze(ctx, "zoe", "owner"); err == nil {
 		t.Error("an analyst whom nobody knows was frozen")
@@ -164,7 +154,7 @@ func TestFreeze(t *testing.T) {
 	if err := e.Unfreeze(ctx, "", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, bob, q)
+	enginetest.MustTry(t, bob, q)
 	if _, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
 		t.Errorf("ann's own freeze: %v", err)
 	}
@@ -182,11 +172,11 @@ func TestWindows(t *testing.T) {
 	}
 	defer func() { _ = e.Close() }()
 	s := enginetest.NewSession(e, t, "ann")
-	mustTry(t, s, "select count(*) from encounters")
+	enginetest.MustTry(t, s, "select count(*) from encounters")
 	if _, err := enginetest.Try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at, windows from dpsql.budget")
+	rows := enginetest.MustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at, windows from dpsql.budget")
 	if len(rows) != 3 || rows[2][5] != int64(1) || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
 		rows[0][4] != sqltype.InstantOf(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%v", rows)
@@ -196,7 +186,7 @@ func TestWindows(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	now = now.Add(2 * time.Minute)
-	mustTry(t, s, "select count(*) from labs")
+	enginetest.MustTry(t, s, "select count(*) from labs")
 	var e2 *sqlerr.Error // the second of two windows: no date is promised
 	if _, err = enginetest.Try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
 		t.Errorf("beyond the last window: %v", err)
@@ -204,7 +194,7 @@ func TestWindows(t *testing.T) {
 	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; it does not renew") || strings.Contains(line, "renews") {
 		t.Errorf("%q, %v", line, err)
 	}
-	if rows = mustTry(t, s, "select renews_at from dpsql.budget where renews_at is not null"); len(rows) != 0 {
+	if rows = enginetest.MustTry(t, s, "select renews_at from dpsql.budget where renews_at is not null"); len(rows) != 0 {
 		t.Errorf("it renews: %v", rows)
 	}
 	now = now.AddDate(0, 1, 0)
@@ -229,7 +219,7 @@ func TestTwoUnits(t *testing.T) {
 			t.Errorf("%s: %v", q, err)
 		}
 	}
-	mustTry(t, s, "select count(*) from encounters")
+	enginetest.MustTry(t, s, "select count(*) from encounters")
 }
 
 // TestHiddenIsAbsent: what an analyst may not see gives, byte for byte, what a name that does not exist gives, in every place
@@ -290,8 +280,8 @@ func TestHeard(t *testing.T) {
 	}
 	defer func() { _ = e.Close() }()
 	ann, guest := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "guest")
-	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
-	mustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
+	enginetest.MustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
+	enginetest.MustTry(t, ann, "select count(*) from encounters where days + 0 > 7654")
 	_, _ = enginetest.Try(guest, "select count(*) from labs")
 	_, _ = enginetest.Try(ann, "select nothing")
 	if len(log) != 3 {
@@ -396,7 +386,7 @@ func TestPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, enginetest.NewSession(first, t, "ann"), "select count(*) from encounters")
+	enginetest.MustTry(t, enginetest.NewSession(first, t, "ann"), "select count(*) from encounters")
 	if _, err := open(append(shared, "dataset: clinic", "dataset: survey")...); !errors.Is(err, ledger.ErrInUse) {
 		t.Errorf("a second server on the ledger: %v", err)
 	}
@@ -420,13 +410,13 @@ func TestPeople(t *testing.T) {
 func TestMinPeopleJudgesPeople(t *testing.T) {
 	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
-	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
+	rows := enginetest.MustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	for _, r := range rows {
 		if n, ok := r[4].(int64); !ok || n < 100 {
 			t.Errorf("a group of %v people is shown", r[4])
 		}
 	}
-	all := mustTry(t, enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+	all := enginetest.MustTry(t, enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "price: 0.5}", "price: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
 		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
 	if len(all) != 3 || len(rows) == 3 {
 		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)

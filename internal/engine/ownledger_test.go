@@ -167,7 +167,7 @@ func TestBudgetAtItsEnd(t *testing.T) {
 	if so, _ := b.Began.Odometer(b.Analyst.Spent); so <= 4 {
 		t.Fatalf("the odometer alone is %g: the test needs it above the promise", so)
 	}
-	if rows := mustTry(t, s, "select odometer_epsilon, odometer_delta from dpsql.budget where scope = 'analyst'"); rows[0][0] != 4.0 || rows[0][1] != 1e-6 {
+	if rows := enginetest.MustTry(t, s, "select odometer_epsilon, odometer_delta from dpsql.budget where scope = 'analyst'"); rows[0][0] != 4.0 || rows[0][1] != 1e-6 {
 		t.Errorf("%v", rows)
 	}
 }

@@ -36,7 +36,7 @@ func blamed(t *testing.T, e *server.Engine) (n int) {
 // unlucky lets statements of an engine fail for want of memory.
 func unlucky(e *server.Engine) (mend func()) {
 	real := e.Backend
-	e.Backend = &failing{Backend: real, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+	e.Backend = &enginetest.Failing{Backend: real, Query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
 	return func() { e.Backend = real }
 }
 
@@ -82,14 +82,14 @@ func TestStopOutlivesRestarts(t *testing.T) {
 	asks(sqlerr.AnalystStopped.ID)
 	again()
 	asks(sqlerr.AnalystStopped.ID)
-	mustTry(t, enginetest.NewSession(e, t, "bob"), "select count(*) from encounters")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "bob"), "select count(*) from encounters")
 	if err := e.Unfreeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
 	asks("")
 	again()
 	failTimes(t, e, ledger.MaxFailures-1) // counted anew
-	mustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from prescriptions")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from prescriptions")
 	if err := e.Verify(ctx); err != nil {
 		t.Error(err)
 	}
@@ -113,7 +113,7 @@ func TestUnnotedFailuresStop(t *testing.T) {
 	if err := e.Unfreeze(context.Background(), "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	mustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from labs")
+	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from labs")
 }
 
 // TestStopOverProxies: two proxies over one ledger count an analyst's failures together, and a pardon at one is heard by the other.
@@ -122,12 +122,12 @@ func TestStopOverProxies(t *testing.T) {
 	failTimes(t, proxies[0], ledger.MaxFailures-2)
 	failTimes(t, proxies[1], 2)
 	const stored, anew = "select count(*) from encounters", "select count(*) from labs"
-	mustTry(t, enginetest.NewSession(proxies[0], t, "bob"), stored)
+	enginetest.MustTry(t, enginetest.NewSession(proxies[0], t, "bob"), stored)
 	for _, e := range proxies {
 		s := enginetest.NewSession(e, t, "ann")
-		mustTry(t, s, stored)
+		enginetest.MustTry(t, s, stored)
 		enginetest.Set(t, s, "dpsql.fresh", "on") // the ledger is not looked at before the reservation
-		if n := charged(t, e, func() {
+		if n := enginetest.Charged(t, e, func() {
 			if _, err := enginetest.Try(s, anew); sqlerr.ID(err) != sqlerr.AnalystStopped.ID {
 				t.Errorf("%v", err)
 			}
@@ -139,7 +139,7 @@ func TestStopOverProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range proxies {
-		mustTry(t, enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 20+i))
+		enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", 20+i))
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}

@@ -65,7 +65,7 @@ func TestTargetStages(t *testing.T) {
 		}
 		enginetest.Ask(t, s, c.sql)
 		charged := 0.0
-		all := charges(t, s.Engine)
+		all := enginetest.Charges(t, s.Engine)
 		for _, one := range all {
 			charged += one.Price
 		}
@@ -77,7 +77,7 @@ func TestTargetStages(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.expected_size", "400")
 	enginetest.Set(t, s, "dpsql.target_error", "1.5")
 	_, err := enginetest.Try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
-	if sqlerr.ID(err) != sqlerr.PriceTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.Engine)) != 0 {
+	if sqlerr.ID(err) != sqlerr.PriceTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(enginetest.Charges(t, s.Engine)) != 0 {
 		t.Errorf("more than one may spend, together: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		enginetest.Ask(t, s, sql)
-		all := charges(t, s.Engine)
+		all := enginetest.Charges(t, s.Engine)
 		last := all[len(all)-1]
 		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.AboveThreshold); return ok })
 		if len(all) != 2 || !chosen || last.Price != aimed[0].Request.Epsilon {
@@ -121,7 +121,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		}
 		enginetest.Set(t, s, "dpsql.target_error", "off")
 		enginetest.Set(t, s, "dpsql.price", fmt.Sprint(last.Price))
-		if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, sql) }); n != 0 {
+		if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, sql) }); n != 0 {
 			t.Errorf("%s: asked again it is charged %d times", first, n)
 		}
 	}

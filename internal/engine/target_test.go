@@ -85,7 +85,7 @@ func TestTarget(t *testing.T) {
 				t.Errorf("price %g is not the least: %v", price, err)
 			}
 			_, a := enginetest.Ask(t, s, c.sql)
-			if all := charges(t, s.Engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
+			if all := enginetest.Charges(t, s.Engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
 				t.Errorf("charged at %g, not at %g", all[len(all)-1].Price, price)
 			}
 			if !want.Relative && c.size != "400" { // the clinic has fewer rows, of which an average errs more
@@ -106,7 +106,7 @@ func TestTarget(t *testing.T) {
 			if want.Relative || c.size == "400" { // the release says another size, so it has another price
 				return
 			}
-			if n := charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 0 {
+			if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("asked again it is charged %d times", n)
 			}
 		})
@@ -144,7 +144,7 @@ func TestTargetRefused(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, sql, err)
 			}
 		}
-		if n := len(charges(t, s.Engine)); n != 0 {
+		if n := len(enginetest.Charges(t, s.Engine)); n != 0 {
 			t.Errorf("%s: %d charges", name, n)
 		}
 		enginetest.Set(t, s, "dpsql.target_error", "off")

@@ -51,45 +51,6 @@ var topUpCases = []struct {
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
 
-// lastAnswered is dpsql.last, without what a top-up changes: measure, kind, bound, clip, groups; and each measure's error. A declared bound's error is that of the noise
-// beside it; a chosen bound's error also holds what clipping may lose.
-func lastAnswered(t testing.TB, s *session.Session) (bounds string, errs []float64, free bool) {
-	t.Helper()
-	_, a := enginetest.Ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
-	for _, r := range a.Rows {
-		bounds += fmt.Sprint(r[:5])
-		free = r[9].(bool)
-		if r[7] == nil { // the value is NULL: the noise says how exact it would be
-			errs = append(errs, r[6].(float64))
-			continue
-		}
-		errs = append(errs, r[7].(float64))
-		wide := map[bool]float64{true: 1.96, false: 3}[strings.HasPrefix(r[5].(string), "gaussian")] * r[6].(float64)
-		if e := r[7].(float64); e < 0.9*wide-1 || r[2] == "declared" && e > 1.05*wide+1 { // means of Laplace's have thinner tails; all is rounded to steps
-			t.Errorf("measure %v: %v of scale %v has an error of %v", r[0], r[5], r[6], e)
-		}
-	}
-	return bounds, errs, free
-}
-
-// explanation is EXPLAIN's text.
-func explanation(t testing.TB, s *session.Session, sql string) string {
-	t.Helper()
-	how := "explain verbose "
-	if strings.HasPrefix(sql, "(") {
-		how = "explain "
-	}
-	rows, err := enginetest.Try(s, how+sql)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		fmt.Fprintln(&b, r[0])
-	}
-	return b.String()
-}
-
 // TestTopUps: asked again with more, a statement costs what the prices differ by and no more, keeps bounds and groups, and is more exact; asked with less or
 // as much it is free, with the numbers that are there.
 func TestTopUps(t *testing.T) {
@@ -117,7 +78,7 @@ func TestTopUps(t *testing.T) {
 				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {
 					t.Fatalf("at %g: %d charges, not %d", step.epsilon, n, want)
 				}
-				now, errs, free := lastAnswered(t, s)
+				now, errs, free := enginetest.LastAnswered(t, s)
 				if free != (step.paid == 0) {
 					t.Errorf("at %g: dpsql.last says free %t", step.epsilon, free)
 				}
@@ -211,7 +172,7 @@ func TestTopUps(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got, want := sensitivityOf(t, ev), sensitivityOf(t, before); got != want {
+					if got, want := enginetest.SensitivityOf(t, ev), enginetest.SensitivityOf(t, before); got != want {
 						t.Errorf("at %g: measure %d is topped up for %+v, its release is for %+v", step.epsilon, k+1, got, want)
 					}
 				}
@@ -230,21 +191,6 @@ func TestTopUps(t *testing.T) {
 	}
 }
 
-// sensitivityOf is what an event's noise covers.
-func sensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
-	t.Helper()
-	switch ev := ev.(type) {
-	case dp.Laplace:
-		return ev.Sensitivity
-	case dp.Gaussian:
-		return ev.Sensitivity
-	case dp.Selection:
-		return dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}
-	}
-	t.Fatalf("%T has no sensitivity", ev)
-	return dp.Sensitivity{}
-}
-
 // TestTopUpCrash: a top-up that dies between RESERVE and COMMIT keeps its charge, and the older release goes on answering its price.
 func TestTopUpCrash(t *testing.T) {
 	ctx := context.Background()
@@ -261,7 +207,7 @@ func TestTopUpCrash(t *testing.T) {
 	e, s := reopen()
 	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	_, first := enginetest.Ask(t, s, sql)
-	bounds, _, _ := lastAnswered(t, s)
+	bounds, _, _ := enginetest.LastAnswered(t, s)
 	for i, broken := range []func(ledger.Ledger) ledger.Ledger{
 		func(l ledger.Ledger) ledger.Ledger { return brokenLedger{Ledger: l, commit: errors.New("disk full")} },
 		func(l ledger.Ledger) ledger.Ledger { return l },
@@ -301,7 +247,7 @@ func TestTopUpCrash(t *testing.T) {
 	if n := enginetest.Charged(t, e, func() { enginetest.Ask(t, s, sql) }); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if now, _, _ := lastAnswered(t, s); now != bounds {
+	if now, _, _ := enginetest.LastAnswered(t, s); now != bounds {
 		t.Errorf("the bounds were %s, they are %s", bounds, now)
 	}
 	all := enginetest.Charges(t, e)

@@ -22,7 +22,7 @@ import (
 func TestEndsOfTypes(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres)
 	const sql = "select count(*) from encounters where date_trunc('year', diag::date::timestamptz) > '2020-01-01'"
-	told, brief := enginetest.Explained(t, s, sql), fmt.Sprint(mustTry(t, s, "EXPLAIN "+sql))
+	told, brief := enginetest.Explained(t, s, sql), fmt.Sprint(enginetest.MustTry(t, s, "EXPLAIN "+sql))
 	if !strings.Contains(told, "At the ends of types: ") || !strings.Contains(told, "4714-11-24 BC") || strings.Contains(brief, "4714") {
 		t.Errorf("%s\n%s", told, brief)
 	}
@@ -141,7 +141,7 @@ func TestNoDeclaredValue(t *testing.T) {
 		"select count(*) from encounters where days >= 14 or days is null",
 		"select diag, count(*) filter (where days > 20) from encounters group by 1",
 	} {
-		mustTry(t, s, sql)
+		enginetest.MustTry(t, s, sql)
 	}
 }
 
@@ -354,11 +354,11 @@ func TestLastIsOfLastStatement(t *testing.T) {
 		"select count(*) from patients where 1 = 0":                                       0,
 		"select relname from pg_class limit 1":                                            2,
 	} {
-		mustTry(t, s, "select count(*), sum(days) from encounters")
+		enginetest.MustTry(t, s, "select count(*), sum(days) from encounters")
 		if _, err := enginetest.Try(s, sql); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
-		if got := mustTry(t, s, "select count(*) from dpsql.last")[0][0]; got != rows {
+		if got := enginetest.MustTry(t, s, "select count(*) from dpsql.last")[0][0]; got != rows {
 			t.Errorf("%s: dpsql.last has %v rows, not %d", sql, got, rows)
 		}
 	}

@@ -65,7 +65,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
 	paid := func(order, price, was float64, a *answer.Answer) {
 		t.Helper()
-		all := charges(t, e)
+		all := enginetest.Charges(t, e)
 		c, f := all[len(all)-1], enginetest.FilterOf(e)
 		tag := f.RenyiLimit(price) - f.RenyiLimit(was)
 		if c.Order != order || f.Order != order || c.Price != price || c.Loss.Renyi > tag*(1+1e-9) || math.IsInf(c.Loss.Pure, 1) && c.Loss.Renyi < 0.9*tag {
@@ -114,7 +114,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		t.Fatal(err)
 	}
 	paid(3.98, 0.1, 0, a)
-	rows := mustTry(t, s, `select l.charge, l."order", l.renyi, l.renyi_spent, b.renyi_spent, b."order" from dpsql.ledger l cross join dpsql.budget b where b.scope = 'analyst' order by l.charge desc limit 2`)
+	rows := enginetest.MustTry(t, s, `select l.charge, l."order", l.renyi, l.renyi_spent, b.renyi_spent, b."order" from dpsql.ledger l cross join dpsql.budget b where b.scope = 'analyst' order by l.charge desc limit 2`)
 	if rows[0][1] != 3.98 || rows[0][5] != 3.98 || rows[0][2] != rows[0][3] || rows[0][3] != rows[0][4] || rows[1][1] != 10.29 {
 		t.Errorf("%v", rows)
 	}
@@ -177,13 +177,13 @@ func TestServersBeginAWindow(t *testing.T) {
 	close(begin)
 	wg.Wait()
 	order := enginetest.FilterOf(both[0]).Order
-	for _, c := range charges(t, both[0]) {
+	for _, c := range enginetest.Charges(t, both[0]) {
 		if c.Order != order || c.Loss.Renyi > enginetest.FilterOf(both[0]).RenyiLimit(0.1)*(1+1e-9) {
 			t.Errorf("charged %+v at order %g, the window's is %g", c.Loss, c.Order, order)
 		}
 	}
 	for i, e := range both {
-		if n := len(charges(t, e)); n != len(list) || enginetest.FilterOf(e).Order != order {
+		if n := len(enginetest.Charges(t, e)); n != len(list) || enginetest.FilterOf(e).Order != order {
 			t.Errorf("server %d: %d charges, order %g", i, n, enginetest.FilterOf(e).Order)
 		}
 		if err := e.Verify(context.Background()); err != nil {
@@ -216,9 +216,9 @@ func TestOrderIsAskedThrice(t *testing.T) {
 	}{{1, ""}, {2, ""}, {3, "ledger_unavailable"}, {1000, "ledger_unavailable"}} {
 		l := &restless{e.Ledger, 0, c.moves}
 		e.Ledger = l
-		before := len(charges(t, e))
+		before := len(enginetest.Charges(t, e))
 		_, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
-		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
+		if paid := len(enginetest.Charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
 			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
 		}
 		e.Ledger = l.Ledger
