@@ -92,7 +92,10 @@ func (r *Run) gathered(ctx context.Context, given map[plan.Rel]*eval.Relation, a
 // encoded is a release as it is committed.
 func (r *Run) encoded(a *StageRun) (out ledger.Release, err error) {
 	out.Key, out.Family = a.key, r.related(a)
-	a.Release.Data = r.Data()
+	a.Release.Data, a.Release.Target = r.Data(), ""
+	if t, _, err := r.TargetAndSize(); err == nil && t.Most > 0 {
+		a.Release.Target = t.String()
+	}
 	if out.Payload, err = release.Encode(a.An, a.Release); err != nil {
 		return out, err
 	}

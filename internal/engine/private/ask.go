@@ -166,6 +166,9 @@ func (r *Run) ask(ctx context.Context, heard *server.AuditEvent) error {
 	done() // others may read while this is written
 	s.Progress.At("storing what was released")
 	releases := make([]ledger.Release, made)
+	if err == nil {
+		err = r.keepNarrower(ctx, open[:made])
+	}
 	for i, a := range open[:made] {
 		if err == nil {
 			releases[i], err = r.encoded(a)

@@ -3,6 +3,7 @@ package private
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -151,16 +152,16 @@ func (r *Run) answerFromRival(ctx context.Context, of int) error {
 	return nil
 }
 
-// keepNarrower shows what was stored before in place of a release that was asked anew for its smaller error, and errs more after all.
+// keepNarrower stores and shows what was stored before in place of a release that was asked anew for its smaller error, and errs more after all. It is stored at the price that was charged, so that who asks again for that, with the target or without, pays nothing and is answered as well.
 //
 // Proof: post-processing of two releases of this analyst's, of one state of the data (NeedsFreshRelease).
-func (r *Run) keepNarrower(ctx context.Context) error {
+func (r *Run) keepNarrower(ctx context.Context, made []*StageRun) error {
 	t, _, err := r.TargetAndSize()
-	for of, a := range r.StageRuns {
-		if err != nil || a.As != of || a.staleRelease == nil || a.Release == nil {
+	for _, a := range made {
+		if err != nil || a.staleRelease == nil {
 			continue
 		}
-		if a.keptStale = r.IsNarrower(ctx, of, a.Stage, t, a.staleRelease, a.Release); a.keptStale {
+		if a.keptStale = r.IsNarrower(ctx, slices.Index(r.StageRuns, a), a.Stage, t, a.staleRelease, a.Release); a.keptStale {
 			if err := a.Release.Close(); err != nil {
 				return err
 			}

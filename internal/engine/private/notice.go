@@ -27,12 +27,16 @@ func (r *Run) Notice(ctx context.Context) string {
 	var paid, spent, first []*price.Quote
 	was, tops := 0.0, 0 // what those that were topped up were made at
 	for _, a := range list {
-		spent, first = append(spent, a.Release.LastQuote()), append(first, a.Release.Plan)
+		quote := a.Release.LastQuote()
+		if a.keptStale {
+			quote = a.charge
+		}
+		spent, first = append(spent, quote), append(first, a.Release.Plan)
 		if a.Free {
 			continue
 		}
-		paid = append(paid, a.Release.LastQuote())
-		if before := a.Release.EarlierQuote(); before != nil {
+		paid = append(paid, quote)
+		if before := a.Release.EarlierQuote(); before != nil && !a.keptStale {
 			was, tops = was+before.Price, tops+1
 		}
 	}

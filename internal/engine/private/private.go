@@ -87,9 +87,6 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, heard 
 	if r, err = r.AskOnce(ctx, *heard); err != nil {
 		return nil, err
 	}
-	if err := r.keepNarrower(ctx); err != nil {
-		return nil, s.Unfinished(ctx, err)
-	}
 	s.Progress.At("computing the answer")
 	last := r.LastAnswer()
 	s.Last = last

@@ -222,7 +222,11 @@ func (r *Run) missedLines(ctx context.Context, a *StageRun) (lines []string) {
 		lines = append(lines, fmt.Sprintf("the new release errs by more than the one made at price %s, which is shown", server.Number(a.Release.LastQuote().Price)))
 	}
 	if missed := r.Missed(ctx, slices.Index(r.StageRuns, a), a.Stage, t, a.Release); len(missed) > 0 {
-		lines = append(lines, fmt.Sprintf("dpsql.target_error = %s is missed. The 95%% error is: %s", t, strings.Join(missed, ", ")))
+		cure := "Ask again to pay what is missing"
+		if a.An.CanAnyBeClipped() {
+			cure = "A repeat is free; a smaller target asks anew"
+		}
+		lines = append(lines, fmt.Sprintf("dpsql.target_error = %s is missed. The 95%% error is: %s. %s", t, strings.Join(missed, ", "), cure))
 	}
 	return lines
 }

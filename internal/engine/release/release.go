@@ -23,6 +23,7 @@ type Release struct {
 	Shape  *reuse.Shape // what it is of, where others may be computed from it
 	Of     *Release     // that it was computed from; nil: it is of the data
 	Data   string       // names the state of the data, which does not change under that name; "": it may have changed since
+	Target string       // the dpsql.target_error that it was asked for; "": none
 
 	many  many // nil: Groups are all
 	count int  // of many

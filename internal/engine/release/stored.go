@@ -29,6 +29,7 @@ type stored struct {
 	Groups    []storedGroup `json:"groups"`
 	Reuse     *storedReuse  `json:"kin,omitempty"`
 	Data      string        `json:"data,omitempty"`
+	Target    string        `json:"target,omitempty"`
 	Spooled   int           `json:"spooled,omitempty"` // so many groups lie in the spool, in place of Groups
 }
 
@@ -55,7 +56,7 @@ const maxWeight = 1 << 60
 // Encode writes a release for the ledger, all but what Spool writes.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Lost: r.Lost, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Spooled: r.count}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Lost: r.Lost, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Target: r.Target, Spooled: r.count}
 	for _, t := range r.Tops {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
@@ -167,7 +168,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Lost: s.Lost, Groups: make([]Group, len(s.Groups)), Data: s.Data, count: s.Spooled}
+	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Lost: s.Lost, Groups: make([]Group, len(s.Groups)), Data: s.Data, Target: s.Target, count: s.Spooled}
 	if s.Reuse != nil {
 		r.Shape = s.Reuse.Shape
 	}

@@ -88,7 +88,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 	out, from := *st, w.from
 	if w.kept {
 		out.Priced, out.Request.Epsilon, out.Kept, out.KeptOf = nil, w.price, w.reused, w.of
-		return &out, 0, fmt.Sprintf("a 95%% error of at most %s: kept by %s", t, from), nil
+		return &out, 0, fmt.Sprintf("a 95%% error of at most %s: %s", t, from), nil
 	}
 	if out.Request.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err

@@ -42,10 +42,14 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		}
 		if ownSize = size; size != nil {
 			price := own.LastQuote().Price
-			if ok, err := keeps(ctx, st.An, t, own, named, size); err != nil {
+			ok, err := keeps(ctx, st.An, t, own, named, size)
+			switch {
+			case err != nil:
 				return nil, err
-			} else if ok {
-				return &Widths{kept: true, price: price, from: fmt.Sprintf("the release made at price %s", server.Number(price))}, nil
+			case ok:
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("kept by the release made at price %s", server.Number(price))}, nil
+			case own.Target == t.String() && st.An.CanAnyBeClipped(): // a new release may miss too, each time for more
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("asked for before, by the release made at price %s", server.Number(price))}, nil
 			}
 		}
 	}
@@ -76,7 +80,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		}
 		price := one.Release.LastQuote().Price
 		if ok {
-			return &Widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", server.Number(price))}, nil
+			return &Widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("kept by what is computed from a release of another question, made at price %s", server.Number(price))}, nil
 		}
 		if tells == nil {
 			tells, kinSize = one, size
