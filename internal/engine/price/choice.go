@@ -207,7 +207,7 @@ func groups(a *sensitivity.Analysis) float64 {
 	return math.Min(most, math.Max(1, float64(a.Groups.Count)))
 }
 
-// stopping is -ln of about the probability that a choice by threshold goes on beyond a bound that nobody is beyond, where no group but one has noise; to go four times as far it has to do so at four edges, each of
+// stopping is -ln of about twice the probability that a choice by threshold goes on beyond a bound that nobody is beyond, where no group but one has noise; to go four times as far it has to do so at four edges, each of
 // which ends it with a probability of its own: 0.25% of all draws do.
 const stopping = 4.4
 
