@@ -74,24 +74,19 @@ func (m *Model) Scoring(features []string, target string, public bool) (*Scoring
 func (s *Scoring) classes(features []string, target string, public bool) error {
 	m := s.model
 	var what plan.Scores
-	var codes []int
 	switch s.of.target {
 	case oneOfTwo:
 		if !public {
 			return s.odds(features, target)
 		}
 		s.bins = exactBins
-		what, codes = plan.Scores{Of: plan.ScoreBin, Bins: s.bins}, upTo(0, s.bins)
+		what = plan.Scores{Of: plan.ScoreBin, Bins: s.bins}
 	case oneOfSeveral:
-		k := m.outputs()
-		if s.bins = sureness(k); s.bins == 0 {
-			what, codes = plan.Scores{Of: plan.ScoreClass}, upTo(0, k)
+		if s.bins = sureness(m.outputs()); s.bins == 0 {
+			what = plan.Scores{Of: plan.ScoreClass}
 			break
 		}
 		what = plan.Scores{Of: plan.ScoreSure, Bins: s.bins}
-		for c := range k {
-			codes = append(codes, upTo(c*s.bins+s.bins/k, (c+1)*s.bins)...)
-		}
 	default:
 		return s.of.unread()
 	}
@@ -99,7 +94,7 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 	if err != nil {
 		return err
 	}
-	s.Columns = []string{m.Target.index(target), oneOf(text, codes)}
+	s.Columns = []string{m.Target.index(target), text}
 	s.Keys, s.Values, s.Names, s.Errors = []string{"v1", "v2"}, []string{unclamped}, []string{"rows"}, []string{"dp_error(count(*))"}
 	if s.of.shares {
 		loss, err := m.scores(plan.Scores{Of: plan.ScoreLoss}, features, m.Target.index(target))
@@ -120,21 +115,11 @@ func (s *Scoring) odds(features []string, target string) error {
 		if err != nil {
 			return err
 		}
-		s.Columns = append(s.Columns, oneOf(text, upTo(0, k)))
+		s.Columns = append(s.Columns, text)
 		s.Keys = append(s.Keys, fmt.Sprintf("v%d", len(s.Columns)))
 	}
 	s.Values, s.Names, s.Errors = []string{unclamped}, []string{"rows"}, []string{"dp_low(" + unclamped + ")", "dp_high(" + unclamped + ")"}
 	return nil
-}
-
-// oneOf writes a number, of which it says that it is one of these.
-func oneOf(text string, codes []int) string {
-	var b strings.Builder
-	b.WriteString("CASE " + text)
-	for _, c := range codes {
-		fmt.Fprintf(&b, " WHEN %d THEN %d", c, c)
-	}
-	return b.String() + " END"
 }
 
 // sureness is into how many intervals the probability of the said one of k classes is cut; 0: there are too many classes. It is 1/k at least, so those below are left out.
@@ -145,13 +130,6 @@ func sureness(k int) int {
 		}
 	}
 	return 0
-}
-
-func upTo(from, to int) (out []int) {
-	for ; from < to; from++ {
-		out = append(out, from)
-	}
-	return out
 }
 
 // deviance writes a Poisson count's unit deviance, 2 (y ln(y/p) - (y - p)), which counts up to four times the largest count. Predictions under a millionth are read as that.

@@ -7,9 +7,12 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/model"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -49,5 +52,57 @@ func TestScoresAreWrittenOnce(t *testing.T) {
 	}
 	if n := written(enginetest.Prepare(s, "SELECT dp_predict('soft', days, cost), avg(dp_predict_proba('soft', days, cost)) FROM encounters GROUP BY 1")); n == 0 || n > 5 {
 		t.Errorf("a class and its probability are predicted by scores that are written %d times", n)
+	}
+}
+
+// wideSession is over people of a kind of so many, with targets of two classes, of ten, and a number.
+func wideSession(t *testing.T, kinds int) *session.Session {
+	t.Helper()
+	list := make([]string, kinds)
+	for i := range list {
+		list[i] = fmt.Sprintf("k%d", i)
+	}
+	p, err := policy.Parse("wide.yaml", []byte("dataset: wide\nbackend: {duckdb: wide.duckdb}\nunit: people.id\npopulation: 1000\ntables:\n  people:\n    columns: {id: {}, kind: {values: ["+strings.Join(list, ", ")+"]}, n: {range: [0, 10]}, yes: {}, class: {values: [a, b, c, d, e, f, g, h, i, j]}}\n"+
+		"budget: {epsilon: 1000, delta: 1e-5}\nquery: {price: 1, delta: 1e-9}\nanalysts: {ann: {password: "+enginetest.Verifier+", may: [people], max_query_price: 100}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return enginetest.SessionOver(t, funcs.DuckDB, "wide", []string{"CREATE TABLE people (id integer PRIMARY KEY, kind varchar, n integer, yes boolean, class varchar)", "INSERT INTO people VALUES (1, 'k1', 3, true, 'a')"}, p)
+}
+
+// evaluationPlan is the plan of an evaluation.
+func evaluationPlan(t *testing.T, s *session.Session, name, columns string) *plan.Query {
+	t.Helper()
+	sts, err := pgsyntax.Parse("EVALUATE DP MODEL " + name + " ON SELECT " + columns + " FROM people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &model.Evaluation{Session: s, Node: sts[0].Node.(*pgsyntax.Evaluate), Ask: engine.PrepareInner}
+	k, _, _, err := e.Prepare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.(*engine.Prepared).Query
+}
+
+// TestEvaluationPlanIsSmall: what planning an evaluation visits is a number of nodes for each level of a feature, not one for each level and each interval of the odds: the scores stand in the plan once for each of the three levels of intervals.
+func TestEvaluationPlanIsSmall(t *testing.T) {
+	const few, many = 20, 40
+	for _, c := range []struct{ using, target string }{
+		{"logistic_regression", "yes"}, {"svm", "yes"}, {"softmax_regression", "class"}, {"linear_regression", "n"}, {"poisson_regression", "n"}, {"mlp", "yes"}, {"mlp", "class"}, {"mlp", "n"},
+	} {
+		var nodes []int
+		for _, kinds := range []int{few, many} {
+			s := wideSession(t, kinds)
+			train := fmt.Sprintf("TRAIN DP MODEL m USING %s TARGET %s WITH (epsilon = 1) AS SELECT kind, %s FROM people", c.using, c.target, c.target)
+			if _, err := enginetest.Try(s, train); err != nil {
+				t.Fatal(err)
+			}
+			nodes = append(nodes, plan.Walked(evaluationPlan(t, s, "m", "kind, "+c.target)))
+		}
+		// A level is WHEN kind = 'k1' THEN 0.3, of five nodes, or two of them as a network's input. Ten classes have ten scores, twice. Of numbers the prediction stands in each metric several times.
+		if perKind := (nodes[1] - nodes[0]) / (many - few); perKind > 300 || nodes[0] > 300*few {
+			t.Errorf("%s of %s: %d nodes of %d kinds, %d of %d: %d a kind", c.using, c.target, nodes[0], few, nodes[1], many, perKind)
+		}
 	}
 }

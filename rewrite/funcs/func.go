@@ -27,6 +27,8 @@ type Func struct {
 	MayBeNull bool
 	// Range derives the interval of the result from the arguments' (nil entries and a nil result: unknown; a nil func: unknown).
 	Range func(args []*num.Interval, types []sqltype.Type) *num.Interval
+	// Results are all whole numbers that the total form can be, whatever its arguments hold; nil: not known to be few.
+	Results []int64
 	// Safe reports that PostgreSQL cannot raise, and the result cannot be NULL, for non-NULL arguments in these intervals: then
 	// RaisingForm may be printed in place of TotalForm. A nil func: never known. An interval holds what is a number: what has one is not infinite, but may be NaN.
 	Safe func(args []*num.Interval, types []sqltype.Type) bool

@@ -128,7 +128,7 @@ func (s *scores) width() int {
 // NewScores is the row for a text of Scores and the types of the other arguments: a float8 for each score, an int4 for ScoreLoss, the arrays. A score that is NULL, and an array that is NULL, has NULL in it, another length or
 // several dimensions, makes the result NULL.
 //
-// Proof: claim: it does not raise and takes as long, whatever the row, but for the length of a text of bytes that is read once, and the result is in Range. An element becomes a whole number of steps from 0 to N, NaN as N: least and greatest do not raise, elements are compared before
+// Proof: claim: it does not raise and takes as long, whatever the row, but for the length of a text of bytes that is read once, and the result is in Range, and one of Results where it is a whole number. An element becomes a whole number of steps from 0 to N, NaN as N: least and greatest do not raise, elements are compared before
 // they are converted (a numeric of 400 digits is no float8, nor is one of 400 places, which is rounded first), the difference is at most the range, and what is divided by the step is half a step at least, so the quotient is no underflow. Coefficients are whole numbers c with sum(|c|) N <= 2^51 + rounding of half of 1 each, which is at most 2^16 2^20 / 2 = 2^35 more
 // (the policy declares at most 2^16 elements): each product and each partial sum is a whole number below 2^53, which float8 holds exactly, so there is neither underflow nor overflow, and the sum is the same in any order, on every backend and in Go. unit is a power of two from 2^-900 on, and unit 2^51 and the other
 // parts are below 1e290 (NewScores refuses others before any row is read), b is brought to +-1e290: scores are below 1e300. exp takes arguments from -700 to 700, ln those from 1 on. Range is that of clamps, or of the places that there are.
@@ -190,6 +190,13 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 		return nil, badScores()
 	}
 	f.Range = func([]*num.Interval, []sqltype.Type) *num.Interval { return &num.Interval{Lo: lo, Hi: hi} }
+	if f.Result == i4 {
+		for n := range hi.IntPart() + 1 {
+			if s.Of != ScoreSure || n%int64(s.Bins) >= int64(s.least()) {
+				f.Results = append(f.Results, n)
+			}
+		}
+	}
 	f.TotalForm = Forms{
 		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return s.postgres(x[1:]) },
 		DuckDB:   func(x []string, _ []sqltype.Type, _ sqltype.Type) string { return s.duck(x[1:]) },

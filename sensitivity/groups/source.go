@@ -193,7 +193,7 @@ func (z *Grouper) publicEqual(id plan.ColID, t sqltype.Type) (*scope.ScanInfo, i
 	return nil, 0
 }
 
-// AddFixed takes expressions with few results by their form: constants, CASE over constants, booleans.
+// AddFixed takes expressions with few results by their form: constants, CASE over constants, booleans, calls of functions that have listed Results.
 func (z *Grouper) AddFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
 	vals, why, ok := z.results(x, t)
 	if ok {
@@ -222,6 +222,13 @@ func (z *Grouper) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, strin
 	case *plan.Call:
 		if v, ok := relation.ConstantCall(n); ok {
 			return []sqltype.Value{Literal(v, t)}, "a constant", true
+		}
+		if n.Fn.Results != nil {
+			out := []sqltype.Value{nil}
+			for _, v := range n.Fn.Results {
+				out = append(out, Literal(v, t))
+			}
+			return nullLast(out), "the results of " + n.Fn.Name, true
 		}
 	case *plan.Case:
 		var out []sqltype.Value
