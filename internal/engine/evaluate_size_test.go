@@ -106,3 +106,21 @@ func TestEvaluationPlanIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictedClassIsSmall: a prediction of one of several classes has its scores in the plan once, and not once for each class.
+func TestPredictedClassIsSmall(t *testing.T) {
+	s := wideSession(t, 20)
+	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING softmax_regression TARGET class WITH (epsilon = 1) AS SELECT kind, class FROM people")
+	for _, sql := range []string{"SELECT dp_predict('m', kind), count(*) FROM people GROUP BY 1", "SELECT count(*) FROM people WHERE dp_predict('m', kind) = class"} {
+		p, err := enginetest.Prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := plan.Walked(p.Query); n > 10*20*10 { // scores, kinds, and the nodes of a kind in a score
+			t.Errorf("%s: %d nodes", sql, n)
+		}
+		if !p.Analysis().Groups.Public || len(p.Analysis().Keys) > 0 && p.Analysis().Groups.Count != 11 { // NULL too
+			t.Errorf("%s: %+v", sql, p.Analysis().Groups)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -221,4 +222,61 @@ func TestStatementsAtOnce(t *testing.T) {
 	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from encounters where days > 3")
 	done()
 	enginetest.MustTry(t, enginetest.NewSession(e, t, "ann"), "select count(*) from encounters")
+}
+
+// TestPlanningIsCanceled: planning of no kind of statement goes on for a client that has gone, neither when it is prepared nor when it is run, and nothing is charged.
+func TestPlanningIsCanceled(t *testing.T) {
+	s := wideSession(t, 20)
+	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET yes WITH (epsilon = 1) AS SELECT kind, yes FROM people")
+	charged := len(enginetest.Charges(t, s.Engine))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, sql := range []string{
+		"SELECT 1", "SELECT kind, count(*) FROM people GROUP BY 1", "SELECT relname FROM pg_class", "EXPLAIN SELECT count(*) FROM people", "SELECT avg(dp_predict_proba('m', kind)) FROM people",
+		"EVALUATE DP MODEL m ON SELECT kind, yes FROM people", "EXPLAIN EVALUATE DP MODEL m ON SELECT kind, yes FROM people",
+		"TRAIN DP MODEL other USING svm TARGET yes AS SELECT kind, yes FROM people", "EXPLAIN TRAIN DP MODEL other USING svm TARGET yes AS SELECT kind, yes FROM people",
+	} {
+		st, err := pgsyntax.Parse(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := engine.Prepare(gone, s, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+			t.Errorf("%s: prepared: %v", sql, err)
+		}
+		p, err := engine.Prepare(t.Context(), s, st[0], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Now.Size++ // so that it is planned again
+		if _, err := p.Run(gone, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+			t.Errorf("%s: run: %v", sql, err)
+		}
+	}
+	if n := len(enginetest.Charges(t, s.Engine)); n != charged {
+		t.Errorf("%d charges, not %d", n, charged)
+	}
+}
+
+// TestPlanningTakesStatementTime: statement_time ends the planning of any statement. A millisecond is too short for a hundred times as long.
+func TestPlanningTakesStatementTime(t *testing.T) {
+	s := wideSession(t, 250)
+	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING mlp TARGET yes WITH (epsilon = 1) AS SELECT kind, yes FROM people")
+	s.World.Policy.Limits.StatementTime = time.Millisecond
+	for _, sql := range []string{"EVALUATE DP MODEL m ON SELECT kind, yes FROM people", "EXPLAIN EVALUATE DP MODEL m ON SELECT kind, yes FROM people", "EXPLAIN SELECT avg(dp_predict_proba('m', kind)) FROM people"} {
+		if _, err := enginetest.Prepare(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
+
+// TestWalkable: a statement that repeats a prediction before each of many WHENs is refused before a pass walks over all of them. With few of them it is answered.
+func TestWalkable(t *testing.T) {
+	s := wideSession(t, 250)
+	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING linear_regression TARGET n WITH (epsilon = 1) AS SELECT kind, n FROM people")
+	for whens, want := range map[int]string{2: "", 1000: sqlerr.TooComplex.ID} {
+		_, err := enginetest.Prepare(s, "SELECT sum(CASE dp_predict('m', kind)"+strings.Repeat(" WHEN 1 THEN 1", whens)+" END) FROM people")
+		if sqlerr.ID(err) != want || want != "" && !strings.Contains(err.Error(), "repeat long parts") {
+			t.Errorf("%d: %v", whens, err)
+		}
+	}
 }

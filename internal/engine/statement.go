@@ -44,11 +44,8 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	if err := s.Refresh(); err != nil {
 		return nil, err
 	}
-	if t := s.World.Policy.Limits.StatementTime; t > 0 { // public tables' values may be read for the groups
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t, session.ErrTimeout)
-		defer cancel()
-	}
+	ctx, cancel := s.Within(ctx)
+	defer cancel()
 	defer s.Working("planning")()
 	p := &Prepared{Statement: &session.Statement{Session: s, Text: ledger.CutText(st.Text)}, params: params}
 	n := st.Node
@@ -72,7 +69,7 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
 		var err error
 		p.kind, err = model.PrepareModel(ctx, s, n, p.Explain, prepareInner)
-		return p, err
+		return p, s.Planned(ctx, err)
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
@@ -92,8 +89,16 @@ func prepareInner(ctx context.Context, st *session.Statement, q *pgsyntax.Select
 	return p, inner(p.kind), nil
 }
 
-// analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
+// analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there. It ends soon after the context does, and says so.
 func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
+	err := ctx.Err()
+	if err == nil {
+		err = p.bindAndArrange(ctx, args)
+	}
+	return p.Session.Planned(ctx, err)
+}
+
+func (p *Prepared) bindAndArrange(ctx context.Context, args []sqltype.Value) error {
 	s := p.Session
 	b, err := catalog.BindStatement(ctx, s, p.stmt, p.params)
 	if err != nil {
@@ -122,6 +127,9 @@ func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *session.State
 	s, empties := p.Session, catalog.MayBeEmpty(q)
 	program, err := divide.Divide(ctx, q, s.Options())
 	st = p.With(q)
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return nil, nil, err
+	}
 	if how := catalog.PreviewOf(s, q, err); how != "" {
 		k = &catalog.Preview{Statement: st, How: how}
 	} else {
@@ -130,7 +138,7 @@ func (p *Prepared) kindOf(ctx context.Context, q *plan.Query) (st *session.State
 		}
 		switch {
 		case err != nil && errors.Is(err, ctx.Err()):
-			return nil, nil, s.Uncharged(ctx, err)
+			return nil, nil, err
 		case err != nil && empties == nil:
 			return nil, nil, err
 		case err != nil:
@@ -220,6 +228,8 @@ func (p *Prepared) Columns() []answer.Column { return p.kind.Columns() }
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	s := p.Session
+	ctx, cancel := s.Within(ctx)
+	defer cancel()
 	defer s.Working("planning")()
 	if p.stmt == nil {
 		return p.kind.Run(ctx, args)
@@ -254,11 +264,6 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*answer.Answe
 		if err := p.analyze(ctx, args); err != nil {
 			return nil, err
 		}
-	}
-	if t := s.World.Policy.Limits.StatementTime; t > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t, session.ErrTimeout)
-		defer cancel()
 	}
 	if p.readsData && p.Explain == nil {
 		s.Last = nil // a release sets it

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -63,7 +64,31 @@ func (e *exprs) caseExpr(x *pgsyntax.Case) (Scalar, error) {
 			return nil, err
 		}
 	}
+	if c, ok := operand.(*Call); ok {
+		return choiceOf(c, out, int(x.Pos)), nil
+	}
 	return out, nil
+}
+
+// choiceOf is a CASE that has a constant for each place that its operand gives, as one call, in which the operand stands once; any other as it is.
+func choiceOf(of *Call, x *Case, pos int) Scalar {
+	if x.Else != nil || len(of.Fn.Results) != len(x.Whens) {
+		return x
+	}
+	args := []Scalar{of}
+	for i, w := range x.Whens {
+		eq, ok := w.Cond.(*Call)
+		if !ok || len(eq.Args) != 2 || of.Fn.Results[i] != int64(i) {
+			return x
+		}
+		place, isConst := eq.Args[1].(*Const)
+		result, isValue := w.Result.(*Const)
+		if !isConst || !isValue || place.Value != int64(i) || result.Value == nil {
+			return x
+		}
+		args = append(args, result)
+	}
+	return &Call{Fn: funcs.NewChoice(x.T.OID, len(x.Whens)), Args: args, T: x.T, Pos: pos}
 }
 
 func (e *exprs) cast(x *pgsyntax.Cast) (Scalar, error) {
@@ -298,6 +323,9 @@ func (e *exprs) collate(x *pgsyntax.Collate) (Scalar, error) {
 
 // collatedArgs refuses a function of a text with COLLATE "C" in it: lower('É' COLLATE "C") is not lower('É').
 func (b *binder) collatedArgs(args []Scalar) error {
+	if len(b.collated) == 0 {
+		return nil
+	}
 	for _, a := range args {
 		if pos, ok := b.collated[a]; ok && !b.find.free() {
 			return unsupported(pos, "COLLATE in the argument of a function is")

@@ -139,9 +139,6 @@ func (p *printer) list(xs []plan.Scalar, f *from, m mode) []string {
 }
 
 func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
-	if of, at := p.byPlace(n, f, m); of != nil {
-		return p.casePlaces(n, of, at, f, m)
-	}
 	var conds, results []plan.Scalar
 	for _, w := range n.Whens {
 		conds, results = append(conds, w.Cond), append(results, w.Result)

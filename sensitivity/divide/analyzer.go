@@ -28,49 +28,43 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts s
 func (z *analyzer) run() error {
 	agg := z.Pulled(z.Out.Agg)
 	z.Aggs, z.Whole = agg.Aggs, true
-	if pairs, err := z.Pairs(agg.Input); err != nil {
-		return err
-	} else if !pairs {
-		if err := z.Body(agg.Input); err != nil {
-			return err
-		}
-	}
-	if z.Several {
-		if err := joins.JoinedBody(z.Linker); err != nil {
-			return err
-		}
-		if err := z.Scaled(); err != nil {
-			return err
-		}
-	}
-	if err := z.CheckOwnerless(); err != nil { // (4) no public row depends on private ones
-		return err
-	}
-	if err := z.Groups(); err != nil { // (7) a unit is in few groups, (8) groups are public or chosen with noise
-		return err
-	}
-	if z.Out.Joined != nil {
-		if err := z.KnownGroups(); err != nil {
-			return err
-		}
-	} else if err := z.RefusePerUnitGroups(); err != nil {
-		return err
-	}
-	if err := z.Measures(); err != nil { // (6) a unit's partial is clamped, (9) bounds are exact and fit a mechanism
-		return err
-	}
-	if z.Out.Joined == nil && z.Out.Pairs == nil {
-		if err := z.Follow(); err != nil {
-			return err
-		}
-	}
-	z.Settle()
-	reuse.SortMeasures(z.Out, z.Smooth)
-	z.WarnLost()
-	z.WarnNoValues()
-	z.WarnClipped()
-	z.FindUnmet()
-	return z.check()
+	return steps(z.Ctx,
+		func() error {
+			if pairs, err := z.Pairs(agg.Input); err != nil || pairs {
+				return err
+			}
+			return z.Body(agg.Input)
+		},
+		func() error {
+			if !z.Several {
+				return nil
+			}
+			return steps(z.Ctx, func() error { return joins.JoinedBody(z.Linker) }, z.Scaled)
+		},
+		z.CheckOwnerless, // (4) no public row depends on private ones
+		z.Groups,         // (7) a unit is in few groups, (8) groups are public or chosen with noise
+		func() error {
+			if z.Out.Joined != nil {
+				return z.KnownGroups()
+			}
+			return z.RefusePerUnitGroups()
+		},
+		z.Measures, // (6) a unit's partial is clamped, (9) bounds are exact and fit a mechanism
+		func() error {
+			if z.Out.Joined != nil || z.Out.Pairs != nil {
+				return nil
+			}
+			return z.Follow()
+		},
+		func() error {
+			z.Settle()
+			reuse.SortMeasures(z.Out, z.Smooth)
+			z.WarnLost()
+			z.WarnNoValues()
+			z.WarnClipped()
+			z.FindUnmet()
+			return z.check()
+		})
 }
 
 // check is the last line of Analyze's (6) clamped partials, (7) few groups of a unit and (9) exact bounds: nothing leaves that a mechanism could not take.

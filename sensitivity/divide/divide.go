@@ -17,38 +17,66 @@ import (
 // 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
 func Divide(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*Program, error) {
 	p := &Program{Class: sensitivity.Public, Query: q, Answer: Computed{Root: q.Root}}
+	own := *q
+	own.Columns = slices.Clone(q.Columns)
+	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
+	err := steps(ctx, func() error { return walkable(q) }, func() error { return d.withoutPrivate(q) })
+	if err == nil && p.Class != sensitivity.Public {
+		err = steps(ctx, func() error { return shallow(q.Root) }, func() error { return d.rewriteAll(q) })
+	}
+	if err == nil && p.Class != sensitivity.Public {
+		err = d.release()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// release finds the stages.
+func (d *divider) release() error {
+	p := d.out
+	return steps(d.ctx, func() error { return d.above(p.Answer.Root, &p.Answer) }, func() error { return d.columns(&p.Answer) }, func() (err error) {
+		p.Answer.Root, err = plan.ClampShares(p.Answer.Root, p.counts())
+		return err
+	})
+}
+
+// withoutPrivate divides a statement that reads no private row.
+func (d *divider) withoutPrivate(q *plan.Query) error {
+	p := d.out
 	if !relation.HasPrivateTable(q.Root) {
 		p.Query = withoutNoise(q)
 		p.Answer.Root = p.Query.Root
-		return p, nil
+		return nil
 	}
 	p.Warnings = relation.ReversedLines(q)
 	if none := withoutRows(q); none != nil {
 		p.Query, p.Answer.Root = none, none.Root
-		return p, nil
+		return nil
 	}
 	p.Class = sensitivity.Private
-	if err := shallow(q.Root); err != nil {
-		return nil, err
-	}
-	own := *q
-	own.Columns = slices.Clone(q.Columns)
-	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
+	return nil
+}
+
+// rewriteAll puts what can be released in place of what cannot, where the statement has the same answer.
+func (d *divider) rewriteAll(q *plan.Query) error {
+	p, own := d.out, d.q
 	root, err := d.rewriteSemiJoinCounts(q.Root)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !d.rewrote {
 		root = q.Root
 	}
 	if own.Root = root; !relation.HasPrivateTable(root) { // one row was counted
-		p.Class, p.Query, p.Answer.Root = sensitivity.Public, &own, root
-		return p, nil
+		p.Class, p.Query, p.Answer.Root = sensitivity.Public, own, root
+		return nil
 	}
 	if isCorrelated(root) {
 		d.rewrote = true
 		if own.Root, err = d.lookUp(root); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if d.rewrote {
@@ -56,12 +84,5 @@ func Divide(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*Prog
 	} else {
 		d.q = q
 	}
-	if err := d.above(p.Answer.Root, &p.Answer); err != nil {
-		return nil, err
-	}
-	if err := d.columns(&p.Answer); err != nil {
-		return nil, err
-	}
-	p.Answer.Root, err = plan.ClampShares(p.Answer.Root, p.counts())
-	return p, err
+	return nil
 }

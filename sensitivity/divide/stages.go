@@ -134,6 +134,9 @@ func groupingBits(g plan.GroupingItem, set []plan.ColID) sqltype.Value {
 func (d *divider) stage(agg *plan.Aggregate) (int, map[plan.ColID]int, error) {
 	bare := *agg
 	bare.Errors = nil
+	if err := d.ctx.Err(); err != nil {
+		return 0, nil, err
+	}
 	text := plan.Canonical(&bare)
 	at, known := d.stages[text]
 	if !known {

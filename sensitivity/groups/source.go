@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/interval"
@@ -228,7 +229,18 @@ func (z *Grouper) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, strin
 			for _, v := range n.Fn.Results {
 				out = append(out, Literal(v, t))
 			}
-			return nullLast(out), "the results of " + n.Fn.Name, true
+			return nullLast(out), "the places of a model's scores", true
+		}
+		if n.Fn.Name == funcs.ChoiceName {
+			out := []sqltype.Value{nil}
+			for _, a := range n.Args[1:] {
+				vals, _, ok := z.results(a, t)
+				if !ok {
+					return nil, "", false
+				}
+				out = append(out, vals...)
+			}
+			return nullLast(out), "the classes of a model", true
 		}
 	case *plan.Case:
 		var out []sqltype.Value

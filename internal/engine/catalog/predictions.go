@@ -106,7 +106,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the statement's predictions are too long together").At(int(x.Pos)).WithHint("Predict in a derived table, and use its column.")
 	}
 	if err := p.ctx.Err(); err != nil {
-		return nil, p.session.Uncharged(p.ctx, err)
+		return nil, err
 	}
 	sts, err := pgsyntax.Parse("SELECT " + text)
 	if err != nil {

@@ -109,7 +109,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, ex
 func (t *Training) prepareAgain(ctx context.Context) error {
 	again, err := prepareTrain(ctx, t.Session, t.Node, t.explain)
 	if err != nil {
-		return err
+		return t.Session.Planned(ctx, err)
 	}
 	again.together, again.verbose = t.together, t.verbose
 	*t = *again
@@ -195,11 +195,6 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 	}
 	if err := s.Refresh(); err != nil {
 		return nil, err
-	}
-	if limit := s.World.Policy.Limits.StatementTime; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, session.ErrTimeout)
-		defer cancel()
 	}
 	var ans *answer.Answer
 	var heard *server.AuditEvent

@@ -170,6 +170,14 @@ func (s *Session) ModelsFailed(ctx context.Context, err error) error {
 	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
 }
 
+// Planned is the error of planning, which stops where the statement's context has ended: that is told as Uncharged tells it.
+func (s *Session) Planned(ctx context.Context, err error) error {
+	if err != nil && sqlerr.ID(err) == "" && errors.Is(err, ctx.Err()) {
+		return s.Uncharged(ctx, err)
+	}
+	return err
+}
+
 // Uncharged is the end of a statement that failed before anything was charged.
 func (s *Session) Uncharged(ctx context.Context, err error) error {
 	s.Engine.Log.Error("a statement failed before any charge", append([]any{"analyst", s.Analyst.Name}, server.Logged(err)...)...)

@@ -52,6 +52,14 @@ func (s *Session) Close() {}
 // ErrTimeout is the cause where a statement has taken statement_timeout.
 var ErrTimeout = errors.New("statement timeout")
 
+// Within gives a statement, of whatever kind, the policy's statement_time: for its planning, and again for all of its run.
+func (s *Session) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t := s.World.Policy.Limits.StatementTime; t > 0 {
+		return context.WithTimeoutCause(ctx, t, ErrTimeout)
+	}
+	return ctx, func() {}
+}
+
 // Request is what the session's settings ask for.
 func (s *Session) Request() price.Request {
 	return price.Request{Filter: s.Filter, Epsilon: s.Now.Epsilon, Least: s.LeastEpsilon(), QueryDelta: s.World.Policy.Query.Delta, Mechanism: s.Now.Mechanism,
