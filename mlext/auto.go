@@ -1,6 +1,7 @@
 package mlext
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -12,37 +13,74 @@ import (
 // autos are the methods that METHOD auto chooses from. The others' options are all one of theirs', so none of them would come to its turn.
 var autos = []string{"objective_perturbation", "dp_gd", "dp_sgd"}
 
-// choose is METHOD auto. It goes by the model, the rows of a person, the declared population, delta and which options are given, all of them public: the first of its list that has all options that are given.
+// tuned is from where on noisy gradients come before objective perturbation: more scores, or more rows of a person.
+const (
+	tunedScores = 3
+	tunedRows   = 4
+)
+
+// choose is METHOD auto, and why it chose. It goes by the model, the rows of a person, the declared population, delta and which options are given, all of them public: the first of its list that has all options that are given.
 //
 // The list begins with objective perturbation: one solve without anything to tune, which has a pure form too. Its noise grows with the number of scores and of a person's rows, where noisy gradients are clipped as a whole: for models of more than three scores and for more than four rows a person dp_gd comes first, where a
 // population is declared, and delta is not 0. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
-func choose(t *Training) (string, error) {
+func choose(t *Training) (method, why string, err error) {
 	list := append([]string(nil), autos...)
 	if t.family.network {
 		list = []string{"dp_adam", "dp_sgd", "dp_gd"}
 	}
-	if people := t.Spec.number("population", t.Population) > 0; people && !t.Spec.Pure && !t.family.network && (t.Loss.Outputs > 3 || t.Rows > 4) {
+	given, many := t.Spec.ofMethods(), t.Loss.Outputs > tunedScores || t.Rows > tunedRows
+	people := t.Spec.number("population", t.Population) > 0
+	switch {
+	case t.family.network:
+		why = list[0] + " comes first for networks"
+	case many && t.Spec.Pure:
+		why = "a delta of 0 leaves no other"
+	case many && !people:
+		why = list[1] + " would err less, but needs a declared population"
+	case many:
 		list[0], list[1] = list[1], list[0]
+		why = fmt.Sprintf("%s errs less above %d scores or %d rows", list[0], tunedScores, tunedRows)
+	default:
+		why = fmt.Sprintf("%s needs no tuning up to %d scores and %d rows", list[0], tunedScores, tunedRows)
 	}
-	given := t.Spec.ofMethods()
-	for _, name := range list {
+	for i, name := range list {
 		m := methodOf(name)
 		if m.refuses(t.family) != "" || t.Spec.Pure && m.pure == nil || slices.ContainsFunc(given, func(o string) bool { return !slices.Contains(m.options, o) }) {
 			continue
 		}
-		return name, nil
+		switch {
+		case i > 0 && len(given) > 0:
+			why = name + " is the first that takes " + strings.Join(given, ", ")
+		case i > 0:
+			why = name + " is the first that trains such a model"
+		}
+		return name, why, nil
 	}
 	if t.Spec.Pure && len(given) == 0 {
-		return "", sqlerr.New(sqlerr.InvalidParam, "no method trains a %s with a delta of 0", t.family.name).At(int(t.Spec.at["delta"])).WithHint("Give a delta: WITH (delta = 1e-9). Linear models have methods without.")
+		return "", "", sqlerr.New(sqlerr.InvalidParam, "no method trains a %s with a delta of 0", t.family.name).At(int(t.Spec.at["delta"])).WithHint("Give a delta: WITH (delta = 1e-9). Linear models have methods without.")
 	}
 	what := strings.Join(given, " and ")
 	if t.Spec.Pure {
 		what += " and a delta of 0"
 	}
 	if len(given) == 1 && !t.Spec.Pure {
-		return "", sqlerr.New(sqlerr.InvalidParam, "no method of a %s has the option %s", t.family.name, what).At(int(t.Spec.at[given[0]])).WithHint("Leave it out.")
+		return "", "", sqlerr.New(sqlerr.InvalidParam, "no method of a %s has the option %s", t.family.name, what).At(int(t.Spec.at[given[0]])).WithHint("Leave it out.")
 	}
-	return "", sqlerr.New(sqlerr.InvalidParam, "no method has %s together", what).At(int(t.Spec.at[given[0]])).WithHint("Leave one of them out.")
+	return "", "", sqlerr.New(sqlerr.InvalidParam, "no method has %s together", what).At(int(t.Spec.at[given[0]])).WithHint("Leave one of them out.")
+}
+
+// WhyMethod says why METHOD auto chose the method, and which public facts it went by; empty where the statement names the method.
+func (t *Training) WhyMethod() string {
+	if t.why == "" {
+		return ""
+	}
+	number := func(n int, of string) string {
+		if n != 1 {
+			of += "s"
+		}
+		return fmt.Sprintf("%d %s", n, of)
+	}
+	return fmt.Sprintf("%s. It went by: %s, %s, at most %s a person. %s and epsilon %.3g did not matter", t.why, t.Spec.Model, number(t.Loss.Outputs, "score"), number(t.Rows, "row"), number(len(t.Features), "feature"), t.Epsilon)
 }
 
 // ofMethods are the options given that only some methods have.

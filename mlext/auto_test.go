@@ -14,26 +14,26 @@ import (
 func TestAuto(t *testing.T) {
 	chosen := map[string]bool{}
 	for _, c := range []struct {
-		model            string
-		levels, rows     int
-		population       float64
-		with, want, says string
+		model                 string
+		levels, rows          int
+		population            float64
+		with, want, says, why string
 	}{
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
-		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6", "objective_perturbation", ""},
-		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", ""},
-		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
-		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6, population = 500", "dp_gd", ""},
-		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 0", "objective_perturbation", ""},
-		{"softmax_regression", 3, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
-		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", ""},
-		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6, lambda = 90", "objective_perturbation", ""},
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50", "dp_gd", ""},
-		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6, sampling_rate = 0.2", "dp_sgd", ""},
-		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6", "objective_perturbation", ""},
-		{"logistic_regression", 2, 1, 0, "epsilon = 1, delta = 1e-6, steps = 50", "", "must declare its population"},
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50, lambda = 3", "", "no method has lambda and steps together"},
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 0, steps = 50", "", "no method has steps and a delta of 0 together"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, at most 1 row a person. 1 feature and epsilon 1 did not matter"},
+		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
+		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: logistic_regression, 1 score, at most 5 rows a person"},
+		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "dp_gd would err less, but needs a declared population"},
+		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6, population = 500", "dp_gd", "", "dp_gd errs less"},
+		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 0", "objective_perturbation", "", "a delta of 0 leaves no other"},
+		{"softmax_regression", 3, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
+		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: softmax_regression, 4 scores"},
+		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6, lambda = 90", "objective_perturbation", "", "is the first that takes lambda"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50", "dp_gd", "", "dp_gd is the first that takes steps"},
+		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6, sampling_rate = 0.2", "dp_sgd", "", "dp_sgd is the first that takes noise_multiplier, sampling_rate"},
+		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
+		{"logistic_regression", 2, 1, 0, "epsilon = 1, delta = 1e-6, steps = 50", "", "must declare its population", ""},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50, lambda = 3", "", "no method has lambda and steps together", ""},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 0, steps = 50", "", "no method has steps and a delta of 0 together", ""},
 	} {
 		sts, err := pgsyntax.Parse(fmt.Sprintf("TRAIN DP MODEL m USING %s TARGET y WITH (%s) AS SELECT 1", c.model, c.with))
 		if err != nil {
@@ -53,6 +53,8 @@ func TestAuto(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		case c.says == "" && (err != nil || p.Method != c.want):
 			t.Errorf("%+v: %+v, %v", c, p, err)
+		case c.says == "" && !strings.Contains(p.WhyMethod(), c.why):
+			t.Errorf("%+v: %s", c, p.WhyMethod())
 		}
 		chosen[c.want] = true
 	}

@@ -193,7 +193,7 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	}
 	t.Method = s.Method
 	if t.Method == "auto" {
-		if t.Method, err = choose(t); err != nil {
+		if t.Method, t.why, err = choose(t); err != nil {
 			return nil, err
 		}
 	}

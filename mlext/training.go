@@ -21,6 +21,7 @@ type Training struct {
 	Epsilon    float64
 	Delta      float64
 	Method     string
+	why        string       // METHOD auto chose it
 	Composed   *dp.Composed // what is run, where its Renyi loss is known; nil: it is not
 	Facts      []Fact
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)

@@ -11,7 +11,7 @@ import (
 // EXPLAIN of TRAIN is two levels, like that of SELECT: what an analyst needs before paying, and with VERBOSE all that the card will have.
 
 // briefProperties are what EXPLAIN of TRAIN shows without VERBOSE, in their order. Where a training has more of them than fit, the last are left out.
-var briefProperties = []string{"epsilon", "delta", "price", "left", "refused", "warning", "method", "rows of a unit", "missing", "time limit", "noise multiplier"}
+var briefProperties = []string{"epsilon", "delta", "price", "left", "refused", "warning", "method", "why this method", "rows of a unit", "missing", "time limit", "noise multiplier"}
 
 // brief is what fits of an explained training.
 func brief(rows [][]sqltype.Value) (out [][]sqltype.Value) {

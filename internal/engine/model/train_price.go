@@ -130,6 +130,9 @@ func (t *Training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 		return nil, err
 	}
 	rows := t.card()
+	if why := t.Plan.WhyMethod(); why != "" {
+		rows = append(rows, []sqltype.Value{"why this method", why})
+	}
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
