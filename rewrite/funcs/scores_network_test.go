@@ -156,10 +156,16 @@ func TestScoresOfNetworks(t *testing.T) {
 				say := func(d dialect.Dialect, x []string) string {
 					return "SELECT CAST(" + f.TotalForm.Print(d, x, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
 				}
-				var got *float64
+				var got, rows *float64
 				var other sql.NullFloat64
 				if err := conn.QueryRow(context.Background(), say(Postgres, pg)).Scan(&got); err != nil {
 					t.Fatalf("%s: %v", name, err)
+				}
+				written := mostTerms
+				mostTerms = 0
+				err := conn.QueryRow(context.Background(), say(Postgres, pg)).Scan(&rows)
+				if mostTerms = written; err != nil || (got == nil) != (rows == nil) || got != nil && *got != *rows {
+					t.Errorf("%s: written out %v, of rows %v, %v", name, got, rows, err)
 				}
 				if err := duck.QueryRow(say(DuckDB, dk)).Scan(&other); err != nil {
 					t.Fatalf("%s: %v", name, err)

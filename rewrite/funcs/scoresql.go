@@ -37,26 +37,39 @@ func (s *scores) postgres(x []string) string {
 	if s.lost() {
 		in, x, more = append(in, x[0]+" AS y"), x[1:], []string{"v.y"}
 	}
-	if s.Inputs > 0 {
+	arrays, sums := s.arrays, (*linear)(nil)
+	switch {
+	case s.Inputs > 0 && arrays[0].isSmall():
+		sums, arrays = &arrays[0], arrays[1:]
+	case s.Inputs > 0:
 		x = append([]string{pgArray(numbers)}, x...)
 	}
-	for i := range s.arrays {
-		if s.arrays[i].type_ == blob {
+	for i := range arrays {
+		if arrays[i].type_ == blob {
 			x[i] += ` || CAST('' AS bytea)`
 		}
 		in = append(in, fmt.Sprintf("%s AS x%d", x[i], i+1))
 	}
-	from := pgLayer(fmt.Sprintf("(SELECT %s OFFSET 0) AS v", strings.Join(in, ", ")), begin, s.arrays, more)
+	v := "(SELECT " + strings.Join(in, ", ") + " OFFSET 0) AS v"
+	if sums != nil {
+		v = sums.pgStepsOf(numbers, in, "")
+	}
+	from := pgLayer(v, begin, sums, arrays, more)
 	for i := range s.layers {
 		values := placed("z.z", "", s.layers[i].Length)
 		for j, z := range values {
 			values[j] = activated(s.Layers[i].Activation, z)
 		}
-		in = []string{pgArray(values) + " AS x1"}
+		in = nil
 		if s.lost() {
-			in = append(in, "z.y")
+			in = []string{"z.y"}
 		}
-		from = pgLayer(fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS v", strings.Join(in, ", "), from), doubles(s.Layers[i].Biases), s.layers[i:i+1], more)
+		if s.layers[i].isSmall() {
+			from = pgLayer(s.layers[i].pgStepsOf(values, in, " FROM "+from), doubles(s.Layers[i].Biases), &s.layers[i], nil, more)
+			continue
+		}
+		in = append([]string{pgArray(values) + " AS x1"}, in...)
+		from = pgLayer(fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS v", strings.Join(in, ", "), from), doubles(s.Layers[i].Biases), nil, s.layers[i:i+1], more)
 	}
 	all := placed("z.z", "", s.K)
 	if s.K == 1 {
@@ -69,9 +82,42 @@ func (s *scores) postgres(x []string) string {
 	return fmt.Sprintf("(SELECT %s FROM (SELECT z.*, greatest(%s) AS m FROM %s OFFSET 0) AS z)", s.said(all, "z.m", "z.y", strings.Join(exps, " + ")), strings.Join(all, ", "), from)
 }
 
-// pgLayer is a row of scores z1 and on: what they begin with, and the parts of the arrays x1 and on of v. more is kept of v beside them.
-func pgLayer(v string, begin []string, arrays []linear, more []string) string {
+// mostTerms is how many products are written out, which is faster than rows of arrays, and longer. A test changes it.
+var mostTerms = 1 << 12
+
+// mostSteps is of how many elements they are: a row of PostgreSQL has 1,600 columns.
+const mostSteps = 500
+
+// isSmall says that a layer's sums are written out.
+func (l *linear) isSmall() bool { return l.Length <= mostSteps && l.Length*len(l.c) <= mostTerms }
+
+// pgStepsOf is the row v of numbers as whole numbers of steps, n1 and on, NULL of NULL; more is kept beside them.
+func (l *linear) pgStepsOf(numbers, more []string, from string) string {
+	in, steps := slices.Clone(more), make([]string, len(numbers))
+	for i, x := range numbers {
+		e := fmt.Sprintf("e%d", i+1)
+		in, steps[i] = append(in, x+" AS "+e), fmt.Sprintf("CASE WHEN e.%s IS NOT NULL THEN %s END AS n%d", e, l.pgSteps("e."+e), i+1)
+	}
+	return fmt.Sprintf("(SELECT e.*, %s FROM (SELECT %s%s OFFSET 0) AS e OFFSET 0) AS v", strings.Join(steps, ", "), strings.Join(in, ", "), from)
+}
+
+// pgSum is score j of the steps of v.
+func (l *linear) pgSum(j int) string {
+	terms := make([]string, len(l.c[j]))
+	for i, c := range l.c[j] {
+		terms[i] = fmt.Sprintf("v.n%d * (%s)", i+1, strconv.FormatFloat(c, 'f', -1, 64))
+	}
+	return fmt.Sprintf("%s + %s * (%s)", double(l.from[j]), double(l.unit[j]), strings.Join(terms, " + "))
+}
+
+// pgLayer is a row of scores z1 and on: what they begin with, the sums of the steps of v, and the parts of the arrays x1 and on of v. more is kept of v beside them.
+func pgLayer(v string, begin []string, sums *linear, arrays []linear, more []string) string {
 	read, zs := []string{v}, slices.Clone(begin)
+	if sums != nil {
+		for j := range zs {
+			zs[j] += " + (" + sums.pgSum(j) + ")"
+		}
+	}
 	for i := range arrays {
 		read = append(read, arrays[i].postgres(fmt.Sprintf("v.x%d", i+1))+fmt.Sprintf(" AS a%d", i+1))
 		for j := range zs {
@@ -141,7 +187,13 @@ func (l *linear) pgSteps(e string) string {
 }
 
 // duckSteps is the same; numerics are doubles there.
-func (l *linear) duckSteps(e string) string { return l.steps(e, duckRounding) }
+func (l *linear) duckSteps(e string) string { return l.steps(e, halfToEven) }
+
+// halfToEven rounds a number of steps in DuckDB, whose round_even is a macro that computes powers: what is from 0 to 2^51 has no places after 2^52 is added, and addition rounds halves to even.
+func halfToEven(_, x string) string { return fmt.Sprintf("(((%s) + %s) - %s)", x, wholes, wholes) }
+
+// wholes is 2^52.
+const wholes = "CAST('4503599627370496' AS double precision)"
 
 func (l *linear) steps(e string, rounding func(name, x string) string) string {
 	if l.whole {
