@@ -332,6 +332,8 @@ func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bo
 			return err
 		}
 		switch {
+		case to == analyst:
+			return sqlerr.New(sqlerr.InvalidParam, "model %s is your own: it cannot be granted to you, or taken from you", name).WithHint("Name another analyst.")
 		case slices.Contains(m.Readers, to) != off:
 			return nil
 		case !off && len(m.Readers) >= mostReaders:

@@ -113,6 +113,8 @@ func TestModelNames(t *testing.T) {
 		t.Errorf("%q, and of a model that was not granted %q", none, secret)
 	}
 	does(ann, "GRANT DP MODEL risk TO guest")
+	refused(ann, "is your own", "GRANT DP MODEL risk TO ann", "REVOKE DP MODEL ann.risk FROM ann")
+	refused(ann, "Name one analyst, and nothing after that: GRANT DP MODEL risk TO analyst.", "GRANT DP MODEL risk TO guest, bob", "GRANT DP MODEL risk TO guest WITH GRANT OPTION", "GRANT DP MODEL risk guest")
 	does(bob, "GRANT DP MODEL bob.risk TO guest")
 	does(guest, "SELECT dp_predict('risk', 1, 2, 3)", "SELECT dp_predict('guest.risk', 1, 2, 3), dp_predict('ann.risk', 1), dp_predict('bob.risk', 1, 2)", "DESCRIBE DP MODEL ann.risk", `EXPORT DP MODEL "bob".risk AS json`,
 		"EVALUATE DP MODEL bob.risk WITH (epsilon = 0.01) ON SELECT days, cost, medications FROM encounters", "DROP DP MODEL guest.risk")

@@ -187,13 +187,24 @@ func (r *reader) models(t *token, verb string) (Node, error) {
 		if verb == "EXPORT" {
 			return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("Say its form: EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
 		}
+		if verb == "GRANT" || verb == "REVOKE" {
+			return nil, granted(t, verb, before[0], n.Name.Text)
+		}
 		return nil, syntaxAt(t)
 	}
 	t = r.tok(0)
 	if n.To, err = r.word(); err == nil && t.cut { // cut, it would be another analyst's
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the name at or near \"%s\" is longer than %d bytes", clip(t.raw), nameLimit).At(t.pos).WithHint("Write a name of at most 63 bytes.")
 	}
+	if t := r.tok(0); err == nil && (verb == "GRANT" || verb == "REVOKE") && t.kind != tEnd && !t.punct(";") {
+		return nil, granted(t, verb, before[0], n.Name.Text)
+	}
 	return n, err
+}
+
+// granted is the error of words that a GRANT or REVOKE does not have.
+func granted(t *token, verb, to, model string) error {
+	return sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("Name one analyst, and nothing after that: %s DP MODEL %s %s analyst.", verb, model, strings.ToUpper(to))
 }
 
 // rows reads the query at the end.
