@@ -85,7 +85,7 @@ var LimitTable = []Limit{
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement. 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
-	reloaded(afterCharge(span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }))),
+	reloaded(afterCharge(span("statement_time", "60s", "1ms", "24h", "Of one statement: of its planning, and then of its run.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }))),
 	span("stop_time", "5s", "1ms", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
 	reloaded(afterCharge(number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }))),
 	reloaded(afterCharge(size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release, and of each file of what is sorted on disk. Above 64MiB a release is in a spool.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseBytes }))),
