@@ -119,11 +119,12 @@ times the earlier price it may be a quarter.
 
 Bounds that are chosen anew may end higher than before. So dpsql pays for bounds that are four candidates higher, which
 is about four times as high. Most answers err less than the target then. If the new release errs by more than the
-stored one, the stored one is shown.
+stored one, the stored one is shown, and kept at the new price.
 
 The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A
 group that proves to be smaller has a larger error. A warning says where an answer misses its target, with the error
-that it has. Then a repeat goes by the release, and costs what is missing.
+that it has. Then a repeat goes by the release, and costs what is missing. Where bounds are chosen, a repeat is free
+and as exact as before. A smaller target asks anew there.
 
 ## Asking anew
 
