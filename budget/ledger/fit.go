@@ -32,8 +32,6 @@ func (d *dataset) fitted(f *budget.Filter, at time.Time) *dataset {
 func (s *state) checkFit(r *Record) error {
 	d := s.of(r.Version, r.Fit.Dataset)
 	switch {
-	case r.Version < 5:
-		return fmt.Errorf("version %d keeps the order of its first record", r.Version)
 	case d == nil:
 		return fmt.Errorf("a filter of data set %q, which was not opened", r.Fit.Dataset)
 	case r.Fit.Filter == nil:

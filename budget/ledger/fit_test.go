@@ -363,12 +363,11 @@ func TestServersAtAWindowsTurn(t *testing.T) {
 // testdata/version4-order is a ledger that the program of format 4 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: a monthly budget of 10 in Gaussian statements of 0.5, ann two (one with a release), raised to 20, and bob three. Its month keeps the
 // order of the first record, the next one has that of the policy.
 func TestOrderOfVersion4(t *testing.T) {
-	path := tempPath(t)
-	copyFile(t, path, "testdata/version4-order")
+	path := raised(t, "version4-order")
 	h := &hands{}
 	h.set(t, "2026-10-30 13:00")
 	o := must(openOwner(ctx, path, h.options()))(t)
-	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["bob"].Statements != 3 || acc.Filter.Order != 10.29 || acc.Began.Epsilon != 10 || acc.Filter.Epsilon != 20 || o.format != 4 {
+	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["bob"].Statements != 3 || acc.Filter.Order != 10.29 || acc.Began.Epsilon != 10 || acc.Filter.Epsilon != 20 {
 		t.Errorf("%+v", acc)
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {

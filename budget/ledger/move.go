@@ -49,8 +49,6 @@ func (s *state) checkMove(r *Record) error {
 	switch {
 	case s.moved != nil && (r.Arrival == nil || r.Arrival.ID != s.moved.ID):
 		return s.moved.err()
-	case r.Version < 4 && (r.Departure != nil || r.Arrival != nil):
-		return fmt.Errorf("version %d has no moves", r.Version)
 	case s.moved == nil && r.Arrival != nil:
 		return errors.New("an arrival without a departure")
 	case r.Departure != nil && (r.Departure.ID == "" || r.Departure.To == "" || r.Departure.By == ""), r.Arrival != nil && (r.Arrival.From == "" || r.Arrival.By == ""):

@@ -78,14 +78,6 @@ func (p *Payer) check(version int, f *budget.Filter) error {
 	return nil
 }
 
-// checkRoles refuses what versions before 4 did not have.
-func checkRoles(r *Record) error {
-	if r.Version < 4 && (r.Reserve != nil && (r.Reserve.Quota != 0 || r.Reserve.Roles != nil) || r.Grant != nil && r.Grant.Role != "") {
-		return fmt.Errorf("version %d has neither roles nor quotas as epsilons", r.Version)
-	}
-	return nil
-}
-
 // rooms are those of a quota with what was granted beside it, at most the whole, under the promise that holds.
 //
 // Proof: claim: a quota of epsilon e under a total of E, with g granted in the window, has at most the share (e + g)/E of each of the filter's rooms (pure, Renyi, delta), and never more than all of them. It is a bound on one account beside the data set's own, which admit asks

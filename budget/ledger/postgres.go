@@ -320,7 +320,7 @@ func (s *server) readNew(r pgx.BatchResults, known waterline) ([]row, error) {
 		return nil, err
 	}
 	copy(head.hash[:], hash)
-	if layout < 1 || layout > format {
+	if layout < oldestFormat || layout > format {
 		return nil, foreignFormat(layout)
 	}
 	if s.clock != nil {

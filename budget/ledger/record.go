@@ -29,9 +29,12 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs), 2 (one process at a time, so
-// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none), 4 (resource failures stop nobody, all windows have one order) and 5 (charges have no text) are read as
-// what they were; another is refused, never guessed at.
+// version is that of the records which this program writes. A ledger of any format from oldestFormat on may begin with records of every
+// version, since a format is raised without rewriting a record. So these meanings of older records stay:
+//   - version 1: an opening is of the only data set;
+//   - versions 1 and 2: charges and epochs are of the last opening's data set, and charges name no epoch;
+//   - versions 1 to 3: a charge's quota is a share of the data set's;
+//   - versions 1 to 4: resource failures stop nobody.
 const version = 6
 
 // Record is one entry of the ledger. Exactly one of Head to Pardon is set.

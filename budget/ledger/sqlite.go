@@ -39,18 +39,20 @@ var errMark = errors.New("ledger: the mark beside the file cannot be moved")
 
 // foreignFormat refuses a ledger that this program cannot read on.
 func foreignFormat(of int) error {
-	newer := ""
+	cure := fmt.Sprintf("an older dpsql wrote to it, so build dpsql at commit %s and raise the format with its dpsql budget move", raisingCommit)
 	if of > format {
-		newer = ": a newer dpsql wrote to it, so bring that program back, not an older copy of the ledger"
+		cure = "a newer dpsql wrote to it, so bring that program back, not an older copy of the ledger"
 	}
-	return fmt.Errorf("%w of format 1 to %d but of format %d%s", ErrForeign, format, of, newer)
+	return fmt.Errorf("%w of format %d to %d but of format %d: %s", ErrForeign, oldestFormat, format, of, cure)
 }
 
-// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: older ones have the
-// same tables and records up to their version only; a file becomes one of this format with its first record of this version.
+// applicationID marks the file as ours ("dpsl"). format names the newest version of records that a ledger may hold. A ledger gets this
+// format with its first record of this version. One before oldestFormat is refused: the program at raisingCommit raises it.
 const (
 	applicationID = 0x6470736c
 	format        = version
+	oldestFormat  = 5
+	raisingCommit = "9abc5b2"
 )
 
 // The records can only be added to; releases are dropped when they expire.
@@ -262,7 +264,7 @@ func (l *file) ours() (isNew bool, err error) {
 		return false, ErrForeign
 	}
 	l.format, err = strconv.Atoi(layout)
-	if err != nil || l.format < 1 || l.format > format {
+	if err != nil || l.format < oldestFormat || l.format > format {
 		return false, foreignFormat(l.format)
 	}
 	return false, nil

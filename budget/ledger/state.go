@@ -128,19 +128,6 @@ func (s *state) check(r *Record) error {
 	case r.kinds() != 1:
 		return fmt.Errorf("it is of %d kinds", r.kinds())
 	}
-	if err := errors.Join(checkRoles(r), checkText(r)); err != nil {
-		return err
-	}
-	if r.Version < 3 {
-		if err := checkOneProcess(r); err != nil {
-			return err
-		}
-	}
-	if r.Version == 1 {
-		if err := checkFirstVersion(r); err != nil {
-			return err
-		}
-	}
 	if err := s.checkMove(r); err != nil {
 		return err
 	}
@@ -172,8 +159,8 @@ func (s *state) check(r *Record) error {
 	case r.Checkpoint != nil:
 		return nil // what it names is held against the records by checkpointed and Verify
 	case r.Pardon != nil:
-		if r.Version < 5 || r.Pardon.By == "" {
-			return fmt.Errorf("a pardon of version %d by %q", r.Version, r.Pardon.By)
+		if r.Pardon.By == "" {
+			return fmt.Errorf("a pardon does not say by whom")
 		}
 	case r.Freeze.By == "":
 		return fmt.Errorf("a freeze does not say by whom")
@@ -191,30 +178,6 @@ func (s *state) of(version int, name string) *dataset {
 	}
 	if d := s.find(name); d != nil && d.opened {
 		return d
-	}
-	return nil
-}
-
-// checkFirstVersion refuses what version 1 did not have.
-func checkFirstVersion(r *Record) error {
-	switch {
-	case r.Head != nil && (r.Seq != 1 || r.Head.Window != "" || r.Head.Lifetime != nil):
-		return fmt.Errorf("version 1 has one head, the first record, without window and lifetime")
-	case r.Opening != nil && r.Opening.Dataset != "", r.Epoch != nil, r.Freeze != nil:
-		return fmt.Errorf("version 1 has no such record")
-	}
-	return nil
-}
-
-// checkOneProcess refuses what versions 1 and 2 did not have.
-func checkOneProcess(r *Record) error {
-	switch {
-	case r.Recovery != nil || r.Opening != nil && r.Opening.Shared:
-		return fmt.Errorf("version %d has one process at a time", r.Version)
-	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
-		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
-	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{} || r.Commit.Spool != nil):
-		return fmt.Errorf("version %d has no keys, families and spools", r.Version)
 	}
 	return nil
 }
@@ -264,9 +227,6 @@ func (s *state) checkOpening(r *Record) error {
 	if o.Shared {
 		most = 0
 	}
-	if o.Unmarked && r.Version < 5 {
-		return fmt.Errorf("version %d does not say whether a mark was there", r.Version)
-	}
 	if o.Epoch == "" || len(o.Recovered) != most {
 		return fmt.Errorf("an opening recovers %d of %d reservations", len(o.Recovered), most)
 	}
@@ -310,6 +270,8 @@ func (c *Charge) validate(version int, f *budget.Filter) error {
 		return fmt.Errorf("a charge of version %d with epoch %q", version, c.Epoch)
 	case len(c.Events) == 0:
 		return fmt.Errorf("a charge without events")
+	case c.Asked != nil && c.Asked.Key == "":
+		return fmt.Errorf("a text that is not encrypted")
 	case !(c.Price > 0):
 		return fmt.Errorf("a charge with price %g", c.Price)
 	case c.Order != f.Order:

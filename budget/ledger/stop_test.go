@@ -234,12 +234,11 @@ func testVerifyFindsChargesOfTheStopped(t *testing.T) {
 // testdata/version4 is a ledger that the program of format 4 wrote, at its clock's 2026-10-30, a checkpoint every 5 records: six statements of ann failed in class resource, which stopped her in that process alone; one is stored.
 // eve is frozen, and 0.1 of bob outstanding. What stopped nobody then stops nobody now; from the first record of this version on failures count.
 func TestVersion4IsReadOn(t *testing.T) {
-	path := tempPath(t)
-	copyFile(t, path, "testdata/version4")
+	path := raised(t, "version4")
 	h := &hands{}
 	h.set(t, "2026-10-30 13:00")
 	o := must(openOwner(ctx, path, h.options()))(t)
-	if acc := must(o.Accounts())(t); acc.Datasets[0].Analysts["ann"].Failures != 6 || acc.Datasets[0].Roles["lab"].Statements != 7 || len(acc.Stopped) != 0 || len(acc.Frozen) != 1 || o.format != 4 {
+	if acc := must(o.Accounts())(t); acc.Datasets[0].Analysts["ann"].Failures != 6 || acc.Datasets[0].Roles["lab"].Statements != 7 || len(acc.Stopped) != 0 || len(acc.Frozen) != 1 {
 		t.Errorf("%+v", acc)
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {

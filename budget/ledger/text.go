@@ -82,19 +82,6 @@ func (s *SealedText) open(keys []*Key, dataset, analyst string, statement Hash) 
 
 var errNoText = errors.New("no text was stored")
 
-// checkText refuses what versions before 6 did not have.
-func checkText(r *Record) error {
-	switch {
-	case r.Reserve == nil || r.Reserve.Asked == nil:
-		return nil
-	case r.Version < 6:
-		return fmt.Errorf("version %d has no texts", r.Version)
-	case r.Reserve.Asked.Key == "":
-		return fmt.Errorf("a text that is not encrypted")
-	}
-	return nil
-}
-
 // SetTextKeys says how statements' texts are encrypted from now on: by the first key. Each of them may decrypt.
 func (l *book) SetTextKeys(keys []*Key) {
 	l.mu.Lock()

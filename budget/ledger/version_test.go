@@ -3,6 +3,8 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +15,17 @@ import (
 // testdata/version1 is a ledger of the demo that the program of format 1 wrote on 2026-10-30: ann 0.5 with a release, bob a
 // Gaussian 0.5 that failed, and 0.1 left outstanding, of a quota of 0.25.
 func version1(t *testing.T) (path string, opt Options) {
-	path = tempPath(t)
-	copyFile(t, path, "testdata/version1")
+	path = raised(t, "version1")
 	h := &hands{}
 	h.set(t, "2026-10-30 13:00")
 	return path, h.options()
 }
 
-// A ledger of format 1 goes on as what it was; from the first new record on the older program refuses it.
+// Records of version 1 are read as what they were.
 func TestVersion1IsReadOn(t *testing.T) {
 	path, opt := version1(t)
 	o := must(openOwner(ctx, path, opt))(t)
-	if acc := must(o.Accounts())(t); acc.Datasets[0].Analysts["bob"].Failures != 1 || acc.Lifetime.Limited || o.format != 1 {
+	if acc := must(o.Accounts())(t); acc.Datasets[0].Analysts["bob"].Failures != 1 || acc.Lifetime.Limited {
 		t.Errorf("%+v", acc)
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
@@ -56,6 +57,52 @@ func TestVersion1IsReadOn(t *testing.T) {
 	}
 }
 
+// raised copies a ledger of an older format, with the format to which the program at raisingCommit raised it.
+func raised(t *testing.T, name string) (path string) {
+	path = tempPath(t)
+	copyFile(t, path, "testdata/"+name)
+	db := must(sqlite3.Open(path))(t)
+	if err := errors.Join(db.Exec(fmt.Sprintf("PRAGMA user_version=%d", oldestFormat)), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A ledger of a format before 5 is opened by nobody, and stays as it is.
+func TestOlderFormatsAreRefused(t *testing.T) {
+	for _, name := range []string{"version1", "version2", "version3", "version4", "version4-order"} {
+		path := tempPath(t)
+		copyFile(t, path, "testdata/"+name)
+		before := folder(t, filepath.Dir(path))
+		for way, try := range map[string]func() error{
+			"serve": func() error { _, err := OpenSQLite(ctx, path, demoHead(t), Options{}); return err },
+			"owner": func() error { _, err := OpenForOwner(ctx, path); return err },
+			"move from": func() error {
+				_, err := Move(ctx, Place{SQLite: path}, Place{SQLite: path + "-new"}, Mover{People: "demo", By: "x"})
+				return err
+			},
+			"move to": func() error {
+				_, err := Move(ctx, Place{SQLite: filled(t)}, Place{SQLite: path}, Mover{People: "demo", By: "x"})
+				return err
+			},
+		} {
+			if err := try(); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format "+name[7:8]+": an older dpsql wrote to it, so build dpsql at commit 9abc5b2 and raise the format with its dpsql budget move") {
+				t.Errorf("%s of %s: %v", way, name, err)
+			}
+		}
+		if after := folder(t, filepath.Dir(path)); !maps.Equal(before, after) {
+			t.Errorf("%s: the folder changed", name)
+		}
+	}
+	path := tempPath(t)
+	at := newSchema(t, path)
+	must(OpenPostgres(ctx, at, demoHead(t), Options{}))(t).Close()
+	psql(t, at, "UPDATE head SET format = 4")
+	if _, err := OpenPostgres(ctx, at, demoHead(t), Options{}); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "9abc5b2") {
+		t.Errorf("in PostgreSQL: %v", err)
+	}
+}
+
 // A format that this program does not know is refused, and so are newer records in an older file and older ones after newer.
 func TestOtherVersionsAreRefused(t *testing.T) {
 	path, opt := version1(t)
@@ -68,7 +115,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	}
 	newer := filled(t)
 	db = must(sqlite3.Open(newer))(t)
-	if err := errors.Join(db.Exec("PRAGMA user_version=1"), db.Close()); err != nil {
+	if err := errors.Join(db.Exec("PRAGMA user_version=5"), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	var broken *CorruptError
@@ -81,32 +128,21 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		after state
 		r     Record
 	}{
-		"version 0":           {state{}, Record{Seq: 1, Head: &head}},
-		"this program knows":  {state{}, Record{Version: version + 1, Seq: 1, Head: &head}},
-		"follows version 2":   {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
-		"without window":      {state{}, Record{Version: 1, Seq: 1, Head: &head}},
-		"version 1 has one":   {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
-		"no such record":      {state{seq: 1}, Record{Version: 1, Seq: 2, Freeze: &Freeze{On: true, By: "x"}}},
-		"version 1 has no":    {state{seq: 1}, Record{Version: 1, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
-		"is no head":          {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
-		"before an opening":   {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
-		"without a data set":  {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}}},
-		"which has no head":   {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
-		"has a head already":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
-		"not say by whom":     {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
-		"one process at a":    {state{seq: 1}, Record{Version: 2, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
-		"version 2 has one":   {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Shared: true}}},
-		"a data set or":       {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
-		"with epoch":          {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
-		"neither roles nor":   {state{seq: 1}, Record{Version: 3, Seq: 2, Reserve: &Charge{Reservation: Reservation{Payer: Payer{Analyst: "ann", Quota: 1}}}}},
-		"as epsilons":         {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
-		"its first record":    {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 4, Seq: 2, Fit: &Fit{head.Dataset, head.Filter}}},
-		"recovers nothing":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
-		"whether a mark was":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 4, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Unmarked: true}}},
-		"a pardon of version": {state{seq: 1}, Record{Version: 4, Seq: 2, Pardon: &Pardon{By: "x"}}},
-		"by \"\"":             {state{seq: 1}, Record{Version: 5, Seq: 2, Pardon: &Pardon{}}},
-		"not outstanding":     {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
-		"it is of 2 kinds":    {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
+		"version 0":          {state{}, Record{Seq: 1, Head: &head}},
+		"this program knows": {state{}, Record{Version: version + 1, Seq: 1, Head: &head}},
+		"follows version 2":  {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
+		"is no head":         {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
+		"before an opening":  {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
+		"without a data set": {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}}},
+		"which has no head":  {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
+		"has a head already": {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
+		"not say by whom":    {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
+		"a data set or":      {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
+		"with epoch":         {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
+		"recovers nothing":   {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
+		"a pardon does not":  {state{seq: 1}, Record{Version: 5, Seq: 2, Pardon: &Pardon{}}},
+		"not outstanding":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
+		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
 	} {
 		if err := c.after.check(&c.r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -117,14 +153,13 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 // testdata/version2 is a ledger of two data sets that the program of format 2 wrote on 2026-11-22, at its clock's 2026-10-30: of visits
 // ann 0.1 with a release, bob 0.1 that failed, eve frozen, another epoch, ann 0.1 outstanding; then of studies ann 0.2, outstanding.
 func TestVersion2IsReadOn(t *testing.T) {
-	path := tempPath(t)
-	copyFile(t, path, "testdata/version2")
+	path := raised(t, "version2")
 	h := &hands{}
 	h.set(t, "2026-10-30 13:00")
 	a, b := twoHeads(t)
 	o := must(openOwner(ctx, path, h.options()))(t)
 	before := must(o.Accounts())(t)
-	if before.Lifetime.Windows != 2 || before.Datasets[0].Epoch != "2" || before.Datasets[0].Account.Failures != 1 || !o.Frozen("eve") || o.format != 2 {
+	if before.Lifetime.Windows != 2 || before.Datasets[0].Epoch != "2" || before.Datasets[0].Account.Failures != 1 || !o.Frozen("eve") {
 		t.Errorf("%+v", before)
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
@@ -154,12 +189,11 @@ func TestVersion2IsReadOn(t *testing.T) {
 // testdata/version3 is a ledger that the program of format 3 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: of a quota of 0.3 of 1 ann spent 0.1 three times (one
 // that failed, nothing is stored), was granted 0.2 and spent 0.1 twice; the budget was raised to 2, and with it her quota to a share of that: once more 0.1; bob 0.1 twice.
 func TestVersion3IsReadOn(t *testing.T) {
-	path := tempPath(t)
-	copyFile(t, path, "testdata/version3")
+	path := raised(t, "version3")
 	h := &hands{}
 	h.set(t, "2026-10-30 13:00")
 	o := must(openOwner(ctx, path, h.options()))(t)
-	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["ann"].Statements != 6 || acc.Analysts["ann"].Rooms.Pure < 0.79 || acc.Analysts["bob"].Rooms.Pure != 2 || o.format != 3 {
+	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["ann"].Statements != 6 || acc.Analysts["ann"].Rooms.Pure < 0.79 || acc.Analysts["bob"].Rooms.Pure != 2 {
 		t.Errorf("%+v", acc)
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
