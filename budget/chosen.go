@@ -52,7 +52,7 @@ func (f *Filter) rangeRenyi(epsilon, length enclosure) float64 {
 // Picks: g of them, each of pure loss t/b at most, b = Ratio g t: 1/(Ratio g), whichever t.
 // Rounding: up.
 func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
-	if gaussian(e.Noise) && f.Order == 0 {
+	if e.Noise.HasL2Scale() && f.Order == 0 {
 		return dp.Loss{}, errGaussian
 	}
 	pure, renyi := f.clipped(e)
@@ -61,23 +61,16 @@ func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
 
 func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 	one := inverse(e.Ratio)
-	if gaussian(e.Noise) {
-		return math.Inf(1), exactly(f.Order / 2).times(one).times(one).hi
+	if pure = one.hi; e.Noise.HasL2Scale() {
+		pure = math.Inf(1)
 	}
 	if f.Order != 0 {
 		for _, g := range e.Groups {
-			groups := exactUint(g)
-			if e.Noise == dp.PickNoise {
-				renyi = math.Max(renyi, groups.times(randomizedResponse(f.Order, one.over(groups))).hi)
-				continue
-			}
-			renyi = math.Max(renyi, groups.times(shiftedLaplace(f.Order, e.Least, one.over(groups.times(exactUint(e.Least))))).hi)
+			renyi = math.Max(renyi, lawLosses[e.Noise].clipped(f.Order, e.Least, exactUint(g), one).hi)
 		}
 	}
-	return one.hi, renyi
+	return pure, renyi
 }
-
-func gaussian(k dp.NoiseKind) bool { return k == dp.GaussianNoise || k == dp.GaussianNormNoise }
 
 // ChoiceScale is the least scale of a choice whose loss stays within the limit.
 func (f *Filter) ChoiceScale(l Limit) (dp.Scale, error) { return f.leastScale(l, f.choiceLoss) }
@@ -92,7 +85,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	if err := e.Validate(); err != nil {
 		return e, err
 	}
-	if gaussian(noise) {
+	if noise.HasL2Scale() {
 		if f.Order == 0 {
 			return e, errGaussian
 		}
@@ -101,7 +94,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	ratio, err := f.leastScale(l, func(r dp.Scale) (pure, renyi float64) {
 		e.Ratio = r
 		pure, renyi = f.clipped(e)
-		if gaussian(noise) {
+		if noise.HasL2Scale() {
 			pure = 0 // it counts on the Renyi side alone
 		}
 		return pure, renyi

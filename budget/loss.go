@@ -113,11 +113,10 @@ func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
 	if least := selectionDelta(e); e.Delta < least {
 		return dp.Loss{}, fmt.Errorf("budget: selection with threshold %d states delta %g, which is below its %g", e.Threshold, e.Delta, least)
 	}
-	if e.Noise == dp.GaussianNoise {
-		if f.Order == 0 {
-			return dp.Loss{}, errGaussian
-		}
-		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(dp.Sensitivity{PerGroup: 1, Groups: e.Groups}, e.Scale), Delta: e.Delta}, nil
+	if e.Kind().HasL2Scale() {
+		loss, err := f.gaussianLoss(dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: e.Groups}, Scale: e.Scale})
+		loss.Delta = e.Delta
+		return loss, err
 	}
 	loss := dp.Loss{Pure: overScaleUp(new(big.Int).SetUint64(e.Groups), e.Scale), Delta: e.Delta}
 	if f.Order != 0 {
@@ -129,23 +128,26 @@ func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
 // selectionDelta is Groups times the probability that a group of one unit is kept, rounded up: of noise proportional to exp(-|x|/b) on [-T, T] the pmf at T, with q = e^(-1/b)
 // q^T (1-q) / (1 + q - 2 q^(T+1)); of Gaussian noise P(x >= T), for which noise.paysGaussian's bound stands.
 func selectionDelta(e dp.Selection) float64 {
-	groups, t, threshold := exactUint(e.Groups), inverse(e.Scale), exactUint(e.Threshold)
-	var one enclosure
-	if e.Noise == dp.GaussianNoise {
-		step := threshold.times(t).times(t)
-		one = exactly(0.5).times(threshold).times(step).negative().exp().over(step.negative().expm1().negative())
-		if wide := exactly(2.5).over(t); wide.lo > 1 {
-			one = one.over(wide)
-		}
-	} else {
-		tt := t.times(threshold)
-		q := t.negative().exp()
-		// 1 + q - 2 q^(T+1) = (1-q) + 2q (1-q^T), without cancellation
-		gap := t.negative().expm1().negative()
-		z := gap.plus(exactly(2).times(q).times(tt.negative().expm1().negative()))
-		one = tt.negative().exp().times(gap).over(z)
+	one := lawLosses[e.Kind()].kept(exactUint(e.Threshold), inverse(e.Scale))
+	return math.Min(exactUint(e.Groups).times(one).hi, float64(e.Groups))
+}
+
+func gaussianKept(threshold, t enclosure) enclosure {
+	step := threshold.times(t).times(t)
+	one := exactly(0.5).times(threshold).times(step).negative().exp().over(step.negative().expm1().negative())
+	if wide := exactly(2.5).over(t); wide.lo > 1 {
+		one = one.over(wide)
 	}
-	return math.Min(groups.times(one).hi, float64(e.Groups))
+	return one
+}
+
+func truncatedKept(threshold, t enclosure) enclosure {
+	tt := t.times(threshold)
+	q := t.negative().exp()
+	// 1 + q - 2 q^(T+1) = (1-q) + 2q (1-q^T), without cancellation
+	gap := t.negative().expm1().negative()
+	z := gap.plus(exactly(2).times(q).times(tt.negative().expm1().negative()))
+	return tt.negative().exp().times(gap).over(z)
 }
 
 // inverse encloses 1/scale.

@@ -35,6 +35,32 @@ var mechanisms = map[reflect.Type]mechanism{
 	typeOf[dp.Composed]():       row((*Filter).composedLoss, (*parts).addComposed),
 }
 
+// lawLosses has a row for each kind of noise: the Renyi loss at a bound that is chosen, where the pure loss would be one (clippedLoss); and of a selection how often it keeps a group of one unit, given 1/scale (selectionDelta), and the least scale
+// within a limit.
+var lawLosses = map[dp.NoiseKind]struct {
+	clipped func(order float64, least uint64, groups, one enclosure) enclosure
+	kept    func(threshold, t enclosure) enclosure
+	scale   func(f *Filter, groups uint64, l Limit) (dp.Scale, error)
+}{
+	dp.LaplaceNoise:      {clipped: laplaceClipped},
+	dp.GaussianNoise:     {clipped: gaussianClipped, kept: gaussianKept, scale: (*Filter).gaussianSelectionScale},
+	dp.GaussianNormNoise: {clipped: gaussianClipped},
+	dp.PickNoise:         {clipped: picksClipped},
+	dp.TruncatedNoise:    {kept: truncatedKept, scale: (*Filter).truncatedSelectionScale},
+}
+
+func laplaceClipped(order float64, least uint64, groups, one enclosure) enclosure {
+	return groups.times(shiftedLaplace(order, least, one.over(groups.times(exactUint(least)))))
+}
+
+func gaussianClipped(order float64, _ uint64, _, one enclosure) enclosure {
+	return exactly(order / 2).times(one).times(one)
+}
+
+func picksClipped(order float64, _ uint64, groups, one enclosure) enclosure {
+	return groups.times(randomizedResponse(order, one.over(groups)))
+}
+
 func typeOf[E dp.Event]() reflect.Type { return reflect.TypeFor[E]() }
 
 func row[E dp.Event](loss func(*Filter, E) (dp.Loss, error), add func(*parts, E)) mechanism {
@@ -129,7 +155,7 @@ func (p *parts) addPicks(e dp.Picks) {
 }
 
 func (p *parts) addSelection(e dp.Selection) {
-	if e.Noise == dp.GaussianNoise {
+	if e.Kind().HasL2Scale() {
 		p.delta, p.beside = p.delta+e.Delta, p.beside+e.Delta
 		p.addDiscreteGaussian(e.Groups, 1, e.Scale)
 		return
@@ -141,7 +167,7 @@ func (p *parts) addSelection(e dp.Selection) {
 
 // addOneOf adds the largest of each part.
 func (p *parts) addOneOf(e dp.OneOf) {
-	if e.Selections[0].Noise == dp.GaussianNoise {
+	if e.Selections[0].Kind().HasL2Scale() {
 		rho, delta := 0.0, 0.0
 		for _, s := range e.Selections {
 			d := perScale(1, s.Scale)
@@ -181,7 +207,7 @@ func (p *parts) addSmoothScale(e dp.SmoothScale) {
 
 func (p *parts) addClipped(e dp.Clipped) {
 	d := perScale(1, e.Ratio)
-	if gaussian(e.Noise) {
+	if e.Noise.HasL2Scale() {
 		p.gaussian(d * d / 2)
 		p.noSteps = "the noise follows a bound that is chosen"
 		return

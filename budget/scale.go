@@ -93,24 +93,27 @@ func (f *Filter) Selection(noise dp.NoiseKind, groups uint64, l Limit, delta flo
 	}
 	var err error
 	e := dp.Selection{Noise: noise, Groups: groups, Delta: delta}
-	if noise == dp.GaussianNoise {
-		e.Scale, err = f.GaussianScale(dp.Sensitivity{PerGroup: 1, Groups: groups}, l)
-	} else {
-		e.Scale, err = f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
-			epsilon := exactUint(groups).times(inverse(b))
-			if f.Order != 0 {
-				renyi = randomizedResponse(f.Order, epsilon).hi
-			}
-			return epsilon.hi, renyi
-		})
-	}
-	if err != nil {
+	if e.Scale, err = lawLosses[e.Kind()].scale(f, groups, l); err != nil {
 		return e, err
 	}
 	if e.Threshold, err = SelectionThreshold(e); err != nil {
 		return e, err
 	}
 	return e, e.Validate()
+}
+
+func (f *Filter) gaussianSelectionScale(groups uint64, l Limit) (dp.Scale, error) {
+	return f.GaussianScale(dp.Sensitivity{PerGroup: 1, Groups: groups}, l)
+}
+
+func (f *Filter) truncatedSelectionScale(groups uint64, l Limit) (dp.Scale, error) {
+	return f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
+		epsilon := exactUint(groups).times(inverse(b))
+		if f.Order != 0 {
+			renyi = randomizedResponse(f.Order, epsilon).hi
+		}
+		return epsilon.hi, renyi
+	})
 }
 
 // SelectionThreshold is the least threshold at which a selection stays within its delta.

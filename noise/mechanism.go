@@ -26,17 +26,21 @@ func DistributionOf(ev dp.Event) (Distribution, error) {
 	if err != nil {
 		return Distribution{}, err
 	}
-	if laws[l.Noise] == nil {
+	row, ok := laws[l.Noise]
+	if !ok {
 		return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)
 	}
-	return Distribution{laws[l.Noise](l)}, nil
+	return Distribution{row.law(l)}, nil
 }
 
-// laws has a row for each kind of noise that is added to a number.
-var laws = map[dp.NoiseKind]func(dp.Law) law{
-	dp.LaplaceNoise:   func(l dp.Law) law { return newLaplace(l.Scale) },
-	dp.GaussianNoise:  func(l dp.Law) law { return newGaussian(l.Scale) },
-	dp.TruncatedNoise: func(l dp.Law) law { return newTruncated(l.Scale, l.Largest) },
+// laws has a row for each kind of noise that is added to a number: its law, and whether a selection by it pays its delta.
+var laws = map[dp.NoiseKind]struct {
+	law  func(dp.Law) law
+	pays func(dp.Selection) bool
+}{
+	dp.LaplaceNoise:   {law: func(l dp.Law) law { return newLaplace(l.Scale) }},
+	dp.GaussianNoise:  {func(l dp.Law) law { return newGaussian(l.Scale) }, paysGaussian},
+	dp.TruncatedNoise: {func(l dp.Law) law { return newTruncated(l.Scale, l.Largest) }, paysTruncated},
 }
 
 // Variance is the noise's variance in squared grid steps, to float64's precision.

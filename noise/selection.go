@@ -9,14 +9,11 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
-// paysDelta tells whether Groups times the probability that a group of one unit is kept is at most Delta for certain.
+// paysTruncated tells whether Groups times the probability that a group of one unit is kept by truncated Laplace noise is at most Delta for certain.
 //
-// Proof: a group of one is kept where x > T-1. Gaussian: paysGaussian. Truncated Laplace: that is pmf(T), and pmf(T) = q^T (1-q)/(1+q-2q^(T+1)), q = exp(-1/b). Both sides are bounded outward until one is surely the larger; a
+// Proof: a group of one is kept where x > T-1. The probability of that is pmf(T), and pmf(T) = q^T (1-q)/(1+q-2q^(T+1)), q = exp(-1/b). Both sides are bounded outward until one is surely the larger; a
 // doubt that is left counts against the event.
-func paysDelta(ev dp.Selection) bool {
-	if ev.Noise == dp.GaussianNoise {
-		return paysGaussian(ev)
-	}
+func paysTruncated(ev dp.Selection) bool {
 	l := newTruncated(ev.Scale, ev.Threshold)
 	groups := new(big.Rat).SetInt(new(big.Int).SetUint64(ev.Groups))
 	share := new(big.Rat).SetFloat64(ev.Delta)
@@ -32,7 +29,7 @@ func paysDelta(ev dp.Selection) bool {
 // paysGaussian tells whether Groups*P(x >= Threshold) <= Delta for certain.
 //
 // Proof: P(x >= T) is the sum over k >= T of exp(-k^2/2s^2) over Z, the same sum over all whole k. (1) (T+j)^2 >= T^2 + 2Tj, so it is at most exp(-T^2/2s^2)/(1 - exp(-T/s^2)). (2) Z >= 1, its middle term, and
-// Z >= 2.5 s, since by Poisson summation Z >= s sqrt(2 pi). The bounds are rounded outward as in paysDelta.
+// Z >= 2.5 s, since by Poisson summation Z >= s sqrt(2 pi). The bounds are rounded outward as in paysTruncated.
 func paysGaussian(ev dp.Selection) bool {
 	t, square := new(big.Rat).SetUint64(ev.Threshold), ev.Scale.Rat()
 	square.Mul(square, square)
@@ -80,7 +77,7 @@ func (s *Source) Selector(ev dp.Selection) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !paysDelta(ev) { // condition 5
+	if !laws[ev.Kind()].pays(ev) { // condition 5
 		return nil, fmt.Errorf("noise: threshold %d over %d groups at scale %g costs more than delta %g", ev.Threshold, ev.Groups, ev.Scale.Float(), ev.Delta)
 	}
 	c := &Selector{Distribution: d, event: ev, ahead: supply{source: s, law: d.law}}

@@ -84,30 +84,37 @@ func packages(t *testing.T) (files map[string][]string, exports map[string]strin
 
 // pkg is a type-checked package.
 type pkg struct {
-	types *types.Package
-	fset  *token.FileSet
-	files []string
-	info  *types.Info
+	types  *types.Package
+	fset   *token.FileSet
+	files  []string
+	syntax []*ast.File
+	info   *types.Info
 }
 
 // checked reads a package of the module, without its tests.
 func checked(t *testing.T, dir string, names []string, exports map[string]string) *pkg {
 	t.Helper()
-	p := &pkg{fset: token.NewFileSet(), info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
-	var files []*ast.File
+	p := &pkg{fset: token.NewFileSet()}
 	for _, name := range names {
 		f, err := parser.ParseFile(p.fset, filepath.Join("..", "..", filepath.FromSlash(dir), name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, p.files = append(files, f), append(p.files, name)
+		p.syntax, p.files = append(p.syntax, f), append(p.files, name)
 	}
+	p.check(t, dir, exports)
+	return p
+}
+
+// check gives types to what was parsed.
+func (p *pkg) check(t *testing.T, dir string, exports map[string]string) {
+	t.Helper()
+	p.info = &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	var err error
-	if p.types, err = conf.Check(module+dir, p.fset, files, p.info); err != nil {
+	if p.types, err = conf.Check(module+dir, p.fset, p.syntax, p.info); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // cycles are the sets of files that need one another, directly or through others.

@@ -63,6 +63,24 @@ const (
 	TruncatedNoise NoiseKind = "truncated_laplace"
 )
 
+// kinds has a row for each law of noise: whether it is added to numbers, whether its scale goes by the L2 norm, whether a Clipped event has it and for one vector alone, and the event that is run.
+var kinds = map[NoiseKind]struct {
+	added, l2, clips, vector bool
+	event                    func(Sensitivity, Scale) Event
+}{
+	LaplaceNoise:      {added: true, clips: true, event: func(s Sensitivity, b Scale) Event { return Laplace{s, b} }},
+	GaussianNoise:     {added: true, l2: true, clips: true, event: func(s Sensitivity, sigma Scale) Event { return Gaussian{s, sigma} }},
+	GaussianNormNoise: {added: true, l2: true, clips: true, vector: true, event: func(s Sensitivity, sigma Scale) Event { return Gaussian{s, sigma} }},
+	PickNoise:         {clips: true, event: func(s Sensitivity, b Scale) Event { return Picks{s, b} }},
+	TruncatedNoise:    {added: true},
+}
+
+// HasL2Scale reports that the noise's scale goes by the L2 norm. Such noise has no pure epsilon.
+func (k NoiseKind) HasL2Scale() bool { return kinds[k].l2 }
+
+// IsAdded reports that the noise is added to numbers.
+func (k NoiseKind) IsAdded() bool { return kinds[k].added }
+
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
 // g entries, g one of Groups, each by at most t, whichever t >= Least, and the noise's scale is at least Ratio times the norm that
 // the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. With Laplace noise and g = 1 it may be any vector of L1 norm at most t. What it costs does not depend on what was chosen.
@@ -119,9 +137,7 @@ func (e Choice) Validate() error {
 
 // Validate refuses what no mechanism can have run.
 func (e Clipped) Validate() error {
-	switch {
-	case e.Noise == LaplaceNoise, e.Noise == GaussianNoise, e.Noise == PickNoise, e.Noise == GaussianNormNoise && len(e.Groups) == 1 && e.Groups[0] == 1:
-	default:
+	if k := kinds[e.Noise]; !k.clips || k.vector && !(len(e.Groups) == 1 && e.Groups[0] == 1) {
 		return fmt.Errorf("dp: no noise is called %q", e.Noise)
 	}
 	if e.Least == 0 || e.Least > MaxSensitivity || len(e.Groups) == 0 || len(e.Groups) > MaxEdges {
@@ -152,22 +168,14 @@ func (e Clipped) At(clip, groups uint64) (Event, error) {
 	}
 	s := Sensitivity{PerGroup: clip, Groups: groups}
 	norm := new(big.Rat).SetInt(s.L1())
-	if e.Noise != LaplaceNoise && e.Noise != PickNoise {
+	if e.Noise.HasL2Scale() {
 		norm = sqrtUp(s.L2Squared())
 	}
 	scale, err := scaleUp(norm.Mul(norm, e.Ratio.Rat()))
 	if err != nil {
 		return nil, err
 	}
-	var ev Event
-	switch e.Noise {
-	case LaplaceNoise:
-		ev = Laplace{Sensitivity: s, Scale: scale}
-	case PickNoise:
-		ev = Picks{Sensitivity: s, Scale: scale}
-	default:
-		ev = Gaussian{Sensitivity: s, Scale: scale}
-	}
+	ev := kinds[e.Noise].event(s, scale)
 	return ev, ev.Validate()
 }
 

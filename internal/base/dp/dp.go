@@ -106,11 +106,17 @@ func (Laplace) Name() string { return "discrete_laplace" }
 func (Gaussian) Name() string { return "discrete_gaussian" }
 
 // Name is the event's stable name in the ledger.
-func (e Selection) Name() string {
-	if e.Noise == GaussianNoise {
-		return "gaussian_selection"
+func (e Selection) Name() string { return selections[e.Noise] }
+
+// selections has the name of a selection with each kind of noise that it may have.
+var selections = map[NoiseKind]string{"": "truncated_geometric_selection", GaussianNoise: "gaussian_selection"}
+
+// Kind is the law of a selection's noise.
+func (e Selection) Kind() NoiseKind {
+	if e.Noise == "" {
+		return TruncatedNoise
 	}
-	return "truncated_geometric_selection"
+	return e.Noise
 }
 
 // Validate refuses what no mechanism can have run.
@@ -121,7 +127,7 @@ func (e Gaussian) Validate() error { return firstError(e.Sensitivity.Validate(),
 
 // Validate refuses what no mechanism can have run.
 func (e Selection) Validate() error {
-	if e.Noise != "" && e.Noise != GaussianNoise {
+	if selections[e.Noise] == "" {
 		return fmt.Errorf("dp: selection with %q noise", e.Noise)
 	}
 	if e.Groups == 0 || e.Groups > MaxSensitivity || e.Threshold == 0 || e.Threshold > MaxScale {

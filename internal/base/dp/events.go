@@ -26,11 +26,7 @@ func LawOf(ev Event) (Law, error) {
 	case Picks:
 		return Law{Noise: PickNoise, Scale: ev.Scale, Sensitivity: ev.Sensitivity}, nil
 	case Selection:
-		law := Law{Noise: TruncatedNoise, Scale: ev.Scale, Sensitivity: Sensitivity{PerGroup: 1, Groups: ev.Groups}, Largest: ev.Threshold}
-		if ev.Noise == GaussianNoise {
-			law.Noise, law.Largest = GaussianNoise, 0
-		}
-		return law, nil
+		return Law{Noise: ev.Kind(), Scale: ev.Scale, Sensitivity: Sensitivity{PerGroup: 1, Groups: ev.Groups}, Largest: ev.Threshold}, nil
 	}
 	return Law{}, fmt.Errorf("dp: event %T adds no noise to a number", ev)
 }

@@ -201,11 +201,8 @@ func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Q
 	if paid > 0 {
 		text += fmt.Sprintf(", of which %s was paid before", server.Number(paid))
 	}
-	switch sum.Mechanism {
-	case price.Gaussian:
-		text += ", with Gaussian noise"
-	case price.Laplace:
-		text += ", with Laplace noise"
+	if name := sum.Mechanism.Name(); name != "" {
+		text += ", with " + name + " noise"
 	}
 	if !math.IsInf(sum.Loss.Pure, 1) {
 		return text, nil

@@ -87,39 +87,33 @@ type accountantJSON struct {
 	Why        string   `json:"Why,omitempty"`
 }
 
-// noiseNames are the noises that are compared, in this order.
-var noiseNames = []struct {
-	mechanism price.Mechanism
-	name      string
-}{{price.Laplace, "Laplace"}, {price.Gaussian, "Gaussian"}}
-
 // comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them. Where the data set's plain sum of epsilons has ended, only Renyi losses count there,
 // which differ at one price: then also the other noise at the Renyi loss of the statement's own.
 func (x Explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]answer.Line, error) {
 	f := x.Filter
-	if mp.Mechanism != price.Laplace && mp.Mechanism != price.Gaussian {
+	if mp.Mechanism.Name() == "" {
 		return nil, nil
 	}
 	var out []answer.Line
-	for _, noise := range noiseNames {
+	for _, noise := range price.Compared {
 		of, err := mp, error(nil)
-		if noise.mechanism != mp.Mechanism {
+		if noise != mp.Mechanism {
 			ask := x.St.Request
-			ask.Mechanism = noise.mechanism
+			ask.Mechanism = noise
 			if of, err = price.New(x.St.An, ask); err != nil {
 				why := "a budget of plain epsilons has no price for it"
 				if f.Order != 0 {
 					why = "the bounding or the size of the noise does not allow it"
 				}
-				out = append(out, answer.Line{Text: fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), Key: "Noises", Value: comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, Each: true})
+				out = append(out, answer.Line{Text: fmt.Sprintf("With %s noise at this price: none (%s)", noise.Name(), why), Key: "Noises", Value: comparedJSON{Mechanism: string(noise), At: atPrice, Why: why}, Each: true})
 				continue
 			}
 		}
 		taken := ""
-		if noise.mechanism == mp.Mechanism {
+		if noise == mp.Mechanism {
 			taken = " (taken)"
 		}
-		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at this price", noise.name), atPrice, taken)
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at this price", noise.Name()), atPrice, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -128,11 +122,11 @@ func (x Explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]answer.Li
 	if some, _ := b.PureEnded(); !some || f.Order == 0 {
 		return out, nil
 	}
-	for _, noise := range noiseNames {
-		if noise.mechanism == mp.Mechanism {
+	for _, noise := range price.Compared {
+		if noise == mp.Mechanism {
 			continue
 		}
-		of, err := x.planAtRenyi(noise.mechanism, mp.Loss.Renyi)
+		of, err := x.planAtRenyi(noise, mp.Loss.Renyi)
 		if err != nil || of == nil {
 			return out, err
 		}
@@ -140,7 +134,7 @@ func (x Explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]answer.Li
 		if most := x.Session.Analyst.MaxQueryEpsilon; of.Price > most {
 			above = fmt.Sprintf(", more than the %s that you may ask for", server.Number(most))
 		}
-		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at the same Renyi loss, which alone counts since the plain sum of epsilons has ended: price %s%s", noise.name, server.Number(of.Price), above), atRenyi, "")
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at the same Renyi loss, which alone counts since the plain sum of epsilons has ended: price %s%s", noise.Name(), server.Number(of.Price), above), atRenyi, "")
 		if err != nil {
 			return nil, err
 		}

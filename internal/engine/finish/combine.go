@@ -26,20 +26,28 @@ func lawOf(ev dp.Event) (*law, error) {
 	if err != nil {
 		return nil, err
 	}
-	if laws[l.Noise] == nil {
+	row, ok := laws[l.Noise]
+	if !ok {
 		return nil, fmt.Errorf("finish: no sum has noise of event %T", ev)
 	}
-	return laws[l.Noise](l.Scale.Float()), nil
+	return row.law(l.Scale.Float()), nil
 }
 
-// laws has a row for each kind of noise that is added to a number.
-var laws = map[dp.NoiseKind]func(scale float64) *law{
-	dp.LaplaceNoise:  laplaceLaw,
-	dp.GaussianNoise: gaussianLaw,
+// laws has a row for each kind of noise that is added to a number: its law, and how many deviations it is above as rarely as miss says.
+var laws = map[dp.NoiseKind]struct {
+	law        func(scale float64) *law
+	deviations func(miss float64) float64
+}{
+	dp.LaplaceNoise:  {laplaceLaw, laplaceDeviations},
+	dp.GaussianNoise: {gaussianLaw, gaussianDeviations},
 	// Truncated noise has thinner tails: P(N >= k | |N| <= T) = (p - t)/(1 - 2t) <= p for p = P(N >= k) <= 1/2, t = P(N > T); and sums of symmetric
 	// unimodal numbers keep that order of |.| (Birnbaum 1948).
-	dp.TruncatedNoise: laplaceLaw,
+	dp.TruncatedNoise: {laplaceLaw, laplaceDeviations},
 }
+
+func laplaceDeviations(miss float64) float64 { return math.Log(1/(2*miss)) / math.Sqrt2 }
+
+func gaussianDeviations(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
 
 func laplaceLaw(scale float64) *law {
 	return &law{laplace: true, scale: scale, both: 1 + math.Exp(-1/scale)}

@@ -168,9 +168,8 @@ func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSid
 		x := float64(step.From)
 		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
 	}
-	deviations := func(miss float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*miss) }
 	wide := noise.deviation * math.Sqrt(square)
-	s.span, s.rare = wide*deviations(miss), wide*deviations(rarely)
+	s.span, s.rare = wide*gaussianDeviations(miss), wide*gaussianDeviations(rarely)
 	return s
 }
 
@@ -233,11 +232,7 @@ func lostNoiseOf(ev dp.Event) (lostNoise, error) {
 	if err != nil {
 		return lostNoise{}, err
 	}
-	sure := math.Sqrt2 * math.Erfinv(1-2*lostFewMiss)
-	if law.Noise == dp.LaplaceNoise {
-		sure = math.Log(1/(2*lostFewMiss)) / math.Sqrt2
-	}
-	return lostNoise{math.Max(d.StdDev(), 0.5), sure}, nil
+	return lostNoise{math.Max(d.StdDev(), 0.5), laws[law.Noise].deviations(lostFewMiss)}, nil
 }
 
 // lostMasses are those of all measures; lost is what was released of them, nil before.

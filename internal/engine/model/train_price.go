@@ -62,7 +62,7 @@ func (t *Training) chooseCharge(balance ledger.Balance) error {
 	}
 	if parts, err := t.filter.Loss(*t.Plan.Composed); err == nil { // else there is none at this order
 		_, ended := balance.PureEnded()
-		prefers := t.under.Mechanism != price.Laplace && t.filter.PrefersRenyi()
+		prefers := t.under.Mechanism.Allows(price.Gaussian) && t.filter.PrefersRenyi()
 		fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
 		smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
 		switch {

@@ -337,7 +337,7 @@ func (p *Quote) Visible(ev dp.AboveThreshold, units []int64) []int64 {
 // peopleShown is how many people a statement is of at least so that its groups are likely to be shown. With Laplace noise the threshold rises as the cap does, so groups in which people have no more of them are hidden sooner; with Gaussian noise it rises as the root.
 func peopleShown(s dp.Selection) int64 {
 	people := int64(min(s.Threshold, dp.MaxChoiceUnits)) //nolint:gosec // below 2^53
-	if s.Noise != dp.GaussianNoise {
+	if !s.Kind().HasL2Scale() {
 		people *= 3
 	}
 	return people
@@ -393,7 +393,7 @@ func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool 
 // meanSize is the mean of |noise| over the clip, in one group, where a unit is in a number of them.
 func meanSize(ev dp.Clipped, groups uint64) float64 {
 	g := float64(groups)
-	if ev.Noise == dp.GaussianNoise || ev.Noise == dp.GaussianNormNoise {
+	if ev.Noise.HasL2Scale() {
 		return ev.Ratio.Float() * math.Sqrt(g) * math.Sqrt(2/math.Pi)
 	}
 	return ev.Ratio.Float() * g

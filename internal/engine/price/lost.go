@@ -26,11 +26,7 @@ func lostShare(a *sensitivity.Analysis) float64 {
 // lost calibrates the event of measure i.
 func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech Mechanism) (*Lost, error) {
 	m := &a.Measures[i]
-	kind := dp.LaplaceNoise
-	if mech == Gaussian {
-		kind = dp.GaussianNoise
-	}
-	ev, err := f.Clipped(kind, leastLostBound(a, m, mech), []uint64{a.LostMoves(m)}, l)
+	ev, err := f.Clipped(mechanisms[mech].noise, leastLostBound(a, m, mech), []uint64{a.LostMoves(m)}, l)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +48,7 @@ func leastLostBound(a *sensitivity.Analysis, m *sensitivity.Measure, mech Mechan
 	least := uint64(math.MaxUint64)
 	for _, clip := range clips {
 		for _, groups := range caps(a) {
-			least = min(least, lostBound(a.LostUnit(clip, groups, mech == Gaussian)))
+			least = min(least, lostBound(a.LostUnit(clip, groups, mech.HasL2Scale())))
 		}
 	}
 	return least
@@ -87,7 +83,7 @@ func (p *Quote) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
 		if c := a.Limit.Cap; c != nil {
 			_, groups = p.Edge(c, chosen)
 		}
-		out[i] = a.LostUnit(clip, groups, p.Mechanism == Gaussian)
+		out[i] = a.LostUnit(clip, groups, p.Mechanism.HasL2Scale())
 	}
 	return out
 }
@@ -101,7 +97,7 @@ func (p *Quote) canDrawLost(a *sensitivity.Analysis, i int, clip, groups uint64)
 	if !ok {
 		return false
 	}
-	_, err := ev.At(mostLostBound(a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian)), ev.Groups[0])
+	_, err := ev.At(mostLostBound(a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism.HasL2Scale())), ev.Groups[0])
 	return err == nil
 }
 

@@ -15,12 +15,60 @@ import (
 // Mechanism is a choice of noise.
 type Mechanism string
 
-// The mechanisms that a policy or SET may name.
+// The mechanisms that a policy or SET may name. A plan has one of those but Auto.
 const (
 	Auto     Mechanism = "auto"
 	Laplace  Mechanism = "laplace"
 	Gaussian Mechanism = "gaussian"
 )
+
+// mechanisms has a row for each mechanism of a plan: its name in prose, the noise of its measures and of its selection, and the event of a measure without a choice.
+var mechanisms = map[Mechanism]struct {
+	name             string
+	noise, selection dp.NoiseKind
+	event            func(*budget.Filter, dp.Sensitivity, budget.Limit) (dp.Event, error)
+}{
+	Laplace:  {"Laplace", dp.LaplaceNoise, "", laplaceEvent},
+	Gaussian: {"Gaussian", dp.GaussianNoise, dp.GaussianNoise, gaussianEvent},
+}
+
+// Compared are the mechanisms of a plan in the order in which EXPLAIN compares them.
+var Compared = []Mechanism{Laplace, Gaussian}
+
+// Name is the mechanism's in prose; "" where no plan has it.
+func (m Mechanism) Name() string { return mechanisms[m].name }
+
+// HasL2Scale is that of the mechanism's noise.
+func (m Mechanism) HasL2Scale() bool { return mechanisms[m].noise.HasL2Scale() }
+
+// Allows reports that a statement that asks for m may have a plan of another mechanism: that one is asked for, or none is.
+func (m Mechanism) Allows(of Mechanism) bool {
+	_, named := mechanisms[m]
+	return !named || m == of
+}
+
+// IsGaussianUnder reports that a statement that asks for m may have Gaussian noise, if the budget has a price for that.
+func (m Mechanism) IsGaussianUnder(f *budget.Filter) bool {
+	return m.Allows(Gaussian) && (!m.Allows(Laplace) || f.PrefersRenyi())
+}
+
+// limited is what of a limit counts for the mechanism.
+func (m Mechanism) limited(l budget.Limit) budget.Limit {
+	if m.HasL2Scale() {
+		return l.RenyiOnly()
+	}
+	return l
+}
+
+func laplaceEvent(f *budget.Filter, s dp.Sensitivity, l budget.Limit) (dp.Event, error) {
+	scale, err := f.LaplaceScale(s, l)
+	return dp.Laplace{Sensitivity: s, Scale: scale}, err
+}
+
+func gaussianEvent(f *budget.Filter, s dp.Sensitivity, l budget.Limit) (dp.Event, error) {
+	scale, err := f.GaussianScale(s, l)
+	return dp.Gaussian{Sensitivity: s, Scale: scale}, err
+}
 
 // Request is what a statement may cost and how.
 type Request struct {
@@ -119,23 +167,23 @@ func (p *Quote) Events() []dp.Event {
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Request) (*Quote, error) {
 	if a.Limit.Norm == sensitivity.L2 { // which bounds nothing but Gaussian noise
-		if ask.Filter.Order == 0 || ask.Mechanism == Laplace {
+		if ask.Filter.Order == 0 || !ask.Mechanism.Allows(Gaussian) {
 			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
 				WithHint("SET dpsql.bounding = linf, or dpsql.mechanism = auto under a policy with delta and accountant: rdp.")
 		}
 		return build(a, ask, Gaussian)
 	}
 	laplace, err := build(a, ask, Laplace)
-	if ask.Mechanism == Laplace || ask.Filter.Order == 0 && ask.Mechanism == Auto {
+	if !ask.Mechanism.Allows(Gaussian) || ask.Filter.Order == 0 && ask.Mechanism.Allows(Laplace) {
 		return laplace, err
 	}
-	if ask.Mechanism == Gaussian && ask.Filter.Order == 0 {
+	if ask.Filter.Order == 0 {
 		return nil, sqlerr.New(sqlerr.BadMechanism, "Gaussian noise needs a Renyi budget, which this data set's policy does not have").
 			WithHint("SET dpsql.mechanism = auto, or ask the owner for budget.delta > 0 and accountant: rdp.")
 	}
 	gaussian, gerr := build(a, ask, Gaussian)
 	switch {
-	case ask.Mechanism == Gaussian:
+	case !ask.Mechanism.Allows(Laplace):
 		return gaussian, gerr
 	case err != nil || gerr != nil || len(laplace.noisy())+len(laplace.Selections) == 0 || !ask.Filter.PrefersRenyi():
 		return laplace, err
@@ -164,7 +212,7 @@ func (p *Quote) HasPicks() bool {
 func isPick(ev dp.Event) bool {
 	c, clipped := ev.(dp.Clipped)
 	_, picks := ev.(dp.Picks)
-	return picks || clipped && c.Noise == dp.PickNoise
+	return picks || clipped && !c.Noise.IsAdded()
 }
 
 // logErrors is the sum of the log variances and of the log square of a selection's threshold: which of two plans with the same measures errs less, each measure and the hidden groups weighing alike.
@@ -192,7 +240,7 @@ func logVariances(list []dp.Event) float64 {
 // GaussianGain is how many times narrower Gaussian noise of the same price may be than the Laplace noise that auto took of a plan, at bounds that were chosen or, where chosen is nil, at typical ones: the geometric mean over the measures. A person's L2 norm over n groups may be smaller than
 // the L1 norm by the root of n. 1: there is no other noise to take.
 func GaussianGain(a *sensitivity.Analysis, ask Request, of *Quote, chosen Chosen) float64 {
-	if ask.Mechanism != Auto || ask.Filter.Order == 0 || of.Mechanism != Laplace || a.Joined != nil || a.Pairs != nil || len(of.Measures) != len(a.Measures) {
+	if !ask.Mechanism.Allows(Laplace) || !ask.Mechanism.Allows(Gaussian) || ask.Filter.Order == 0 || of.Mechanism == "" || of.Mechanism.HasL2Scale() || a.Joined != nil || a.Pairs != nil || len(of.Measures) != len(a.Measures) {
 		return 1
 	}
 	with, norm := *a, 1.0
@@ -241,9 +289,7 @@ func build(a *sensitivity.Analysis, ask Request, mech Mechanism) (*Quote, error)
 func split(a *sensitivity.Analysis, ask Request, mech Mechanism, limit budget.Limit) (*Quote, error) {
 	p := &Quote{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*Lost, len(a.Measures))}
 	w := weigh(a, ask)
-	if mech == Gaussian {
-		limit = limit.RenyiOnly()
-	}
+	limit = mech.limited(limit)
 	for i, m := range a.Measures {
 		if w.lost[i] > 0 {
 			var err error
@@ -269,9 +315,9 @@ func split(a *sensitivity.Analysis, ask Request, mech Mechanism, limit budget.Li
 		}
 	}
 	if w.selection > 0 {
-		kind := dp.NoiseKind("")
-		if mech == Gaussian {
-			kind, p.Mechanism = dp.GaussianNoise, mech
+		kind := mechanisms[mech].selection
+		if mech.HasL2Scale() {
+			p.Mechanism = mech
 		}
 		for _, groups := range caps(a) {
 			sel, err := ask.Filter.Selection(kind, groups, w.part(limit, w.selection), ask.QueryDelta)
@@ -335,14 +381,12 @@ func caps(a *sensitivity.Analysis) []uint64 {
 
 func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l budget.Limit, mech Mechanism) (dp.Event, error) {
 	if m.Bound != nil || a.Limit.Cap != nil {
-		kind := dp.LaplaceNoise
+		kind := mechanisms[mech].noise
 		switch {
 		case m.Pick != nil:
 			kind = dp.PickNoise
 		case a.Limit.Norm == sensitivity.L2:
 			kind = dp.GaussianNormNoise
-		case mech == Gaussian:
-			kind = dp.GaussianNoise
 		}
 		least := m.PerGroup
 		if m.Bound != nil {
@@ -362,7 +406,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		scale, err := f.PicksScale(s, l)
 		return dp.Picks{Sensitivity: s, Scale: scale}, err
 	}
-	return noiseFor(f, s, l, mech)
+	return mechanisms[mech].event(f, s, l)
 }
 
 func tooMuch(err error) error {
@@ -370,7 +414,7 @@ func tooMuch(err error) error {
 		WithHint("Ask with a larger dpsql.price, over a narrower range, or for fewer groups.").WithCause(err)
 }
 
-// CanBeGaussian reports whether a statement may have CanBeGaussian noise: it is asked for, or auto may take it.
+// CanBeGaussian reports whether a statement may have Gaussian noise: it is asked for, or auto may take it.
 func (ask Request) CanBeGaussian() bool {
-	return ask.Filter.Order != 0 && (ask.Mechanism == Gaussian || ask.Mechanism == Auto && ask.Filter.PrefersRenyi())
+	return ask.Filter.Order != 0 && ask.Mechanism.IsGaussianUnder(ask.Filter)
 }

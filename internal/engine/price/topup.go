@@ -47,7 +47,7 @@ func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Request) (*Quot
 		if err != nil {
 			return nil, err
 		}
-		if top.Measures[i], err = noiseFor(ask.Filter, s, limit, top.Mechanism); err != nil {
+		if top.Measures[i], err = mechanisms[top.Mechanism].event(ask.Filter, s, limit); err != nil {
 			return nil, tooMuch(err)
 		}
 	}
@@ -65,10 +65,7 @@ func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Requ
 	if top.Mechanism == "" {
 		top.Mechanism = Laplace
 	}
-	limit := ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price))
-	if top.Mechanism == Gaussian {
-		limit = limit.RenyiOnly()
-	}
+	limit := top.Mechanism.limited(ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price)))
 	return top, limit.Part(1, uint64(len(a.Measures)))
 }
 
@@ -91,7 +88,7 @@ func ForecastTopUp(a *sensitivity.Analysis, p *Quote, price float64, ask Request
 			return nil, err
 		}
 		for _, s := range all {
-			ev, err := noiseFor(ask.Filter, s, limit, top.Mechanism)
+			ev, err := mechanisms[top.Mechanism].event(ask.Filter, s, limit)
 			if err != nil { // at this bound a top-up is refused
 				failed = err
 				continue
@@ -157,15 +154,6 @@ func (p *Quote) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity,
 		out = append(out, l.Sensitivity)
 	}
 	return out, nil
-}
-
-func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism) (dp.Event, error) {
-	if mech == Gaussian {
-		scale, err := f.GaussianScale(s, l)
-		return dp.Gaussian{Sensitivity: s, Scale: scale}, err
-	}
-	scale, err := f.LaplaceScale(s, l)
-	return dp.Laplace{Sensitivity: s, Scale: scale}, err
 }
 
 // MeanWeights say how a value becomes more exact by a fresh one, of variances before and fresh: as their weighted mean, rounded to a whole

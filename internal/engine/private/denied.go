@@ -70,7 +70,7 @@ func (r *Run) deniedHint(b ledger.Balance) string {
 // PassingPrice is what sets the largest price at which a balance holds the statement; "" where it holds none.
 func (r *Run) PassingPrice(b ledger.Balance) string {
 	off, epsilon := "", r.passes(b, "")
-	if slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Plan != nil && a.Plan.Mechanism == price.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
+	if slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Plan != nil && a.Plan.Mechanism.HasL2Scale() }) { // only the Renyi side holds that; the pure one may hold more
 		if other := r.passes(b, price.Laplace); other > epsilon {
 			epsilon, off = other, "SET dpsql.mechanism = laplace; "
 		}

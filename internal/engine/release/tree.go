@@ -226,7 +226,7 @@ func (m *Releaser) descend(ctx context.Context, i int, g *Group, leaves []int64)
 	if err != nil {
 		return err
 	}
-	r.Laplace = law.Noise == dp.LaplaceNoise
+	r.Laplace = !law.Noise.HasL2Scale()
 	cut := m.r.mostCut(m.a, i, law)
 	for _, q := range t.Asked {
 		for _, part := range cutParts { // what is cut from this group is known once all groups are released

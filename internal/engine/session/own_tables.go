@@ -11,7 +11,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -199,7 +198,7 @@ func (s *Session) LeftLine(b ledger.Balance) string {
 	f, e := b.Filter, s.Now.Epsilon
 	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
 	noise, left := "", fmt.Sprintf("left: %s at price %s", server.StatementCount(n), server.Number(e))
-	if m := s.Now.Mechanism; m == price.Gaussian || m == price.Auto && f.PrefersRenyi() {
+	if s.Now.Mechanism.IsGaussianUnder(f) {
 		if g := b.StatementsLeft(dp.Loss{Pure: math.Inf(1), Renyi: f.Usual(e).Renyi}); g < n {
 			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
 		}

@@ -54,10 +54,10 @@ func NoiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 		return text + changed(a.Measures[i], fmt.Sprint(s.Groups/a.Measures[i].Vectors())) + " by at most " + by
 	}
 	if l, err := dp.LawOf(mp.Measures[i]); err == nil {
-		return fixed(noiseWords[l.Noise].scale, l.Scale, l.Sensitivity)
+		return fixed(scaleWords(l.Noise), l.Scale, l.Sensitivity)
 	}
 	if ev, ok := mp.Measures[i].(dp.Clipped); ok {
-		law := noiseWords[ev.Noise].scale
+		law := scaleWords(ev.Noise)
 		if a.Limit.Norm > 0 {
 			return fmt.Sprintf("%s %s times the norm. One unit changes the groups by a vector of at most that norm", law, server.Number(ev.Ratio.Float()))
 		}
@@ -69,7 +69,7 @@ func NoiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 			groups = fmt.Sprintf("at most %d", c.Edges[mp.CandidateCount(c)-1])
 		}
 		ratio := ev.Ratio.Float()
-		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.GaussianNoise {
+		if n := float64(a.Measures[i].Vectors()); ev.Noise.HasL2Scale() {
 			ratio *= math.Sqrt(n)
 		} else {
 			ratio *= n
@@ -79,14 +79,17 @@ func NoiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	return mp.Measures[i].Name()
 }
 
-// noiseWords has EXPLAIN's words for each kind of noise: its law and scale, and what the scale is a multiple of where the bound is chosen.
-var noiseWords = map[dp.NoiseKind]struct{ scale, norm string }{
-	dp.LaplaceNoise:      {"discrete Laplace, scale", "bound and groups"},
-	dp.GaussianNoise:     {"discrete Gaussian, sigma", "bound and the root of groups"},
-	dp.GaussianNormNoise: {"discrete Gaussian, sigma", "the norm"},
-	dp.PickNoise:         {"permute and flip, rows for each e-fold", "bound and groups"},
-	dp.TruncatedNoise:    {"truncated discrete Laplace, scale", "bound and groups"},
+// noiseWords has EXPLAIN's words for each kind of noise: its law, its scale, and what the scale is a multiple of where the bound is chosen.
+var noiseWords = map[dp.NoiseKind]struct{ law, scale, norm string }{
+	dp.LaplaceNoise:      {"discrete Laplace", "scale", "bound and groups"},
+	dp.GaussianNoise:     {"discrete Gaussian", "sigma", "bound and the root of groups"},
+	dp.GaussianNormNoise: {"discrete Gaussian", "sigma", "the norm"},
+	dp.PickNoise:         {"permute and flip", "rows for each e-fold", "bound and groups"},
+	dp.TruncatedNoise:    {"truncated Laplace", "scale", "bound and groups"},
 }
+
+// scaleWords begins a line with a scale.
+func scaleWords(k dp.NoiseKind) string { return noiseWords[k].law + ", " + noiseWords[k].scale }
 
 // changed says what one unit changes: of a tree each level by itself.
 func changed(m sensitivity.Measure, groups string) string {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -12,21 +13,15 @@ import (
 
 // PriceLine is the charge in words, with what each accountant takes of it.
 func PriceLine(mp *price.Quote, order float64) string {
-	var parts []string
-	switch mp.Mechanism {
-	case price.Gaussian:
-		parts = append(parts, "Gaussian")
-	case price.Laplace:
-		parts = append(parts, "Laplace")
-	case bothNoises:
-		parts = append(parts, string(bothNoises))
+	what := cmp.Or(mp.Mechanism.Name(), string(mp.Mechanism))
+	switch {
+	case what != "":
+	case mp.HasPicks():
+		what = "permute and flip"
 	default:
-		if mp.HasPicks() {
-			parts = append(parts, "permute and flip")
-		} else {
-			parts = append(parts, "selection")
-		}
+		what = "selection"
 	}
+	parts := []string{what}
 	if !math.IsInf(mp.Loss.Pure, 1) {
 		parts = append(parts, "epsilon "+server.Number(mp.Loss.Pure))
 	}
@@ -37,12 +32,7 @@ func PriceLine(mp *price.Quote, order float64) string {
 }
 
 // SelectionNoise is the noise of a selection, in words.
-func SelectionNoise(s dp.Selection) string {
-	if s.Noise == dp.GaussianNoise {
-		return "discrete Gaussian"
-	}
-	return "truncated Laplace"
-}
+func SelectionNoise(s dp.Selection) string { return noiseWords[s.Kind()].law }
 
 // ShareText is a part of the price.
 func ShareText(part float64) string {
