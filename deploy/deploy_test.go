@@ -365,7 +365,7 @@ func TestNoSecrets(t *testing.T) {
 // environment is that of compose's service dpsql, with a password for everything and the database at an address.
 func environment(t testing.TB, password, database string) map[string]string {
 	t.Helper()
-	verifier, err := policy.MakeVerifier(password)
+	verifier, err := policy.MakeVerifier(password, policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

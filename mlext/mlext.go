@@ -50,11 +50,7 @@ func Read(n *pgsyntax.Train) (*Spec, error) {
 			return nil, err
 		}
 		if m == nil {
-			names := []string{"auto"}
-			for _, m := range methods {
-				names = append(names, m.name)
-			}
-			return nil, unknown("method", n.Method, names)
+			return nil, unknown("method", n.Method, append([]string{"auto"}, Methods()...))
 		}
 		if why := m.refuses(f); why != "" {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s does not train a %s: %s", m.name, s.Model, why).At(int(n.Method.Pos)).WithHint("Leave METHOD out for the usual one.")

@@ -15,12 +15,9 @@ type Step struct {
 
 // Mechanism is noise, or a guarantee, of which the loss is known.
 type Mechanism interface {
-	// pair dominates the mechanism's outputs with one unit, P, and without it, Q, or the other way round: for both directions if symmetric.
-	pair() (p pair, symmetric bool, err error)
+	// pair dominates the mechanism's outputs with one unit, P, and without it, Q, and the other way round.
+	pair() (pair, error)
 }
-
-// Laplace is Laplace noise of a scale.
-type Laplace struct{ Scale float64 }
 
 // Gaussian is Gaussian noise of a standard deviation.
 type Gaussian struct{ Sigma float64 }
@@ -40,12 +37,6 @@ type DiscreteGaussian struct {
 // Approximate is any mechanism that is (Epsilon, Delta)-DP: the worst of them (Kairouz, Oh, Viswanath 2015, Theorem 3.3).
 type Approximate struct{ Epsilon, Delta float64 }
 
-// MixtureGaussian is Gaussian noise of Sigma on a unit's contribution that is random: Sensitivities with Probabilities.
-type MixtureGaussian struct {
-	Sigma                        float64
-	Sensitivities, Probabilities []float64
-}
-
 func positive(names string, xs ...float64) error {
 	for _, x := range xs {
 		if !(x > 0) || math.IsInf(x, 1) {
@@ -55,23 +46,19 @@ func positive(names string, xs ...float64) error {
 	return nil
 }
 
-func (m Laplace) pair() (pair, bool, error) {
-	return laplace{1 / m.Scale}, true, positive("scale", m.Scale)
-}
-
-func (m Gaussian) pair() (pair, bool, error) {
-	return gaussian{1 / m.Sigma}, true, positive("sigma", m.Sigma)
+func (m Gaussian) pair() (pair, error) {
+	return gaussian{1 / m.Sigma}, positive("sigma", m.Sigma)
 }
 
 // Proof: the two atoms e^epsilon apart, with masses (1-delta) e^epsilon/(1+e^epsilon) and (1-delta)/(1+e^epsilon), and delta apart on either side: every
 // (epsilon, delta)-DP pair is a post-processing of it (Kairouz, Oh, Viswanath 2015).
-func (m Approximate) pair() (pair, bool, error) {
+func (m Approximate) pair() (pair, error) {
 	if !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 1) || !(m.Delta >= 0 && m.Delta < 1) {
-		return nil, false, fmt.Errorf("account: (%g, %g) is no guarantee", m.Epsilon, m.Delta)
+		return nil, fmt.Errorf("account: (%g, %g) is no guarantee", m.Epsilon, m.Delta)
 	}
 	hi := (1 - m.Delta) / (1 + math.Exp(-m.Epsilon))
 	lo := (1 - m.Delta) * math.Exp(-m.Epsilon) / (1 + math.Exp(-m.Epsilon))
-	return newPoints([]float64{m.Delta, hi, lo, 0}, []float64{0, lo, hi, m.Delta}), true, nil
+	return newPoints([]float64{m.Delta, hi, lo, 0}, []float64{0, lo, hi, m.Delta}), nil
 }
 
 // mostOutcomes limits the table of a discrete noise, on either side.
@@ -84,14 +71,14 @@ const tailMass = 1e-30
 //
 // Proof: that of any shift up to d, for a concave f: the likelihood ratio is then monotone, so the best tests are thresholds, and what a threshold misses at a
 // given false alarm falls with the shift (Neyman, Pearson).
-func discrete(f func(x float64) float64, d int) (pair, bool, error) {
+func discrete(f func(x float64) float64, d int) (pair, error) {
 	if d < 1 || d > 1<<20 {
-		return nil, false, fmt.Errorf("account: sensitivity %d is out of range", d)
+		return nil, fmt.Errorf("account: sensitivity %d is out of range", d)
 	}
 	n := 0
 	for f(float64(n))-f(0) > math.Log(tailMass) {
 		if n++; n > mostOutcomes {
-			return nil, false, fmt.Errorf("account: the noise is too wide")
+			return nil, fmt.Errorf("account: the noise is too wide")
 		}
 	}
 	total := 0.0
@@ -106,22 +93,22 @@ func discrete(f func(x float64) float64, d int) (pair, bool, error) {
 	}
 	rest := pmf(n+1) / (1 - pmf(n+1)/pmf(n)) // beyond n on one side, at least: f is concave, so from there on it falls by no less
 	p, q = append(p, rest, 0), append(q, 0, rest)
-	return newPoints(p, q), true, nil
+	return newPoints(p, q), nil
 }
 
-func (m DiscreteLaplace) pair() (pair, bool, error) {
+func (m DiscreteLaplace) pair() (pair, error) {
 	if err := positive("scale", m.Scale); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if m.Sensitivity < 1 {
-		return nil, false, fmt.Errorf("account: sensitivity %d is out of range", m.Sensitivity)
+		return nil, fmt.Errorf("account: sensitivity %d is out of range", m.Sensitivity)
 	}
-	return geometric{1 / m.Scale, float64(m.Sensitivity)}, true, nil
+	return geometric{1 / m.Scale, float64(m.Sensitivity)}, nil
 }
 
-func (m DiscreteGaussian) pair() (pair, bool, error) {
+func (m DiscreteGaussian) pair() (pair, error) {
 	if err := positive("sigma", m.Sigma); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	return discrete(func(x float64) float64 { return -x * x / (2 * m.Sigma * m.Sigma) }, m.Sensitivity)
 }
@@ -150,9 +137,9 @@ func Compose(steps ...Step) (*Composition, error) {
 func composeFor(least, coarser float64, steps []Step) (*Composition, error) {
 	var pairs [2][]pair
 	var counts []int
-	total := 0
+	total, symmetric := 0, true
 	for _, s := range gather(steps) {
-		p, symmetric, err := s.Mechanism.pair()
+		p, err := s.Mechanism.pair()
 		switch {
 		case err != nil:
 			return nil, err
@@ -160,16 +147,13 @@ func composeFor(least, coarser float64, steps []Step) (*Composition, error) {
 			return nil, fmt.Errorf("account: %d times is out of range", s.Count)
 		case !(s.Rate > 0 && s.Rate <= 1):
 			return nil, fmt.Errorf("account: a sampling rate of %g is not in (0, 1]", s.Rate)
-		case !symmetric && s.Rate < 1:
-			return nil, fmt.Errorf("account: sampling of %T is not known", s.Mechanism)
 		}
 		counts = append(counts, s.Count)
 		total += s.Count
 		removing, adding := p, p
 		if s.Rate < 1 {
 			removing, adding = sampled{p, s.Rate, false}, sampled{p, s.Rate, true}
-		} else if !symmetric {
-			adding = reverse{p}
+			symmetric = false
 		}
 		pairs[0], pairs[1] = append(pairs[0], removing), append(pairs[1], adding)
 	}
@@ -178,7 +162,7 @@ func composeFor(least, coarser float64, steps []Step) (*Composition, error) {
 	}
 	c := &Composition{tail: least * 1e-4, steps: steps, coarser: coarser}
 	for i, list := range pairs {
-		if i == 1 && same(pairs) {
+		if i == 1 && symmetric {
 			break
 		}
 		step := gridStep(list, counts, coarser)
@@ -224,18 +208,6 @@ func (c *Composition) sum(direction int, tilt float64) composed {
 	}
 }
 
-func same(pairs [2][]pair) bool {
-	for i := range pairs[0] {
-		if _, is := pairs[0][i].(sampled); is {
-			return false
-		}
-		if _, is := pairs[1][i].(reverse); is {
-			return false
-		}
-	}
-	return true
-}
-
 // Cells of one loss, at most about; and of a sum's standard deviation and a step's.
 const (
 	mostCells   = 1 << 16
@@ -270,15 +242,6 @@ func gridStep(list []pair, counts []int, coarser float64) float64 {
 	}
 	return step
 }
-
-// reverse exchanges the two sides of a pair without infinite losses.
-type reverse struct{ of pair }
-
-func (r reverse) Above(x float64) (p, q float64) { q, p = r.of.Below(-x); return p, q }
-func (r reverse) Below(x float64) (p, q float64) { q, p = r.of.Above(-x); return p, q }
-
-// Infinite of the other side is not known.
-func (reverse) Infinite() float64 { return 0 }
 
 // Delta bounds the delta at an epsilon >= 0.
 func (c *Composition) Delta(epsilon float64) float64 {

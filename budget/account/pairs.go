@@ -27,36 +27,6 @@ func (g gaussian) Above(x float64) (p, q float64) {
 
 func (gaussian) Infinite() float64 { return 0 }
 
-// laplace is Laplace noise of scale 1 shifted by s against itself. With X ~ Laplace(0) under P, Laplace(s) under Q: L = |X-s| - |X|, which is s for
-// X <= 0, s - 2X between, -s for X >= s.
-//
-// Proof: L does not rise with X, so {L > y} for -s <= y < s is {X < (s-y)/2}, of probability 1 - exp(-(s-y)/2)/2 under P and exp(-(s+y)/2)/2 under Q.
-type laplace struct{ s float64 }
-
-func (l laplace) Above(x float64) (p, q float64) { // L > x where X < (s-x)/2
-	switch {
-	case x >= l.s:
-		return 0, 0
-	case x < -l.s:
-		return 1, 1
-	}
-	y := (l.s - x) / 2
-	return 1 - math.Exp(-y)/2, math.Exp(y-l.s) / 2
-}
-
-func (l laplace) Below(x float64) (p, q float64) {
-	switch {
-	case x >= l.s:
-		return 1, 1
-	case x < -l.s:
-		return 0, 0
-	}
-	y := (l.s - x) / 2
-	return math.Exp(-y) / 2, 1 - math.Exp(y-l.s)/2
-}
-
-func (laplace) Infinite() float64 { return 0 }
-
 // geometric is integer noise with probabilities proportional to e^(-t|x|) against the same shifted by d >= 1: L is t d for x <= 0, t (d - 2x) between, and -t d
 // for x >= d. It dominates smaller shifts, as discrete's proof says.
 //

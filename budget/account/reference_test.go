@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -16,8 +17,6 @@ type named struct {
 	A, Q         float64
 	Eps, Delta   float64
 	Sens         *float64
-	Sens_list    []float64 //nolint:revive // the file's name
-	Probs        []float64
 	Count        int
 }
 
@@ -44,8 +43,6 @@ func (n named) step() (Step, error) {
 		s.Mechanism = Approximate{n.Eps, 0}
 	case "approx":
 		s.Mechanism = Approximate{n.Eps, n.Delta}
-	case "mixture_gaussian":
-		s.Mechanism = MixtureGaussian{n.Sigma, n.Sens_list, n.Probs}
 	default:
 		return s, fmt.Errorf("the reference has a mechanism %q", n.Type)
 	}
@@ -99,7 +96,8 @@ func TestPLD(t *testing.T) {
 		t.Fatal("the reference has no rows")
 	}
 	for i, r := range ref.Rows {
-		if i%4 != 0 && !long() {
+		mixed := slices.ContainsFunc(r.Mechanisms, func(m named) bool { return m.Type == "mixture_gaussian" }) // which no statement has
+		if i%4 != 0 && !long() || mixed {
 			continue
 		}
 		var steps []Step

@@ -7,12 +7,6 @@ import (
 // Curve is a Renyi loss by its order a > 1; +Inf where nothing is known.
 type Curve func(a float64) float64
 
-// Times composes a curve n times; Plus two of them: Renyi losses add up (Mironov 2017, Proposition 1).
-func (c Curve) Times(n float64) Curve { return func(a float64) float64 { return n * c(a) } }
-
-// Plus adds the losses of two mechanisms.
-func (c Curve) Plus(d Curve) Curve { return func(a float64) float64 { return c(a) + d(a) } }
-
 // GaussianCurve is a/(2 sigma^2) (Mironov 2017, Proposition 7); the discrete Gaussian's is at most that (Canonne, Kamath, Steinke 2020, Proposition 5).
 func GaussianCurve(sigma float64) Curve {
 	return func(a float64) float64 { return a / (2 * sigma * sigma) }
@@ -20,38 +14,6 @@ func GaussianCurve(sigma float64) Curve {
 
 // ZCDP is a rho-zCDP mechanism's curve (Bun, Steinke 2016, Definition 1.1).
 func ZCDP(rho float64) Curve { return func(a float64) float64 { return rho * a } }
-
-// TCDP is a (rho, omega)-truncated CDP mechanism's curve: known below omega (Bun, Dwork, Rothblum, Steinke 2018, Definition 1).
-func TCDP(rho, omega float64) Curve {
-	return func(a float64) float64 {
-		if a >= omega {
-			return math.Inf(1)
-		}
-		return rho * a
-	}
-}
-
-// LaplaceCurve is of Laplace noise of a scale, sensitivity 1 (Mironov 2017, Proposition 6).
-func LaplaceCurve(scale float64) Curve {
-	e := 1 / scale
-	return func(a float64) float64 {
-		return logSum(math.Log(a/(2*a-1))+(a-1)*e, math.Log((a-1)/(2*a-1))-a*e) / (a - 1)
-	}
-}
-
-// PureCurve is the largest of epsilon-DP mechanisms, randomised response (Mironov 2017, Proposition 5).
-func PureCurve(epsilon float64) Curve {
-	p, q := -softplus(-epsilon), -softplus(epsilon) // ln of both probabilities
-	return func(a float64) float64 {
-		return math.Min(epsilon, logSum(a*p+(1-a)*q, a*q+(1-a)*p)/(a-1))
-	}
-}
-
-// RangeCurve is of a mechanism whose losses lie in an interval of a length, as the exponential mechanism's do: a length^2/8 (Cesar, Rogers 2021,
-// Lemma 3.1, by Hoeffding), and never more than the length as a pure loss.
-func RangeCurve(length float64) Curve {
-	return func(a float64) float64 { return math.Min(length, a*length*length/8) }
-}
 
 // SampledGaussianCurve is of Gaussian noise on the sum of a Poisson sample at a rate: the loss of the mixture against the noise, which is the larger of both
 // directions (Mironov, Talwar, Zhang 2019, Theorem 5).
@@ -158,7 +120,7 @@ func (c Curve) least(delta float64, last int) (epsilon, order float64) {
 // RhoOfPure is the zCDP parameter of every epsilon-DP mechanism: epsilon tanh(epsilon/2), below epsilon^2/2 (Steinke 2022, Proposition 3.3); the least one (Harrison, Manurangsi,
 // "Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms", FORC 2026, have it as randomised response's between two answers).
 //
-// Proof: randomised response has the largest Renyi loss at every order (PureCurve). With h = epsilon/2 and b = 2a - 1 it is
+// Proof: randomised response has the largest Renyi loss at every order (Mironov 2017, Proposition 5). With h = epsilon/2 and b = 2a - 1 it is
 // D_a = 2/(b - 1) (ln cosh bh - ln cosh h). G(u) = ln cosh sqrt(u) is concave for u > 0: G'(u) is tanh(x)/2x at x = sqrt(u), which falls, as tanh is concave and 0 at 0.
 // So ln cosh bh - ln cosh h = G(b^2 h^2) - G(h^2) <= (b^2 - 1) h^2 G'(h^2) = (b^2 - 1) h tanh(h)/2, and D_a <= (b + 1) h tanh h = a epsilon tanh(epsilon/2). As a falls to 1 they become equal.
 func RhoOfPure(epsilon float64) float64 { return epsilon * math.Tanh(epsilon/2) }

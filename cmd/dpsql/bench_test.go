@@ -19,7 +19,7 @@ import (
 // benchServer is `dpsql serve` before a real PostgreSQL.
 func benchServer(b *testing.B, kind, where, policyText string) *serving {
 	b.Helper()
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		b.Fatal(err)
 	}

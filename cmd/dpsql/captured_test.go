@@ -50,7 +50,7 @@ func TestCapturedSessions(t *testing.T) {
 	if err := pg.Exec("demo", "ALTER DATABASE demo SET timezone = 'UTC'; GRANT CREATE ON SCHEMA public TO analyst; SET ROLE analyst;"+psqlSchema); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func smallServer(t testing.TB, epsilon, query float64) (policyPath string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

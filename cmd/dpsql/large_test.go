@@ -39,7 +39,7 @@ func largeServer(t testing.TB, groups int) (*serving, *pgtest.Server) {
 		INSERT INTO visits SELECT i, i %% %d FROM generate_series(1, %d) i; ANALYZE visits`, groups, 3*groups)); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

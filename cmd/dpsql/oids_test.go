@@ -21,7 +21,7 @@ func TestOIDsStay(t *testing.T) {
 	if err := pg.Exec("demo", `CREATE TYPE "Another" AS ENUM ('in', 'z');`+psqlSchema+`CREATE TABLE aaa (id int PRIMARY KEY, kind "Another"); CREATE TABLE zzz (id int PRIMARY KEY, kind "Another", state state, UNIQUE (id, state))`); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

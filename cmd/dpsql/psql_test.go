@@ -88,7 +88,7 @@ func psqlDatabase(t *testing.T, more string) (pg *pgtest.Server, policyFile stri
 	if err := pg.Exec("demo", "GRANT CREATE ON SCHEMA public TO analyst; GRANT CREATE ON DATABASE demo TO analyst; SET ROLE analyst;"+psqlSchema+more); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func startShared(t *testing.T) (*pgtest.Server, string) {
 		t.Fatal(err)
 	}
 	t.Setenv("LEDGER_URL", pg.URL("postgres"))
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

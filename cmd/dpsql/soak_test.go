@@ -96,7 +96,7 @@ func newSoak(t *testing.T) *soak {
 			t.Fatal(err)
 		}
 	}
-	v, err := policy.MakeVerifier("demo")
+	v, err := policy.MakeVerifier("demo", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

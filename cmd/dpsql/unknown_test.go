@@ -56,7 +56,7 @@ func TestUnknownUsers(t *testing.T) {
 	if other := challenge(t, s.addr, "somebody"); other == before {
 		t.Errorf("two names have the salt %s", before)
 	}
-	verifier, err := policy.MakeVerifierOf("demo", 8192)
+	verifier, err := policy.MakeVerifier("demo", 8192)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func readVerifier(ctx context.Context, from io.Reader, iterations int) (string, 
 	if password == "" {
 		return "", errors.New("the password is empty")
 	}
-	return policy.MakeVerifierOf(password, iterations)
+	return policy.MakeVerifier(password, iterations)
 }
 
 // firstLine is a password that is piped in.

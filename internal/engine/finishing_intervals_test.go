@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -32,7 +31,7 @@ func TestFinishingIntervals(t *testing.T) {
 			t.Errorf("%s: %v", x, err)
 			continue
 		}
-		exact, err := finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
+		exact, err := enginetest.Answer(context.Background(), p.Analysis(), enginetest.Unnoised(t, p))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -87,7 +86,7 @@ func TestFinishingErrors(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		_, err = finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
+		_, err = enginetest.Answer(context.Background(), p.Analysis(), enginetest.Unnoised(t, p))
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.Code != code {
 			t.Errorf("%s: %v, want %s", sql, err, code)

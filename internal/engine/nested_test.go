@@ -14,13 +14,13 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/nested"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestNestedDuckDB: whatever calls are nested in one another over extreme values, what is admitted does not raise on DuckDB. NESTED_STATEMENTS and NESTED_SEED say how many
@@ -65,7 +65,7 @@ func TestNestedDuckDB(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+		a, err := neighbour.AnalyzeQuery(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
 		if err != nil {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -20,7 +19,7 @@ func TestNullCount(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			rows, err := finish.Run(context.Background(), p.Analysis(), enginetest.Unnoised(t, p), nil, 0)
+			rows, err := enginetest.Answer(context.Background(), p.Analysis(), enginetest.Unnoised(t, p))
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}

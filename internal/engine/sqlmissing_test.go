@@ -19,7 +19,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // writeMissing groups what PostgreSQL has and the registry does not.
@@ -215,7 +214,7 @@ func TestAggregates(t *testing.T) {
 				continue
 			}
 			bound = true
-			if _, err := divide.Analyze(t.Context(), q, sensitivity.Options{MaxGroups: 1}); err == nil {
+			if _, err := neighbour.AnalyzeQuery(t.Context(), q, sensitivity.Options{MaxGroups: 1}); err == nil {
 				answered = true
 			}
 			computes = computes || eval.Check(q.Root, func(n plan.Rel) bool { _, ok := n.(*plan.Scan); return ok }, q) == nil

@@ -463,11 +463,11 @@ func TestOIDs(t *testing.T) {
 }
 
 func TestVerifier(t *testing.T) {
-	v, err := MakeVerifier("demo")
+	v, err := MakeVerifier("demo", DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := MakeVerifier("demo")
+	w, err := MakeVerifier("demo", DefaultIterations)
 	if err != nil || v == w {
 		t.Errorf("two verifiers of one password must differ in their salt: %v", err)
 	}
@@ -482,7 +482,7 @@ func TestVerifier(t *testing.T) {
 			t.Errorf("taken: %s", bad)
 		}
 	}
-	if _, err := MakeVerifier(""); err == nil {
+	if _, err := MakeVerifier("", DefaultIterations); err == nil {
 		t.Error("an empty password was taken")
 	}
 }

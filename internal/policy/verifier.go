@@ -24,12 +24,7 @@ const DefaultIterations = 4096
 
 // MakeVerifier makes PostgreSQL's form of a SCRAM-SHA-256 verifier, SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey, with a
 // fresh random salt (RFC 5802, RFC 7677). A password that SASLprep refuses is used as it is, as PostgreSQL does.
-func MakeVerifier(password string) (string, error) {
-	return MakeVerifierOf(password, DefaultIterations)
-}
-
-// MakeVerifierOf is MakeVerifier with another iteration count.
-func MakeVerifierOf(password string, iterations int) (string, error) {
+func MakeVerifier(password string, iterations int) (string, error) {
 	if iterations < DefaultIterations || iterations > maxIterations {
 		return "", fmt.Errorf("a verifier has %d to %d iterations", DefaultIterations, maxIterations)
 	}

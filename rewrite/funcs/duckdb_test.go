@@ -380,7 +380,7 @@ func checkDuckRange(t *testing.T, f *Func, ts []sqltype.Type, rt sqltype.Type, o
 	ivs := make([]*num.Interval, len(o.args))
 	for i, a := range o.args {
 		if d, ok := asDecimal(*a, f.Args[i]); ok {
-			ivs[i] = num.Of(d, d)
+			ivs[i] = &num.Interval{Lo: d, Hi: d}
 		} else if numbers(f.Args[i]) {
 			return
 		}

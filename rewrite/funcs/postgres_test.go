@@ -366,9 +366,9 @@ func checkRanges(t *testing.T, f *Func, rt sqltype.Type, outs []outcome) {
 				}
 				switch {
 				case special[i] == "":
-					ivs[i] = num.Of(exact[i], other)
+					ivs[i] = &num.Interval{Lo: decimal.Min(exact[i], other), Hi: decimal.Max(exact[i], other)}
 				case special[i] == "NaN" && len(others[i]) > 0:
-					ivs[i] = num.Of(others[i][(k+wide)%len(others[i])], other)
+					ivs[i] = &num.Interval{Lo: decimal.Min(others[i][(k+wide)%len(others[i])], other), Hi: decimal.Max(others[i][(k+wide)%len(others[i])], other)}
 				}
 			}
 			if nan && f.RaisesNaN {

@@ -14,7 +14,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // FuzzPrint: what is bound is analysed and printed, or refused as a user error: no panic, nothing internal; and what is printed as public names no
@@ -44,7 +43,7 @@ func FuzzPrint(f *testing.F) {
 			}
 		}
 		for _, opts := range []sensitivity.Options{{MaxGroups: 2, MaxPublicGroups: 1000}, {MaxGroups: 2, MaxPublicGroups: 1000, Norm: sensitivity.L2, MinPeople: 20}, {ChooseGroups: true, MaxRows: 3}} {
-			a, err := divide.Analyze(t.Context(), q, opts)
+			a, err := neighbour.AnalyzeQuery(t.Context(), q, opts)
 			if user(err); err != nil {
 				continue
 			}

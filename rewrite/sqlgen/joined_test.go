@@ -10,7 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // often declares frequencies of keys beside the clinic's.
@@ -27,7 +26,7 @@ func analyzeJoined(t testing.TB, sql, how string) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
+	a, err := neighbour.AnalyzeQuery(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, OffUnit: sensitivity.AnyOffUnit, Truncate: how == "truncate", Weighted: how == "weighted",
 		Public: neighbour.Reader{DB: neighbour.InsideClinic, Dialect: funcs.Postgres}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var (
@@ -24,7 +23,7 @@ var (
 func TestNamesOfPrints(t *testing.T) {
 	seen := 0
 	for _, sql := range neighbour.Statements {
-		a, err := divide.Analyze(t.Context(), neighbour.BindText(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		a, err := neighbour.AnalyzeQuery(t.Context(), neighbour.BindText(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if err != nil || a.Class != sensitivity.Private {
 			continue
 		}

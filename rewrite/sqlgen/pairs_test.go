@@ -8,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // analyzeShop is an analysis of a statement over rows of two units.
@@ -18,7 +17,7 @@ func analyzeShop(t testing.TB, sql string) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
+	a, err := neighbour.AnalyzeQuery(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
 		Public: neighbour.Fixed{"nations.id": {int64(1), int64(2)}, "nations.name": {"FRANCE", "GERMANY"}}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -3,24 +3,8 @@ package divide
 import (
 	"context"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// Analyze divides a statement with one stage, and says what may be measured of it. Tests of that one step call it.
-func Analyze(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
-	p, err := Divide(ctx, q, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case p.Class == sensitivity.Public:
-		return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}, nil
-	case len(p.Stages) > 1:
-		return nil, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.Stages))
-	}
-	return p.Analyze(ctx, 0, opts)
-}
 
 // Analyze says what may be measured of a stage, or refuses it. It reads public tables through Options.Public, never private rows.
 //

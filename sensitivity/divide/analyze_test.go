@@ -77,7 +77,7 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 	if err != nil {
 		return nil, err
 	}
-	return divide.Analyze(context.Background(), q, opts)
+	return neighbour.AnalyzeQuery(context.Background(), q, opts)
 }
 
 func bound(sql string) (*plan.Query, error) { return boundIn(neighbour.Clinic+bills+stops+images, sql) }

@@ -137,7 +137,7 @@ func TestFailClosed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := divide.Analyze(ctx, base(), sensitivity.Options{}); sqlerr.ID(err) != "too_many_groups" {
+	if _, err := neighbour.AnalyzeQuery(ctx, base(), sensitivity.Options{}); sqlerr.ID(err) != "too_many_groups" {
 		t.Errorf("zero options: %v", err)
 	}
 	// Without a reader the values of public tables are unknown, not public.
@@ -169,7 +169,7 @@ func TestPlanStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, columns := plan.Format(q), len(q.Columns)
-	a, err := divide.Analyze(context.Background(), q, options())
+	a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ e unit=id path=id->p.id ROWS
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := divide.Analyze(context.Background(), q, options())
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 		if err != nil {
 			if id := sqlerr.ID(err); id != "noise_too_large" && id != "no_range" {
 				t.Fatal(err)

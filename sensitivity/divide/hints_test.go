@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
@@ -30,7 +31,7 @@ func analyzeMixed(sql string) (*sensitivity.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return divide.Analyze(context.Background(), q, options())
+	return neighbour.AnalyzeQuery(context.Background(), q, options())
 }
 
 // TestHintsWordForWord: what a hint says is accepted as it stands, also of names that PostgreSQL reads only in quotes.
@@ -89,7 +90,7 @@ func TestNoNullGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := divide.Analyze(context.Background(), q, options())
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.NullGroups, " "); got != want {
@@ -118,7 +119,7 @@ func TestJoinsLoseRows(t *testing.T) {
 		}
 		opts := options()
 		opts.OffUnit = sensitivity.AnyOffUnit
-		a, err := divide.Analyze(context.Background(), q, opts)
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, opts)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
@@ -152,7 +153,7 @@ func TestUnlisted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := divide.Analyze(context.Background(), q, options())
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.Unlisted, " "); got != want {
@@ -255,7 +256,7 @@ func TestSuggestions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := divide.Analyze(context.Background(), q, options())
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := strings.Join(a.Suggestions, " "); got != want {
@@ -366,7 +367,7 @@ func TestUnlistedValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := divide.Analyze(context.Background(), q, options())
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, options())
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := fmt.Sprint(a.UnlistedGroups); got != want {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // wide is a table of people's rows with so many columns.
@@ -73,12 +73,12 @@ func TestLargeJoins(t *testing.T) {
 		}
 		opts := options()
 		opts.OffUnit = sensitivity.AnyOffUnit
-		_, err = divide.Analyze(context.Background(), q, opts)
+		_, err = neighbour.AnalyzeQuery(context.Background(), q, opts)
 		if (err == nil) != c.answered || err != nil && sqlerr.ID(err) != sqlerr.TooComplex.ID {
 			t.Errorf("%s: %v", name, err)
 		}
 		opts.Truncate = true // of which no frequency is declared
-		if _, err = divide.Analyze(context.Background(), q, opts); sqlerr.ID(err) != sqlerr.TooComplex.ID && sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
+		if _, err = neighbour.AnalyzeQuery(context.Background(), q, opts); sqlerr.ID(err) != sqlerr.TooComplex.ID && sqlerr.ID(err) != sqlerr.JoinOffUnit.ID {
 			t.Errorf("%s, cut: %v", name, err)
 		}
 	}

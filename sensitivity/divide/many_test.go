@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/sensitivity/divide"
+	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 )
 
 // manyOf are so many aggregates over the table wide.
@@ -31,7 +31,7 @@ func work(t *testing.T, sql string) float64 {
 		t.Fatal(err)
 	}
 	return testing.AllocsPerRun(1, func() {
-		if _, err := divide.Analyze(context.Background(), q, options()); err != nil {
+		if _, err := neighbour.AnalyzeQuery(context.Background(), q, options()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -121,12 +121,12 @@ func TestAnalysisEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := &ending{Context: context.Background()}
-		if _, err := divide.Analyze(all, q, options()); err != nil || all.asked < c.least {
+		if _, err := neighbour.AnalyzeQuery(all, q, options()); err != nil || all.asked < c.least {
 			t.Errorf("%s: asked %d times, %v", name, all.asked, err)
 		}
 		for end := 1; end <= all.asked; end += 7 {
 			ctx := &ending{Context: context.Background(), end: end}
-			if _, err := divide.Analyze(ctx, q, options()); !errors.Is(err, context.Canceled) || ctx.asked != end {
+			if _, err := neighbour.AnalyzeQuery(ctx, q, options()); !errors.Is(err, context.Canceled) || ctx.asked != end {
 				t.Errorf("%s: ended at %d, asked %d times: %v", name, end, ctx.asked, err)
 			}
 		}

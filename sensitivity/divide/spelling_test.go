@@ -8,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestSpellings: 1, 1.0 and 1.00 are one person of a numeric column, whose scale and text differ: such a function of the person is no one value a person, in a group or in a row of a derived table.
@@ -30,7 +29,7 @@ func TestSpellings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+			a, err := neighbour.AnalyzeQuery(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 			if err != nil {
 				continue // it is refused
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // The attacks of design/attacks.md that analysis and print must stop, by their numbers.
@@ -35,7 +34,7 @@ func totals(t *testing.T, sql string, groups uint64) *neighbour.Totals {
 func refusedAs(t *testing.T, id, sql string) {
 	t.Helper()
 	q := neighbour.BindText(t, sql, neighbour.ClinicCatalog())
-	_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+	_, err := neighbour.AnalyzeQuery(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 	if sqlerr.ID(err) != id {
 		t.Errorf("%s: %v, want %s", sql, err, id)
 	}
@@ -106,7 +105,7 @@ func (r publicOnly) Distinct(ctx context.Context, tab *plan.Table, columns []int
 func TestAttack12(t *testing.T) {
 	for _, sql := range neighbour.Statements {
 		q := neighbour.BindText(t, sql, neighbour.ClinicCatalog())
-		_, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
+		_, err := neighbour.AnalyzeQuery(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000,
 			Public: publicOnly{neighbour.Reader{DB: neighbour.OutsideClinic, Dialect: funcs.Postgres}}})
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
@@ -164,7 +163,7 @@ func TestAttack27(t *testing.T) {
 	for _, units := range []dp.Units{{"patients.patient_id", "doctors.id"}, {"doctors.id"}} {
 		tab.Units = units
 		q := neighbour.BindText(t, "select count(*) from encounters e join patients p on p.patient_id = e.patient_id", cat)
-		a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		a, err := neighbour.AnalyzeQuery(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
 		if len(units) > 1 && err == nil || err == nil && a.Pairs == nil || err != nil && sqlerr.ID(err) != "private_shape" {
 			t.Errorf("%v: %v", units, err)
 		}

@@ -28,7 +28,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // duck is a DuckDB in memory.
@@ -105,7 +104,7 @@ func openDuck(t testing.TB, cat *neighbour.Catalog, rows []string) neighbour.DB 
 func analyzeGuests(sql string, cat *neighbour.Catalog, t testing.TB, opts sensitivity.Options) *sensitivity.Analysis {
 	t.Helper()
 	opts.MaxPublicGroups = 1000
-	a, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), opts)
+	a, err := neighbour.AnalyzeQuery(context.Background(), neighbour.BindText(t, sql, cat), opts)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -316,7 +315,7 @@ func generated(t *testing.T, cat *neighbour.Catalog, units []neighbour.Removal, 
 			continue
 		}
 		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB}[:1+i%2] {
-			a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
+			a, err := neighbour.AnalyzeQuery(ctx, q, sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
 			var e *sqlerr.Error
 			if errors.As(err, &e) && e.ID == sqlerr.Internal.ID && !strings.Contains(text, "stages") && !strings.Contains(e.Message, "stages") {
 				t.Errorf("%s: %v", text, err)

@@ -21,7 +21,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // moves have no declared bound but that of small; visits have declared ones.
@@ -306,7 +305,7 @@ func analyse(t *testing.T, c lostCase) *sensitivity.Analysis {
 	if err != nil {
 		t.Fatalf("%s: %v", c.sql, err)
 	}
-	a, err := divide.Analyze(context.Background(), q, c.opts)
+	a, err := neighbour.AnalyzeQuery(context.Background(), q, c.opts)
 	if err != nil {
 		t.Fatalf("%s: %v", c.sql, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 func mailDBs(t testing.TB) map[dialect.Dialect]neighbour.DB {
@@ -156,7 +155,7 @@ func TestUnitsByColumnsRefused(t *testing.T) {
 		"select count(*) from (select email, row_number() over (partition by email) as n from orders) t where n=1": "customer_id",
 		"select customer_id, count(*) from orders group by 1":                                                      "one person",
 	} {
-		_, err := divide.Analyze(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
+		_, err := neighbour.AnalyzeQuery(context.Background(), neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Message+e.Hint, want) {
 			t.Errorf("%s: %v", sql, err)

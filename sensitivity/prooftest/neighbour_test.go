@@ -18,7 +18,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
@@ -69,7 +68,7 @@ func TestNeighboursInAZone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		a, err := neighbour.AnalyzeQuery(ctx, q, sensitivity.Options{MaxGroups: 1, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -196,7 +195,7 @@ func TestMomentNeighbours(t *testing.T) {
 		}
 	}
 	for _, sql := range slices.Concat(neighbour.ChosenMoments, neighbour.ChosenDistinct) {
-		a, err := divide.Analyze(ctx, neighbour.BindText(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: neighbour.OutsideClinic, Dialect: funcs.Postgres}})
+		a, err := neighbour.AnalyzeQuery(ctx, neighbour.BindText(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: neighbour.OutsideClinic, Dialect: funcs.Postgres}})
 		if err != nil || len(a.Choices) == 0 {
 			t.Errorf("%s: %v", sql, err)
 			continue

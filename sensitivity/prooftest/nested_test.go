@@ -17,7 +17,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // nestedRun is how many statements TestNested makes, and from which seed: NESTED_STATEMENTS and NESTED_SEED say others, DPSQL_LONG means many new ones.
@@ -128,7 +127,7 @@ func admittedOn(ctx context.Context, sql string, cat *neighbour.Catalog, d diale
 	if err != nil {
 		return nil, nil, false
 	}
-	a, err := divide.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+	a, err := neighbour.AnalyzeQuery(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
 	if err != nil {
 		return nil, nil, false
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // pruned are statements of keys and a count, and how many groups conditions leave.
@@ -204,7 +203,7 @@ func TestNullBesideValuesOfATable(t *testing.T) {
 			{"select coalesce(gender, '?'), count(*) from public.patients where coalesce(gender, '?') = '?' group by 1", 1},
 			{"select kind_id, readmitted, count(*) from public.encounters where kind_id is null group by 1, 2", 3},
 		} {
-			a, err := divide.Analyze(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 100, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			a, err := neighbour.AnalyzeQuery(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 100, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +217,7 @@ func TestNullBesideValuesOfATable(t *testing.T) {
 			if err := sameGroups(t, a, d, db, plain); err != nil {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 			}
-			a, err = divide.Analyze(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			a, err = neighbour.AnalyzeQuery(ctx, neighbour.BindText(t, c.sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
 			if err != nil {
 				t.Fatal(err)
 			}

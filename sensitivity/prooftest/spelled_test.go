@@ -8,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // TestSpelledUnits: a unit whose value has several forms is in as many groups of what tells them apart, and the claim says so. Were it taken for granted that a
@@ -22,7 +21,7 @@ func TestSpelledUnits(t *testing.T) {
 	db := neighbour.OpenWith(t, "spelled", cat, neighbour.SpelledRows())
 	units := []int{neighbour.SpelledUnit, 3}
 	for _, sql := range neighbour.SpelledStatements {
-		a, err := divide.Analyze(ctx, neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+		a, err := neighbour.AnalyzeQuery(ctx, neighbour.BindText(t, sql, cat), sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

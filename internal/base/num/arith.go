@@ -10,9 +10,6 @@ import (
 // without limit.
 const maxDigits = 1000
 
-// Of is the interval between two decimals, in either order.
-func Of(a, b decimal.Decimal) *Interval { return hull(a, b) }
-
 // Ints is an interval of integers.
 func Ints(lo, hi int64) *Interval {
 	return &Interval{decimal.NewFromInt(lo), decimal.NewFromInt(hi)}

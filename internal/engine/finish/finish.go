@@ -15,38 +15,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
-// Run answers a statement of one stage, and of no public tables beside it, from its release. Groups with fewer than minPeople units by their noisy number are left out
-// (Analysis.People; 0: none are).
-func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
-	rel, err := Shown(ctx, a, r, minPeople, 1, nil)
-	if err != nil {
-		return nil, err
-	}
-	l := divide.Leaf{At: released(a), Cols: a.Agg.Cols(), Parts: []divide.Part{{}}}
-	for i := range l.Cols {
-		l.Parts[0].Values = append(l.Parts[0].Values, divide.PartValue{From: i})
-	}
-	out, err := Compute(ctx, eval.Limits{}, a.Query, divide.Computed{Root: a.Query.Root, Leaves: []divide.Leaf{l}}, []*eval.Relation{rel}, nil, eval.Noisy{}, args)
-	if err != nil {
-		return nil, err
-	}
-	return Outputs(a.Query, out)
-}
-
-// released is the statement's aggregate whose columns the release has; the analysis may hold a copy of it.
-func released(a *sensitivity.Analysis) plan.Rel {
-	at := plan.Rel(a.Agg)
-	plan.VisitRels(a.Query.Root, func(r plan.Rel) bool {
-		n, ok := r.(*plan.Aggregate)
-		if ok && slices.Equal(n.Cols(), a.Agg.Cols()) {
-			at = n
-			return false
-		}
-		return true
-	})
-	return at
-}
-
 // Compute is a computation over the stages' relations and those of public tables.
 func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c divide.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, noisy eval.Noisy, args []sqltype.Value) (*eval.Relation, error) {
 	given := Given(c, stages, public)

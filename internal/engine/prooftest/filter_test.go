@@ -15,7 +15,6 @@ import (
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // pairEdits leave the rows of a unit to each statement, not the ranges; of few people a choice is dear.
@@ -163,7 +162,7 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 			}
 			kept := float64(14-days) / 14
 			noise := func(least float64) float64 { // of the filtered count, in its bound
-				a, err := divide.Analyze(ctx, p.Query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.World.Public, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[c.bounding == "l2"], LeastKept: least})
+				a, err := neighbour.AnalyzeQuery(ctx, p.Query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.World.Public, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[c.bounding == "l2"], LeastKept: least})
 				if err != nil {
 					t.Fatal(err)
 				}

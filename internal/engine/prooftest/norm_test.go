@@ -18,7 +18,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
 // Units of the clinic whose vectors are made to break a careless print.
@@ -107,7 +106,7 @@ func normPlanOf(t testing.TB, s *session.Session, norm sensitivity.Norm, sql str
 	p := normPlan(t, s, sql)
 	opts := s.Options()
 	opts.Norm = norm
-	an, err := divide.Analyze(context.Background(), p.Query, opts)
+	an, err := neighbour.AnalyzeQuery(context.Background(), p.Query, opts)
 	if err != nil || an.Limit.Norm != norm {
 		t.Fatalf("%s: %v", sql, err)
 	}

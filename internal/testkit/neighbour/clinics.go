@@ -37,7 +37,7 @@ func Undeclared(t testing.TB, name string, data Data) *Postgres {
 // ChooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one; the rows of a unit that count, or 0.
 func ChooseOn(t testing.TB, sql string, db DB, groups, rows uint64) (*sensitivity.Analysis, error) {
 	t.Helper()
-	return divide.Analyze(context.Background(), BindText(t, sql, ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
+	return AnalyzeQuery(context.Background(), BindText(t, sql, ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
 		MaxPublicGroups: 1000, MaxRows: rows, LeastKept: 0.6, Public: Reader{DB: db, Dialect: funcs.Postgres}})
 }
 
@@ -101,11 +101,25 @@ func BindText(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
 	return q
 }
 
+// AnalyzeQuery divides a statement with one stage, and says what may be measured of it.
+func AnalyzeQuery(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
+	p, err := divide.Divide(ctx, q, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Class == sensitivity.Public:
+		return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}, nil
+	case len(p.Stages) > 1:
+		return nil, fmt.Errorf("the statement has %d stages", len(p.Stages))
+	}
+	return p.Analyze(ctx, 0, opts)
+}
+
 // Analyze analyses a statement over the clinic.
 func Analyze(t testing.TB, sql string, db DB, groups uint64) *sensitivity.Analysis {
 	t.Helper()
 	q := BindText(t, sql, ClinicCatalog())
-	a, err := divide.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: groups, MaxPublicGroups: 1000,
+	a, err := AnalyzeQuery(context.Background(), q, sensitivity.Options{MaxGroups: groups, MaxPublicGroups: 1000,
 		Public: Reader{DB: db, Dialect: funcs.Postgres}})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

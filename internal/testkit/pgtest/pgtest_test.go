@@ -76,7 +76,7 @@ func TestDemoLoads(t *testing.T) {
 // Every NOT NULL of the list is what the file says, no more and no less; keys are unique and foreign keys hit (LoadDemo).
 func TestDemoNotNullIsWhatTheFilesSay(t *testing.T) {
 	for _, table := range demo.Tables {
-		f, err := table.Open()
+		f, err := pgtest.OpenDemo(table)
 		if err != nil {
 			t.Fatal(err)
 		}

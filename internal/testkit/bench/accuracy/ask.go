@@ -17,13 +17,13 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/baseline"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -278,7 +278,7 @@ func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	rows, err := finish.Run(ctx, s.Analysis, r, nil, 0)
+	rows, err := enginetest.Answer(ctx, s.Analysis, r)
 	if err != nil {
 		return answer{}, err
 	}

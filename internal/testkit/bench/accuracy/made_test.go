@@ -18,7 +18,7 @@ import (
 
 func verifier(t testing.TB) string {
 	t.Helper()
-	v, err := policy.MakeVerifier("bench")
+	v, err := policy.MakeVerifier("bench", policy.DefaultIterations)
 	if err != nil {
 		t.Fatal(err)
 	}

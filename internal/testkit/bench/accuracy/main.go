@@ -53,7 +53,7 @@ func run() (err error) {
 	if b.only, err = regexp.Compile(*only); err != nil {
 		return err
 	}
-	if b.verifier, err = policy.MakeVerifier("bench"); err != nil {
+	if b.verifier, err = policy.MakeVerifier("bench", policy.DefaultIterations); err != nil {
 		return err
 	}
 	ctx := context.Background()

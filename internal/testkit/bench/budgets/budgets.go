@@ -94,7 +94,7 @@ var accountants = []struct {
 }{
 	{"basic composition", "basic", "always", func(n int, _ float64) (float64, error) { return float64(n) * queryPrice, nil }},
 	{"advanced composition (Dwork, Rothblum, Vadhan)", "advanced", fixed, func(n int, _ float64) (float64, error) {
-		return account.Advanced(account.Guarantee{Epsilon: queryPrice}, n, delta), nil
+		return math.Sqrt(2*float64(n)*math.Log(1/delta))*queryPrice + float64(n)*queryPrice*math.Expm1(queryPrice), nil // Theorem III.3
 	}},
 	{"Gaussian DP", "GDP", fixed, func(n int, _ float64) (float64, error) {
 		return account.GaussianEpsilon(account.MuOfPure(queryPrice)*math.Sqrt(float64(n)), delta), nil
@@ -119,11 +119,13 @@ var accountants = []struct {
 
 // renyi is of n counts with Gaussian noise, or with sigma 0 of any that gives 0.1 by itself.
 func renyi(n int, sigma, delta float64) float64 {
-	c := account.PureCurve(queryPrice)
+	one := account.Curve(func(a float64) float64 { // randomised response's (Mironov 2017, Proposition 5)
+		return math.Min(queryPrice, math.Log((math.Exp(a*queryPrice)+math.Exp((1-a)*queryPrice))/(1+math.Exp(queryPrice)))/(a-1))
+	})
 	if sigma > 0 {
-		c = account.GaussianCurve(sigma)
+		one = account.GaussianCurve(sigma)
 	}
-	e, _ := c.Times(float64(n)).Epsilon(delta)
+	e, _ := account.Curve(func(a float64) float64 { return float64(n) * one(a) }).Epsilon(delta)
 	return e
 }
 

@@ -65,7 +65,7 @@ func (w *World) Close() error {
 }
 
 // Verifier is that of the policies' analyst, whom nobody logs in as.
-func Verifier() (string, error) { return policy.MakeVerifier("bench") }
+func Verifier() (string, error) { return policy.MakeVerifier("bench", policy.DefaultIterations) }
 
 // OpenPostgres asks a loaded database of a server, at a URL.
 func (b Bench) OpenPostgres(ctx context.Context, url string) (*World, error) {
