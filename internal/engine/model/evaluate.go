@@ -32,7 +32,7 @@ type Evaluation struct {
 	explain *pgsyntax.Explain // set for EXPLAIN
 	asks    []answer.Column   // of EXPLAIN
 	price   float64           // 0: the session's
-	Ask     InnerQuery
+	Ask     innerQuery
 	part    pgsyntax.Word // of the units, as SPLIT says; its text is empty for none
 }
 
@@ -45,7 +45,7 @@ func (e *Evaluation) Columns() []answer.Column {
 }
 
 // prepareEvaluate checks it.
-func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask InnerQuery) (*Evaluation, error) {
+func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*Evaluation, error) {
 	e := &Evaluation{Session: s, Node: n, explain: explain, Ask: ask}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)

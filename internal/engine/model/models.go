@@ -15,11 +15,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// InnerQuery prepares a query that a statement about models asks, and tells of what kind that is.
-type InnerQuery func(ctx context.Context, st *session.Statement, q *pgsyntax.Select) (whole, of session.Kind, err error)
+// innerQuery prepares a query that a statement about models asks, and tells of what kind that is.
+type innerQuery func(ctx context.Context, st *session.Statement, q *pgsyntax.Select) (whole, of session.Kind, err error)
 
 // PrepareModel checks a statement about DP models.
-func PrepareModel(ctx context.Context, s *session.Session, n pgsyntax.Node, statement *pgsyntax.Explain, ask InnerQuery) (session.Kind, error) {
+func PrepareModel(ctx context.Context, s *session.Session, n pgsyntax.Node, statement *pgsyntax.Explain, ask innerQuery) (session.Kind, error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
 		t, err := prepareTrain(ctx, s, n, statement != nil)

@@ -60,7 +60,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				}
 				row[m.Out] = nil
 			case p.Shown.Rounding == session.RoundError && !m.IsExact:
-				row[m.Out] = Rounded(v, p.Query.Outputs[m.Out].Type, math.Max(low, m.Least), math.Min(high, m.Most), width)
+				row[m.Out] = rounded(v, p.Query.Outputs[m.Out].Type, math.Max(low, m.Least), math.Min(high, m.Most), width)
 			}
 		}
 		return row, true
@@ -82,9 +82,9 @@ func (r *Run) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Val
 	return out, nil
 }
 
-// Rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was. Where fewer digits would leave
+// rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was. Where fewer digits would leave
 // the interval, it has up to three more.
-func Rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.Value {
+func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.Value {
 	was, _ := InFloat(v)
 	width = Nearer(v, low, high, width)
 	for range 4 {

@@ -63,12 +63,19 @@ func TestRounded(t *testing.T) {
 		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147000000"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
 	} {
 		x, _ := InFloat(c.v)
-		got := Rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
+		got := rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
 		if d, ok := got.(decimal.Decimal); ok && d.StringFixed(-d.Exponent()) == c.want {
 			continue
 		}
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%v in [%g, %g]: %v, not %s", c.v, c.low, c.high, got, c.want)
 		}
+	}
+}
+
+// TestRoundedWithinRange: a value keeps the digit that its interval supports where the range ends before its error.
+func TestRoundedWithinRange(t *testing.T) {
+	if got := rounded(0.5596524644, sqltype.Float8, -1, 1, 2); got != 0.6 {
+		t.Errorf("0.56 within 2 is shown as %v", got)
 	}
 }

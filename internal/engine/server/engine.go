@@ -44,14 +44,14 @@ type Engine struct {
 	Noise    *noise.Source
 	Log      *slog.Logger
 	Observer Observer
-	Asking   KeyedLock
+	Asking   keyedLock
 	Unnoted  UnnotedFailures
 	Turns    Turns
 	Decoding Turns
 	Pairs    flow.Memory // of rows of two units
 	changing sync.Mutex  // one reload at a time
 	beside   string      // the ledger's path, of a shared one its mark's
-	Schema   SchemaChange
+	Schema   schemaChange
 	answers  int64                                // limits.answer_memory, which waits for a restart
 	owned    bool                                 // the ledger is the policy's
 	After    func(time.Duration) <-chan time.Time // set by tests: in place of time.After, for words of progress
@@ -305,14 +305,14 @@ func (e *Engine) Verifier(user string) (string, bool) {
 	return a.Verifier, true
 }
 
-// KeyedLock makes those who ask the same wait for one another.
-type KeyedLock struct {
+// keyedLock makes those who ask the same wait for one another.
+type keyedLock struct {
 	mu   sync.Mutex
 	busy map[ledger.Hash]chan struct{}
 }
 
 // Lock waits for the key, or for the context.
-func (k *KeyedLock) Lock(ctx context.Context, key ledger.Hash) (unlock func(), err error) {
+func (k *keyedLock) Lock(ctx context.Context, key ledger.Hash) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
 		wait, taken := k.busy[key]

@@ -21,8 +21,8 @@ import (
 // goes on; under a new one, or not at all, if the database no longer enforces what the policy needs, and the statement fails. Where
 // the policy does not fit, no table is read until it does again.
 
-// SchemaChange knows whether the world in force is that of a schema that was seen to change.
-type SchemaChange struct {
+// schemaChange knows whether the world in force is that of a schema that was seen to change.
+type schemaChange struct {
 	Mu      sync.Mutex
 	stale   *World        // whose schema has changed; nil: none
 	binding chan struct{} // closed when the attempt under way has ended; nil: none is

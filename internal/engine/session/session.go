@@ -29,7 +29,7 @@ type Session struct {
 	Filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
 	Start, Now Settings
 	Values     sqltype.Settings  // of literals, and the time zone
-	Last       LastFacts         // of the last SELECT from tables; nil: it released nothing
+	Last       lastFacts         // of the last SELECT from tables; nil: it released nothing
 	Parameters pgmeta.Parameters // settings that are not dpsql's
 	Explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
 	Warned     map[string]bool   // what the session was warned of (OnceASession, NewGaps)

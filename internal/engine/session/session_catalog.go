@@ -8,8 +8,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// LastFacts are the rows of dpsql.last: the facts about an answer.
-type LastFacts interface {
+// lastFacts are the rows of dpsql.last: the facts about an answer.
+type lastFacts interface {
 	Rows(ctx context.Context) ([][]sqltype.Value, error)
 }
 
