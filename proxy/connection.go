@@ -23,7 +23,7 @@ type connection struct {
 	srv     *Server
 	raw     net.Conn // as accepted
 	began   time.Time
-	asked   asked
+	latest  latestQuery
 	client  net.Addr        // raw's, or what a balancer says; changed under Server.mu
 	origin  origin          // of client, likewise
 	remote  bool            // behind a balancer, and not known to be of this machine or to have come by TLS

@@ -17,7 +17,7 @@ func (s *connection) runSession(st *statement, args []sqltype.Value) (*answer.An
 	case *pgsyntax.Begin, *pgsyntax.Commit, *pgsyntax.Rollback, *pgsyntax.Savepoint, *pgsyntax.Release, *pgsyntax.SetTransaction, *pgsyntax.Set, *pgsyntax.Reset, *pgsyntax.Show,
 		*pgsyntax.SetConstraints, *pgsyntax.Fetch, *pgsyntax.Listen, *pgsyntax.Unlisten:
 	default:
-		s.tx.asked = true
+		s.tx.queried = true
 	}
 	switch n := st.node.(type) {
 	case *pgsyntax.Begin:

@@ -41,8 +41,8 @@ func (s *settings) Cursors() (out []pgmeta.Cursor) {
 	return out
 }
 
-// asked is what pg_stat_activity tells of the statement that runs.
-type asked struct {
+// latestQuery is what pg_stat_activity tells of the statement that runs.
+type latestQuery struct {
 	text            string
 	at, transaction time.Time // transaction: when the one began that it is in
 }
@@ -54,9 +54,9 @@ func (s *connection) asks(text string) {
 	if len(text) > mostShown {
 		text = strings.ToValidUTF8(strings.Clone(text[:mostShown]), "")
 	}
-	s.asked.text, s.asked.at = text, time.Now()
+	s.latest.text, s.latest.at = text, time.Now()
 	if !s.tx.block && !s.tx.implicit {
-		s.asked.transaction = s.asked.at
+		s.latest.transaction = s.latest.at
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *settings) Connection() (c pgmeta.Connection) {
 	if s.of == nil {
 		return c
 	}
-	c.Began, c.Asked, c.Transaction, c.Query = s.of.began, s.of.asked.at, s.of.asked.transaction, s.of.asked.text
+	c.Began, c.QueryStart, c.Transaction, c.Query = s.of.began, s.of.latest.at, s.of.latest.transaction, s.of.latest.text
 	if a, ok := s.of.client.(*net.TCPAddr); ok {
 		c.Address, c.Port = a.AddrPort().Addr().Unmap().WithZone("").String(), a.Port
 	}

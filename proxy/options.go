@@ -20,7 +20,7 @@ type Options struct {
 	// TLS 1.2 on, for upgrades by SSLRequest and for clients that begin with TLS (sslnegotiation=direct). Without it no
 	// encryption is offered.
 	TLS *tls.Config
-	// RequireTLS refuses log-ins in clear text, before any password is asked for. CancelRequests are taken: libpq 15 sends
+	// RequireTLS refuses log-ins in clear text, before any password is asked for. Cancel requests are taken: libpq 15 sends
 	// them in clear text always. Of clients of other machines that come through Balancers TLS is required whatever it says.
 	RequireTLS bool
 	// ClientCerts asks clients for certificates; log-ins then need TLS, whatever RequireTLS says. nil asks for none.

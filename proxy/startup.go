@@ -107,7 +107,7 @@ func (s *connection) startup() error {
 
 // readStartup answers requests for encryption until the start-up packet comes, and gives its parameters.
 func (s *connection) readStartup() (map[string]string, error) {
-	asked := map[uint32]bool{}
+	requested := map[uint32]bool{}
 	for first := true; ; first = false {
 		packet, err := s.readPacket(first)
 		if err != nil {
@@ -122,10 +122,10 @@ func (s *connection) readStartup() (map[string]string, error) {
 			}
 			return nil, errQuiet
 		case sslCode, gssCode:
-			if asked[code] || len(packet) != 4 {
+			if requested[code] || len(packet) != 4 {
 				return nil, protocolError("unsupported frontend protocol")
 			}
-			asked[code] = true
+			requested[code] = true
 			if code == sslCode && s.srv.opts.TLS != nil {
 				if _, err := s.conn.Write([]byte{'S'}); err != nil {
 					return nil, errQuiet
@@ -133,7 +133,7 @@ func (s *connection) readStartup() (map[string]string, error) {
 				if err := s.encrypt(s.conn); err != nil {
 					return nil, err
 				}
-				asked[gssCode] = true
+				requested[gssCode] = true
 				continue
 			}
 			if _, err := s.conn.Write([]byte{'N'}); err != nil {

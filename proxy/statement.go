@@ -80,7 +80,7 @@ func (s *connection) prepare(st pgsyntax.Statement, text string, oids []sqltype.
 			}
 			st.Node = of
 		}
-		s.tx.asked = true // as by PostgreSQL's analysis, which takes a snapshot
+		s.tx.queried = true // as by PostgreSQL's analysis, which takes a snapshot
 		ctx, done := s.running()
 		defer done()
 		s.engine.Use(s.set.formats())
@@ -196,7 +196,7 @@ func (s *connection) answer(st *statement, args []sqltype.Value) (*answer.Answer
 	if st.args != nil { // its client has none to give
 		args = st.args
 	}
-	s.tx.asked = true
+	s.tx.queried = true
 	ctx, done := s.running()
 	defer done()
 	s.engine.Use(s.set.formats())

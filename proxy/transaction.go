@@ -14,7 +14,7 @@ type transaction struct {
 	block    bool // between BEGIN and COMMIT
 	broken   bool // the block failed
 	implicit bool // a message's or a pipeline's own transaction
-	asked    bool // a query was run in it
+	queried  bool // a query was run in it
 	begin    snapshot
 	saves    []savepoint
 	modes    map[string]string // transaction_isolation and the like, where they are not the session's
@@ -241,17 +241,17 @@ func (s *connection) setMode(name, value string) error {
 	now, within := s.mode(name), len(s.tx.saves) > 0
 	late := ""
 	switch {
-	case name == modeIsolation && value != now && s.tx.asked:
+	case name == modeIsolation && value != now && s.tx.queried:
 		late = "SET TRANSACTION ISOLATION LEVEL must be called before any query"
 	case name == modeIsolation && value != now && within:
 		late = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"
 	case name == modeReadOnly && value == "off" && now == "on" && within:
 		late = "cannot set transaction read-write mode inside a read-only transaction"
-	case name == modeReadOnly && value == "off" && now == "on" && s.tx.asked:
+	case name == modeReadOnly && value == "off" && now == "on" && s.tx.queried:
 		late = "transaction read-write mode must be set before any query"
 	case name == modeDeferrable && within:
 		late = "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"
-	case name == modeDeferrable && s.tx.asked:
+	case name == modeDeferrable && s.tx.queried:
 		late = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query"
 	}
 	if late != "" {
@@ -299,7 +299,7 @@ func (s *connection) runSetTransaction(n *pgsyntax.SetTransaction) (*answer.Answ
 
 func tag(t string) (*answer.Answer, error) { return &answer.Answer{Tag: t}, nil }
 
-// text is a row of text values.
+// textRow is a row of text values.
 func textRow(values ...string) []sqltype.Value {
 	row := make([]sqltype.Value, len(values))
 	for i, v := range values {

@@ -15,19 +15,19 @@ import (
 // Tree is the shape of a tree of counts over an expression's declared range, in steps of Grid: leaf b holds the values from Lo + b Width on. Fans are the numbers of
 // children of a node, level by level from the root, whose product is the number of leaves or more. See OpenTree for those without a range.
 type Tree struct {
-	Type    sqltype.Type
-	Grid    decimal.Decimal
-	Rounded bool     // values are rounded to the grid
-	Narrow  bool     // FILTER makes the range less than what the column is read through
-	Own     Own      // which of a unit's values in a group count
-	Open    bool     // no range is declared: values beyond Lo and Hi count there, and nothing bounds the true extreme
-	NoRange []string // of an open one: the columns without a declared range that its values come from
-	Digits  uint     // binary digits of a value that its leaf shows, which is the wider the larger the value; 0: all leaves are Width wide
-	Lo, Hi  int64
-	Width   int64
-	Count   int64 // leaves
-	Fans    []int64
-	Asked   []Quantile // what the statement asks for, in order
+	Type      sqltype.Type
+	Grid      decimal.Decimal
+	Rounded   bool     // values are rounded to the grid
+	Narrow    bool     // FILTER makes the range less than what the column is read through
+	Own       Own      // which of a unit's values in a group count
+	Open      bool     // no range is declared: values beyond Lo and Hi count there, and nothing bounds the true extreme
+	NoRange   []string // of an open one: the columns without a declared range that its values come from
+	Digits    uint     // binary digits of a value that its leaf shows, which is the wider the larger the value; 0: all leaves are Width wide
+	Lo, Hi    int64
+	Width     int64
+	Count     int64 // leaves
+	Fans      []int64
+	Quantiles []Quantile // what the statement asks for, in order
 }
 
 // Own says which of a unit's own values in a group a tree counts.

@@ -247,19 +247,19 @@ func (l *book) serve(head Head, o *Opening) error {
 }
 
 // accepts compares what the data set's head says with what the policy says.
-func (h *Head) accepts(asked Head) error {
+func (h *Head) accepts(wanted Head) error {
 	switch {
-	case h.People != asked.People:
-		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
-	case h.Window != asked.Window:
-		return fmt.Errorf("%w: its window is %s, not %s. A promise that was made stays: restore the policy's budget.per", ErrMismatch, windowText(h.Window), windowText(asked.Window))
-	case !sameLifetime(h.Lifetime, asked.Lifetime):
+	case h.People != wanted.People:
+		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, wanted.People)
+	case h.Window != wanted.Window:
+		return fmt.Errorf("%w: its window is %s, not %s. A promise that was made stays: restore the policy's budget.per", ErrMismatch, windowText(h.Window), windowText(wanted.Window))
+	case !sameLifetime(h.Lifetime, wanted.Lifetime):
 		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s (a longer one is made with dpsql budget raise)",
-			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
-	case !h.Filter.IsSamePromise(asked.Filter):
+			ErrMismatch, h.Lifetime, wanted.Lifetime, h.Lifetime)
+	case !h.Filter.IsSamePromise(wanted.Filter):
 		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
 			"restore the policy's budget (a larger one is made with dpsql budget raise)", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
-			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
+			wanted.Filter.Epsilon, wanted.Filter.Delta, wanted.Filter.Accountant)
 	}
 	return nil
 }

@@ -44,27 +44,27 @@ func (l *book) IsUnmarked() bool { return l.unmarked }
 func (l *book) IsNew() bool { return l.began }
 
 // SetHead goes on under another policy text.
-func (l *book) SetHead(ctx context.Context, asked Head) error {
+func (l *book) SetHead(ctx context.Context, wanted Head) error {
 	if err := l.forServing(); err != nil {
 		return err
 	}
-	asked, err := asked.own()
+	wanted, err := wanted.own()
 	if err != nil {
 		return err
 	}
 	err = l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
 		head := l.serving.head
-		if head.Dataset != asked.Dataset {
-			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, asked.Dataset)
+		if head.Dataset != wanted.Dataset {
+			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, wanted.Dataset)
 		}
-		if err := head.accepts(asked); err != nil || l.epoch == asked.Epoch {
+		if err := head.accepts(wanted); err != nil || l.epoch == wanted.Epoch {
 			return nil, err
 		}
-		return []*Record{{Epoch: &Epoch{Epoch: asked.Epoch, Dataset: asked.Dataset}}}, nil
+		return []*Record{{Epoch: &Epoch{Epoch: wanted.Epoch, Dataset: wanted.Dataset}}}, nil
 	}})
 	if err == nil {
 		l.mu.Lock()
-		l.epoch, l.served = asked.Epoch, asked
+		l.epoch, l.served = wanted.Epoch, wanted
 		l.mu.Unlock()
 	}
 	return err

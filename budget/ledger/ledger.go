@@ -67,10 +67,10 @@ type Ledger interface {
 	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
 	Grant(ctx context.Context, g Grant) error
 	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was. Where it is the one that is served, it is served under it.
-	Raise(ctx context.Context, asked Head, by, reason string) error
+	Raise(ctx context.Context, wanted Head, by, reason string) error
 	// SetHead goes on under another policy text, whose promise must be the ledger's as it is now, whoever raised it: stored releases of another
 	// epoch no longer answer, what was spent stays. It writes nothing where the epoch is in force already.
-	SetHead(ctx context.Context, asked Head) error
+	SetHead(ctx context.Context, wanted Head) error
 	// SetData names the ledger in the data marks of what is served from now on. ErrOtherLedger says that one of them names another ledger; then none is changed.
 	SetData(marks []DataMark) error
 	// SetCache changes how long and to whom stored releases answer.

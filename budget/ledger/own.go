@@ -37,7 +37,7 @@ type OwnCharge struct {
 
 	Reservation int64 // the record: for who serves, never for an analyst
 
-	asked *SealedText
+	sealed *SealedText
 }
 
 // ownMost is how many charges of each analyst are kept at hand: the last ones.
@@ -68,8 +68,8 @@ type payer struct {
 	window  time.Time
 	total   dp.Loss
 
-	asked []*OwnCharge // the latest with a text, which have bytes in all
-	bytes int
+	withText []*OwnCharge // the latest with a text, which have bytes in all
+	bytes    int
 }
 
 // Charges lists an analyst's own charges of the served data set, the last 10,000 of them, oldest first.
@@ -104,8 +104,8 @@ func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
 	l.mu.Unlock()
 	for i, c := range charges {
 		out[i] = *c
-		out[i].asked = nil
-		if text, err := c.asked.open(keys, dataset, analyst, c.Statement); err == nil {
+		out[i].sealed = nil
+		if text, err := c.sealed.open(keys, dataset, analyst, c.Statement); err == nil {
 			out[i].Text = text
 		}
 	}
@@ -155,7 +155,7 @@ type ownRecord struct {
 		Events    []struct {
 			Name string `json:"name"`
 		} `json:"events"`
-		Asked *SealedText `json:"asked"`
+		Sealed *SealedText `json:"asked"`
 	} `json:"reserve"`
 	Commit *struct {
 		Reservation int64 `json:"reservation"`
@@ -202,7 +202,7 @@ func (o *ownCharges) add(one row, head *Head) error {
 		if dataset != head.Dataset {
 			return nil
 		}
-		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Order: r.Reserve.Order, Reservation: one.seq, asked: r.Reserve.Asked}
+		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Order: r.Reserve.Order, Reservation: one.seq, sealed: r.Reserve.Sealed}
 		for _, e := range r.Reserve.Events {
 			if !slices.Contains(c.Mechanisms, e.Name) {
 				c.Mechanisms = append(c.Mechanisms, e.Name)
@@ -238,13 +238,13 @@ func (o *ownCharges) charged(analyst, owner string, c *OwnCharge) {
 
 // keepText keeps a charge's text at hand, in place of the oldest where there are too many.
 func (p *payer) keepText(c *OwnCharge) {
-	if c.asked == nil {
+	if c.sealed == nil {
 		return
 	}
-	p.asked, p.bytes = append(p.asked, c), p.bytes+len(c.asked.Text)
-	for ; p.bytes > ownTextMost || len(p.asked) > ownMost; p.asked = p.asked[1:] {
-		p.bytes -= len(p.asked[0].asked.Text)
-		p.asked[0].asked = nil
+	p.withText, p.bytes = append(p.withText, c), p.bytes+len(c.sealed.Text)
+	for ; p.bytes > ownTextMost || len(p.withText) > ownMost; p.withText = p.withText[1:] {
+		p.bytes -= len(p.withText[0].sealed.Text)
+		p.withText[0].sealed = nil
 	}
 }
 

@@ -48,8 +48,8 @@ func TestPiles(t *testing.T) {
 						if got := l.best(Hash{7}, who, now); (got == nil) != (want == 0) || got != nil && got.seq != want {
 							t.Errorf("%s, %s at %s: %v answers, not %d", scope, who, now, got, want)
 						}
-						if kin := l.familyReleases([]Hash{{9}}, who, now); len(kin) > 1 || len(kin) == 1 && kin[0].seq != want || l.hasNoFamily([]Hash{{9}}, who, now) != (want == 0) {
-							t.Errorf("%s, %s at %s: related are %v, not %d", scope, who, now, kin, want)
+						if related := l.familyReleases([]Hash{{9}}, who, now); len(related) > 1 || len(related) == 1 && related[0].seq != want || l.hasNoFamily([]Hash{{9}}, who, now) != (want == 0) {
+							t.Errorf("%s, %s at %s: related are %v, not %d", scope, who, now, related, want)
 						}
 					}
 				}

@@ -176,46 +176,46 @@ func (l *book) Grant(ctx context.Context, g Grant) error {
 }
 
 // Raise makes a larger promise of what a policy says now: its budget, its lifetime or both. A process that serves the data set knows of it from then on.
-func (l *book) Raise(ctx context.Context, asked Head, by, reason string) error {
-	asked, err := asked.own()
+func (l *book) Raise(ctx context.Context, wanted Head, by, reason string) error {
+	wanted, err := wanted.own()
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	serves := l.serving != nil && l.serving.head.Dataset == asked.Dataset
+	serves := l.serving != nil && l.serving.head.Dataset == wanted.Dataset
 	if serves {
-		l.raising = &asked
+		l.raising = &wanted
 	}
 	l.mu.Unlock()
-	err = l.raise(ctx, asked, by, reason)
+	err = l.raise(ctx, wanted, by, reason)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.raising = nil; err == nil && serves {
-		l.served = asked
+		l.served = wanted
 	}
 	return err
 }
 
-func (l *book) raise(ctx context.Context, asked Head, by, reason string) error {
+func (l *book) raise(ctx context.Context, wanted Head, by, reason string) error {
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		d := l.state.find(asked.Dataset)
+		d := l.state.find(wanted.Dataset)
 		if d == nil {
-			return nil, fmt.Errorf("%w: data set %q was never served from it", ErrMismatch, asked.Dataset)
+			return nil, fmt.Errorf("%w: data set %q was never served from it", ErrMismatch, wanted.Dataset)
 		}
-		filter, err := d.head.Filter.Raised(asked.Filter.Epsilon, asked.Filter.Delta)
+		filter, err := d.head.Filter.Raised(wanted.Filter.Epsilon, wanted.Filter.Delta)
 		if err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
-		p := &Promise{Dataset: asked.Dataset, Filter: filter, By: by, Reason: reason}
-		if d.head.Lifetime != nil && asked.Lifetime != nil && asked.Lifetime.Epsilon != d.head.Lifetime.Epsilon {
-			p.Lifetime = asked.Lifetime
+		p := &Promise{Dataset: wanted.Dataset, Filter: filter, By: by, Reason: reason}
+		if d.head.Lifetime != nil && wanted.Lifetime != nil && wanted.Lifetime.Epsilon != d.head.Lifetime.Epsilon {
+			p.Lifetime = wanted.Lifetime
 		}
 		// What cannot be raised must be as it was.
 		then := *d.head
 		if then.Filter = filter; p.Lifetime != nil {
 			then.Lifetime = p.Lifetime
 		}
-		if err := then.accepts(asked); err != nil {
+		if err := then.accepts(wanted); err != nil {
 			return nil, err
 		}
 		return []*Record{{Promise: p}}, nil

@@ -28,12 +28,12 @@ type entry struct {
 	payload []byte       // stored beside the only record; nil: nothing
 	gone    []int64      // releases to drop; decide may set it
 
-	records []*Record
-	rows    []row // as they were last given to the store
-	durable bool  // they are there, whatever becomes of the rest of the batch
-	err     error
-	turn    chan bool // true: lead the next batch; false: it is done
-	told    bool      // a read that was answered before its batch was written
+	records  []*Record
+	rows     []row // as they were last given to the store
+	durable  bool  // they are there, whatever becomes of the rest of the batch
+	err      error
+	turn     chan bool // true: lead the next batch; false: it is done
+	answered bool      // a read that was answered before its batch was written
 }
 
 // The most that one batch takes.
@@ -67,7 +67,7 @@ func (l *book) do(e *entry) error {
 	}
 	q.mu.Unlock()
 	for _, other := range batch[1:] {
-		if !other.told {
+		if !other.answered {
 			other.turn <- false
 		}
 	}
@@ -112,7 +112,7 @@ func (l *book) settle(batch []*entry) []*entry {
 		l.stop(ErrBroken)
 	}
 	for _, e := range batch {
-		if !e.told && !e.durable {
+		if !e.answered && !e.durable {
 			e.err = err
 		}
 	}
@@ -122,7 +122,7 @@ func (l *book) settle(batch []*entry) []*entry {
 // split puts reads first: they see what was durable before the batch.
 func split(batch []*entry) (reads, writes []*entry) {
 	for _, e := range batch {
-		if e.told {
+		if e.answered {
 			continue
 		}
 		if e.read {
@@ -173,7 +173,7 @@ func (l *book) try(batch []*entry) ([]*entry, error) {
 	}
 	for _, e := range reads { // what they saw was durable before
 		if e != batch[0] {
-			e.told = true
+			e.answered = true
 			e.turn <- false
 		}
 	}

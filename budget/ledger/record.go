@@ -97,7 +97,7 @@ type Charge struct {
 	Dataset string  `json:"dataset,omitempty"` // "" before version 3: the last opening's
 	Epoch   string  `json:"epoch,omitempty"`   // "" before version 3: the data set's
 
-	Asked *SealedText `json:"asked,omitempty"` // the statement's text; nil: none
+	Sealed *SealedText `json:"asked,omitempty"` // the statement's text; nil: none
 }
 
 // Commit closes a reservation. The release lies beside the records until it expires; its hash stays in the chain.

@@ -28,9 +28,9 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 			return nil, err
 		}
 		found = nil // a cut connection decides anew
-		kin := l.familyReleases(families, analyst, at)
-		for i := range kin[:min(most, len(kin))] {
-			found = append(found, l.take(kin[i].key, &kin[i].storedRef))
+		related := l.familyReleases(families, analyst, at)
+		for i := range related[:min(most, len(related))] {
+			found = append(found, l.take(related[i].key, &related[i].storedRef))
 		}
 		return nil, nil
 	}, load: func() error { return l.payloads(found) }})

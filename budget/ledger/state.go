@@ -270,7 +270,7 @@ func (c *Charge) validate(version int, f *budget.Filter) error {
 		return fmt.Errorf("a charge of version %d with epoch %q", version, c.Epoch)
 	case len(c.Events) == 0:
 		return fmt.Errorf("a charge without events")
-	case c.Asked != nil && c.Asked.Key == "":
+	case c.Sealed != nil && c.Sealed.Key == "":
 		return fmt.Errorf("a text that is not encrypted")
 	case !(c.Price > 0):
 		return fmt.Errorf("a charge with price %g", c.Price)
@@ -367,7 +367,7 @@ func (s *state) addCharge(r *Record) {
 		a.add(r.Reserve.Loss)
 	}
 	charge := *r.Reserve
-	charge.Asked, charge.Text = nil, "" // the record has it
+	charge.Sealed, charge.Text = nil, "" // the record has it
 	s.outstanding[r.Seq] = &openCharge{Charge: &charge, of: d, start: d.start, epoch: epoch, owner: r.Owner}
 }
 

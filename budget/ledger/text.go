@@ -124,7 +124,7 @@ func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter
 			}
 			a := StatementCharge{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
 			var err error
-			if a.Text, err = c.Asked.open(keys, dataset, c.Analyst, c.Statement); err != nil {
+			if a.Text, err = c.Sealed.open(keys, dataset, c.Analyst, c.Statement); err != nil {
 				a.Unread = err.Error()
 			}
 			list, bytes = append(list, a), bytes+len(a.Text)+200

@@ -118,11 +118,11 @@ func TestOwnTextsAreBounded(t *testing.T) {
 	p := &payer{}
 	var list []*OwnCharge
 	for range 40 {
-		c := &OwnCharge{asked: &SealedText{Text: make([]byte, ownTextMost/16)}}
+		c := &OwnCharge{sealed: &SealedText{Text: make([]byte, ownTextMost/16)}}
 		list = append(list, c)
 		p.keepText(c)
 	}
-	if list[0].asked != nil || list[23].asked != nil || list[24].asked == nil || p.bytes != ownTextMost {
+	if list[0].sealed != nil || list[23].sealed != nil || list[24].sealed == nil || p.bytes != ownTextMost {
 		t.Errorf("%d bytes", p.bytes)
 	}
 }
@@ -148,7 +148,7 @@ func TestVersion5IsReadOn(t *testing.T) {
 	if err := l.Verify(ctx); err != nil {
 		t.Error(err)
 	}
-	plain := &Charge{Reservation: r, Epoch: "1", Asked: &SealedText{Text: []byte("select")}}
+	plain := &Charge{Reservation: r, Epoch: "1", Sealed: &SealedText{Text: []byte("select")}}
 	if err := plain.validate(version, l.Filter()); err == nil || !strings.Contains(err.Error(), "not encrypted") {
 		t.Errorf("a text is not encrypted: %v", err)
 	}

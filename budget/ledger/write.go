@@ -107,7 +107,7 @@ func (l *book) charge(r Reservation, filter *budget.Filter) (*Charge, error) {
 	if err := c.validate(version, filter); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	c.Asked, err = l.sealText(c)
+	c.Sealed, err = l.sealText(c)
 	return c, err
 }
 

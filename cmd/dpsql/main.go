@@ -60,7 +60,7 @@ func run(ctx context.Context, c *cobra.Command) int {
 // usageError is a command line that means nothing.
 type usageError struct{ error }
 
-// strict makes mistakes of the command line usageErrors, in all commands.
+// strict makes mistakes of the command line usageError values, in all commands.
 func strict(c *cobra.Command) *cobra.Command {
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	var walk func(*cobra.Command)

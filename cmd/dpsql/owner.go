@@ -162,7 +162,7 @@ func budgetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "budget", Short: "Show what was spent and what is left"}
 	var config, plotTo string
 	var asJSON, statements bool
-	var asked ledger.StatementFilter
+	var filter ledger.StatementFilter
 	show := &cobra.Command{
 		Use:   "show [--json] [--plot out.svg | --statements] --config policy.yaml",
 		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
@@ -177,7 +177,7 @@ choose those of one analyst or one question. The fingerprint is the audit log's 
 first digits. With --json, each charge is one JSON object on a line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !statements && asked != (ledger.StatementFilter{}) {
+			if !statements && filter != (ledger.StatementFilter{}) {
 				return errors.New("--analyst and --fingerprint are for --statements")
 			}
 			format := ""
@@ -189,7 +189,7 @@ first digits. With --json, each charge is one JSON object on a line.`,
 			}
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
 				if statements {
-					return showStatements(cmd.Context(), cmd.OutOrStdout(), l, asked, asJSON)
+					return showStatements(cmd.Context(), cmd.OutOrStdout(), l, filter, asJSON)
 				}
 				if plotTo != "" {
 					if err := plotSpending(cmd.Context(), l, p.Dataset, plotTo, format); err != nil {
@@ -211,8 +211,8 @@ first digits. With --json, each charge is one JSON object on a line.`,
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure (.svg, .png or .pdf): what was spent over time")
 	show.Flags().BoolVar(&statements, "statements", false, "list the charges with the statements' texts")
-	show.Flags().StringVar(&asked.Analyst, "analyst", "", "of --statements: those of one analyst")
-	show.Flags().StringVar(&asked.Fingerprint, "fingerprint", "", "of --statements: those of one question, as in the audit log")
+	show.Flags().StringVar(&filter.Analyst, "analyst", "", "of --statements: those of one analyst")
+	show.Flags().StringVar(&filter.Fingerprint, "fingerprint", "", "of --statements: those of one question, as in the audit log")
 	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand(), moveCommand())
 	return c
 }

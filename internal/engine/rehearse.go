@@ -202,18 +202,18 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 		key := r.key(p, st, keys, made)
 		keys[i] = key
 		stored := r.releases[key]
-		asked := stored
+		earlier := stored
 		if p.Under.Fresh { // beside what is stored
-			asked = nil
+			earlier = nil
 		}
 		if stored != nil {
 			made[key] = stored.made
 		}
-		if asked != nil && !st.Request.IsWorthTopUp(asked.price) {
+		if earlier != nil && !st.Request.IsWorthTopUp(earlier.price) {
 			continue
 		}
 		if !p.Under.Fresh {
-			of, err := r.computed(ctx, p, st, asked)
+			of, err := r.computed(ctx, p, st, earlier)
 			if err != nil {
 				return err
 			}
@@ -224,12 +224,12 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 			}
 		}
 		if st.An.NeedsFreshRelease() || p.Data() == "" { // it is released anew
-			asked = nil
+			earlier = nil
 		}
 		before := 0.0
-		if asked != nil { // the release of the smaller price is topped up
-			before = asked.price
-			if mp, err = price.ForecastTopUp(st.An, asked.first, asked.price, st.Request); err != nil {
+		if earlier != nil { // the release of the smaller price is topped up
+			before = earlier.price
+			if mp, err = price.ForecastTopUp(st.An, earlier.first, earlier.price, st.Request); err != nil {
 				return err
 			}
 			if mp == nil {
@@ -244,14 +244,14 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 		list = append(list, ledger.Reservation{Payer: s.Payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
 		done = append(done, func() (err error) {
 			switch {
-			case asked != nil:
-				if asked.reusable != nil {
-					if err := asked.reusable.topUp(st, asked.price); err != nil {
+			case earlier != nil:
+				if earlier.reusable != nil {
+					if err := earlier.reusable.topUp(st, earlier.price); err != nil {
 						return err
 					}
 				}
-				asked.price = mp.Price
-				asked.made++
+				earlier.price = mp.Price
+				earlier.made++
 				return nil
 			case stored != nil && stored.price > mp.Price: // that one goes on answering
 				return nil
@@ -301,8 +301,8 @@ func (r *Rehearsal) reserve(ctx context.Context, list []ledger.Reservation, f *F
 // RivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: Run.answerFromRival's rule, by which what was paid for is free.
 func (r *Rehearsal) rivalStage(p *stage.Staged, st *stage.Stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage.Stage {
 	enough := func(st *stage.Stage) bool {
-		asked := r.releases[r.key(p, st, keys, made)]
-		return asked != nil && !st.Request.IsWorthTopUp(asked.price)
+		earlier := r.releases[r.key(p, st, keys, made)]
+		return earlier != nil && !st.Request.IsWorthTopUp(earlier.price)
 	}
 	if other := st.RivalStage(); other != nil && !p.Under.Fresh && !enough(st) && enough(other) {
 		return other

@@ -58,7 +58,7 @@ type rehearsedRelative struct {
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Stage, asked *rehearsedRelease) (*rehearsedRelative, error) {
+func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Stage, earlier *rehearsedRelease) (*rehearsedRelative, error) {
 	k := p.ReuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
@@ -69,7 +69,7 @@ func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Sta
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(r.releases), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
 		one := r.releases[key]
-		if one == asked || one.reusable == nil || !families[one.reusable.family] || st.Request.IsWorthTopUp(one.price) || !p.CanRead(one.reusable.release.Shape.Reads) {
+		if one == earlier || one.reusable == nil || !families[one.reusable.family] || st.Request.IsWorthTopUp(one.price) || !p.CanRead(one.reusable.release.Shape.Reads) {
 			continue
 		}
 		text, err := release.Encode(one.reusable.stage.An, one.reusable.release)
@@ -87,9 +87,9 @@ func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Sta
 		if noise, err := stage.LogNoise(ctx, an, made); err != nil || math.IsInf(noise, 1) {
 			return nil, err
 		}
-		enough := asked == nil
-		if !enough && an == st.An && asked.reusable != nil {
-			if enough, err = private.ErrsLess(ctx, st.An, made, asked.reusable.release); err != nil {
+		enough := earlier == nil
+		if !enough && an == st.An && earlier.reusable != nil {
+			if enough, err = private.ErrsLess(ctx, st.An, made, earlier.reusable.release); err != nil {
 				return nil, err
 			}
 		}

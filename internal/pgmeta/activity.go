@@ -56,7 +56,7 @@ func activity(s *Session, a []sqltype.Value, _ []sqltype.Type) ([][]sqltype.Valu
 	if c.Address != "" {
 		is["client_port"] = int64(c.Port)
 	}
-	for name, at := range map[string]time.Time{"backend_start": c.Began, "query_start": c.Asked, "state_change": c.Asked, "xact_start": c.Transaction} {
+	for name, at := range map[string]time.Time{"backend_start": c.Began, "query_start": c.QueryStart, "state_change": c.QueryStart, "xact_start": c.Transaction} {
 		if !at.IsZero() {
 			is[name] = sqltype.InstantOf(at)
 		}

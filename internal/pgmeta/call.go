@@ -179,7 +179,7 @@ func (s *Session) View(t *plan.Table) (*pgsyntax.Select, error) {
 	return q, nil
 }
 
-// view has the parsed definitions of views.
+// views has the parsed definitions of views.
 var views sync.Map
 
 // empty are views of what only a server has, and has nothing of here; their definitions read what is not published.

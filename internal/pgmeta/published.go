@@ -97,7 +97,7 @@ type key struct {
 	oid     int64
 }
 
-// keys are those whose columns may all be seen. The database tells which sets of columns are unique; the first that cannot be NULL is shown as the primary key.
+// keysOf are the keys whose columns may all be seen. The database tells which sets of columns are unique; the first that cannot be NULL is shown as the primary key.
 func keysOf(t *plan.Table) (out []key) {
 	primary := false
 	for _, cols := range t.Keys {

@@ -45,11 +45,11 @@ type Cursor struct {
 
 // Connection is what pg_stat_activity and pg_stat_ssl tell of the one who asks: the only connection that is shown.
 type Connection struct {
-	Address string // "" of a socket that has none
-	Port    int
-	Began   time.Time
-	Asked   time.Time // when the statement came
-	Query   string
+	Address    string // "" of a socket that has none
+	Port       int
+	Began      time.Time
+	QueryStart time.Time // when the statement came
+	Query      string
 
 	Transaction time.Time            // when it began
 	TLS         *tls.ConnectionState // nil without

@@ -41,7 +41,7 @@ func (b *binding) units() {
 	for _, d := range b.p.tables {
 		if bt := b.bound[d]; bt != nil {
 			n := len(b.p.kinds)
-			bt.as, bt.path, bt.asked = make([]*plan.Table, n), make([]*pathDecl, n), make([]bool, n)
+			bt.as, bt.path, bt.settled = make([]*plan.Table, n), make([]*pathDecl, n), make([]bool, n)
 		}
 	}
 	b.leadsTo = map[*tableDecl][]int{}
@@ -145,10 +145,10 @@ func (b *binding) resolve(d *tableDecl, kind int) *plan.Table {
 	if bt == nil || d.public {
 		return nil
 	}
-	if bt.asked[kind] {
+	if bt.settled[kind] {
 		return bt.as[kind]
 	}
-	bt.asked[kind] = true
+	bt.settled[kind] = true
 	t := bt.table
 	if len(t.Units) > 1 || t.Units[0] != b.p.kinds[kind].unit {
 		own := *t

@@ -20,13 +20,13 @@ type binding struct {
 
 // boundTable is a listed table with its relation and the plan's table built from both.
 type boundTable struct {
-	decl  *tableDecl
-	rel   *sqltype.Relation
-	used  map[string]bool // columns on unit paths
-	table *plan.Table
-	as    []*plan.Table // the table as rows of units of one kind each, by kind; nil: its rows belong to none of that kind
-	path  []*pathDecl   // and the ways there
-	asked []bool        // as is settled
+	decl    *tableDecl
+	rel     *sqltype.Relation
+	used    map[string]bool // columns on unit paths
+	table   *plan.Table
+	as      []*plan.Table // the table as rows of units of one kind each, by kind; nil: its rows belong to none of that kind
+	path    []*pathDecl   // and the ways there
+	settled []bool        // as is settled
 }
 
 // ways are the table as rows of one kind of units each.

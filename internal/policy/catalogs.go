@@ -32,7 +32,7 @@ func newCatalogs(b *binding) *Catalogs {
 	return c
 }
 
-// OIDs of tables: PostgreSQL's own end below firstOID, dpsql's own tables are below ourOIDs.
+// OIDs of tables: PostgreSQL's own end below 1 << 14, dpsql's own tables are below ourOIDs.
 const (
 	ourOIDs = 1 << 16
 	endOIDs = 1 << 31

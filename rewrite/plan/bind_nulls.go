@@ -3,7 +3,7 @@ package plan
 import "github.com/dpsql/dpsql/rewrite/pgsyntax"
 
 // nullCount is count(*) - count(x), with the same FILTER or none, as the one count that it is: count(*) FILTER (WHERE x IS NULL). It is released once, with the noise of few rows. It is nil for other differences, and where both counts are asked for
-// elsewhere in the query: their releases give it then.
+// aggregates that stand elsewhere in the query: their releases give it then.
 //
 // Proof: claim: both are the same number over any rows. Let R be the rows of a group for which FILTER is true, all rows without one. (1) count(*) is |R|. (2) count(x) is the number of rows of R in which x is not NULL; of a ROW(...) that is another condition than IS NOT NULL, so it
 // stays as it is. (3) x is NULL or is not, never unknown, so |R| less that is the number of rows of R in which x IS NULL. (4) These are the rows for which FILTER AND x IS NULL is true, as AND is true where both sides are. (5) Both are bigint, and 0 in a group of no rows.
@@ -16,7 +16,7 @@ func (e *exprs) nullCount(x *pgsyntax.Binary) *pgsyntax.FuncCall {
 	if all == nil {
 		return nil
 	}
-	asked := map[string]bool{} // elsewhere
+	elsewhere := map[string]bool{} // aggregates that stand elsewhere
 	pgsyntax.Walk(e.aggs.stmt, &pgsyntax.Visitor{Query: func(s *pgsyntax.Select) bool { return s == e.aggs.stmt }, Expr: func(y pgsyntax.Expr) bool {
 		switch y := y.(type) {
 		case *pgsyntax.Binary:
@@ -24,12 +24,12 @@ func (e *exprs) nullCount(x *pgsyntax.Binary) *pgsyntax.FuncCall {
 			return a == nil
 		case *pgsyntax.FuncCall:
 			if y.Over == nil && isAggregate(y) {
-				asked[pgsyntax.PrintExpr(y)] = true
+				elsewhere[pgsyntax.PrintExpr(y)] = true
 			}
 		}
 		return true
 	}})
-	if asked[pgsyntax.PrintExpr(all)] && asked[pgsyntax.PrintExpr(some)] {
+	if elsewhere[pgsyntax.PrintExpr(all)] && elsewhere[pgsyntax.PrintExpr(some)] {
 		return nil
 	}
 	var cond pgsyntax.Expr = &pgsyntax.Is{Pos: some.Pos, X: some.Args[0], What: "NULL"} // (3)

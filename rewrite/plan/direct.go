@@ -6,20 +6,20 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// WithValues puts values in place of the parameters where the plan follows from them: in what aggregates are told and do not read of rows (the fractions of percentiles and dp_top_k's number), in arrays, and in
+// WithValues puts values in place of the parameters where the plan follows from them: in arguments that aggregates do not read of rows (the fractions of percentiles and dp_top_k's number), in arrays, and in
 // the conditions of private rows, from which follows which public groups there are and how far values reach: the statement is the question that literals in their place make it.
-// Without args they have values of their types that are taken for granted until the statement is run; told says whether there are any.
-func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, told bool, err error) {
+// Without args they have values of their types that are taken for granted until the statement is run; follows says whether there are any.
+func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, follows bool, err error) {
 	arrays := slices.ContainsFunc(q.Params, sqltype.Type.IsArray)
 	conditions := q.boundConditions()
-	told = arrays || conditions
+	follows = arrays || conditions
 	VisitRels(q.Root, func(r Rel) bool {
 		if a, ok := r.(*Aggregate); ok {
-			told = told || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
+			follows = follows || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
 		}
 		return true
 	})
-	if !told {
+	if !follows {
 		return q, false, nil
 	}
 	own := *q

@@ -9,14 +9,14 @@ import (
 )
 
 // IntervalColumns makes the intervals of columns, and the columns that the intervals' ends are in. A released aggregate gets
-// ErrorItems beside it. A column that is computed above it gets two more: Intervals says how its ends follow from those of what it reads.
+// error items beside it. A column that is computed above it gets two more: Intervals says how its ends follow from those of what it reads.
 // A statement's dp_low and dp_high, and the answer's digits, are both made here, each in two passes (simultaneously).
 type IntervalColumns struct {
 	columns  *[]ColumnInfo
 	released func(*Aggregate) bool
 	noisy    map[ColID]bool // nil: not known, so that nothing computed has an interval
 
-	binding bool                       // the aggregates are still being bound: they get their ErrorItems themselves
+	binding bool                       // the aggregates are still being bound: they get their error items themselves
 	errors  map[*Aggregate][]ErrorItem // what the plan will have beside its own
 	items   map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
 	sums    map[*Window][]WindowItem

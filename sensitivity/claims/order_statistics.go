@@ -63,11 +63,11 @@ func (z *Measurer) orderStatistic(g plan.AggItem, f *sensitivity.Formula) error 
 	}
 	t = z.Out.Measures[f.Sum].Tree // an equal one, if there was one
 	for _, q := range f.Quantiles {
-		if !math.IsNaN(q.Fraction) && !slices.Contains(t.Asked, q) {
-			t.Asked = append(t.Asked, q)
+		if !math.IsNaN(q.Fraction) && !slices.Contains(t.Quantiles, q) {
+			t.Quantiles = append(t.Quantiles, q)
 		}
 	}
-	slices.SortFunc(t.Asked, func(p, q sensitivity.Quantile) int { return strings.Compare(fmt.Sprint(p), fmt.Sprint(q)) }) // any order that the select list does not change
+	slices.SortFunc(t.Quantiles, func(p, q sensitivity.Quantile) int { return strings.Compare(fmt.Sprint(p), fmt.Sprint(q)) }) // any order that the select list does not change
 	return nil
 }
 

@@ -376,7 +376,7 @@ func (j *joining) with(p *joinSide, others []*joinSide) (out []plan.ColID) {
 
 // pairs finds the columns of two leaves that are equal in every row, of types that tell values apart alike (J5); false: there are too many of them, which is counted before they are listed.
 func (j *joining) pairs() bool {
-	type kin struct {
+	type keyClass struct {
 		root plan.ColID
 		of   sqltype.OID
 	}
@@ -386,8 +386,8 @@ func (j *joining) pairs() bool {
 			leaf[s] = i
 		}
 	}
-	of := func(c plan.ColID) kin { return kin{j.eq.Find(c), keyKind(j.TypeOf(c))} }
-	all, in := map[kin][]plan.ColID{}, map[kin]map[int]int{}
+	of := func(c plan.ColID) keyClass { return keyClass{j.eq.Find(c), keyKind(j.TypeOf(c))} }
+	all, in := map[keyClass][]plan.ColID{}, map[keyClass]map[int]int{}
 	for _, c := range j.same {
 		if isJoinKeyType(j.TypeOf(c)) {
 			k := of(c)

@@ -50,11 +50,11 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 		return err
 	}
 	for _, p := range j.list {
-		asked := p.frequencyColumns(f)
-		if len(asked) == 0 {
+		keySets := p.frequencyColumns(f)
+		if len(keySets) == 0 {
 			continue
 		}
-		caps, missing, err := p.keyCaps(j, asked)
+		caps, missing, err := p.keyCaps(j, keySets)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 }
 
 // frequencyColumns are the columns of each of the leaf's frequencies that the formula asks for, those of few columns first: what does for them does for more.
-func (p *joinSide) frequencyColumns(f *elastic.Formula) (asked [][]plan.ColID) {
+func (p *joinSide) frequencyColumns(f *elastic.Formula) (keySets [][]plan.ColID) {
 	for _, q := range f.Frequencies {
 		if q.Side != p.side {
 			continue
@@ -76,18 +76,18 @@ func (p *joinSide) frequencyColumns(f *elastic.Formula) (asked [][]plan.ColID) {
 		for _, name := range q.Columns {
 			ids = append(ids, p.column(name))
 		}
-		asked = append(asked, ids)
+		keySets = append(keySets, ids)
 	}
-	slices.SortStableFunc(asked, func(a, b []plan.ColID) int { return cmp.Compare(len(a), len(b)) })
-	return asked
+	slices.SortStableFunc(keySets, func(a, b []plan.ColID) int { return cmp.Compare(len(a), len(b)) })
+	return keySets
 }
 
 // keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for. Of a public table what is not declared is read.
-func (p *joinSide) keyCaps(j *joining, asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID, err error) {
-	if c := p.keyCap(asked); c != nil {
+func (p *joinSide) keyCaps(j *joining, keySets [][]plan.ColID) (out []*keyCap, missing []plan.ColID, err error) {
+	if c := p.keyCap(keySets); c != nil {
 		return []*keyCap{c}, nil, nil
 	}
-	for _, ids := range asked {
+	for _, ids := range keySets {
 		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.isBoundFor(ids) }) {
 			continue
 		}
@@ -136,14 +136,14 @@ func (c *keyCap) isBoundFor(ids []plan.ColID) bool {
 }
 
 // keyCap is the least cap that does for each of these frequencies; nil: there is none.
-func (p *joinSide) keyCap(asked [][]plan.ColID) (least *keyCap) {
+func (p *joinSide) keyCap(keySets [][]plan.ColID) (least *keyCap) {
 	for _, s := range p.scans {
 		for _, m := range s.Scan.Table.MaxFrequency {
 			c := &keyCap{MaxFrequency: m, table: s.Scan.Table}
 			for _, i := range m.Columns {
 				c.by = append(c.by, s.Scan.Columns[i])
 			}
-			all := !slices.ContainsFunc(asked, func(ids []plan.ColID) bool { return !c.isBoundFor(ids) })
+			all := !slices.ContainsFunc(keySets, func(ids []plan.ColID) bool { return !c.isBoundFor(ids) })
 			if all && (least == nil || c.Most < least.Most) {
 				least = c
 			}

@@ -200,7 +200,7 @@ func digest(tuples [][]sqltype.Value) string {
 
 // treeText is a tree's shape, for the canonical text.
 func treeText(t *sensitivity.Tree) string {
-	text := fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Asked)
+	text := fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Quantiles)
 	if t.Own != sensitivity.OwnAll {
 		text += " own " + string(t.Own)
 	}

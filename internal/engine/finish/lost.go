@@ -69,24 +69,24 @@ var tails, heaviest = func() (out []tail, most []float64) {
 	return out, most
 }()
 
-// lostOn is what may be lost on a side of which the classes came out as told. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
-// tails, with normal noise. The tail is an assumption: where the classes tell of more than it gives, as a few people with far more than all others have, what they tell is taken as it is.
-func lostOn(told []float64, noise lostNoise, expected, miss, rarely float64) lostSide {
+// lostOn is what may be lost on a side of which the classes were released. People are expected to lose about expected (+Inf: nothing is known of it) up to one unit each. The law of the rest is Bayes' on
+// tails, with normal noise. The tail is an assumption: where the classes tell of more than it gives, as a few people with far more than all others have, what was released is taken as it is.
+func lostOn(released []float64, noise lostNoise, expected, miss, rarely float64) lostSide {
 	n := noise.deviation
-	told = slices.Clone(told)
-	for k := range told {
-		told[k] = math.Max(told[k], -10*n) // what is lost is not negative, so what is less is noise too
+	released = slices.Clone(released)
+	for k := range released {
+		released[k] = math.Max(released[k], -10*n) // what is lost is not negative, so what is less is noise too
 	}
 	type part struct{ weight, mean, deviation, total, above float64 } // above: ln P(it is above 0)
 	parts, most, sum := make([]part, len(tails)), math.Inf(-1), 0.0
 	for i, t := range tails { // given the tail, what is lost up to one unit is normal, cut at 0
 		square, product, off := 0.0, 0.0, 0.0
 		for k, x := range t.in {
-			square, product = square+x*x, product+x*told[k]
+			square, product = square+x*x, product+x*released[k]
 		}
 		mean, sd := (product-n*n/expected)/square, n/math.Sqrt(square)
 		for k, x := range t.in {
-			d := (told[k] - x*mean) / n
+			d := (released[k] - x*mean) / n
 			off += d * d
 		}
 		above := lnNormal(mean / sd)
@@ -120,53 +120,53 @@ func lostOn(told []float64, noise lostNoise, expected, miss, rarely float64) los
 	}
 	s := lostSide{middle: quantile(0.5)}
 	s.span, s.rare = quantile(miss)-s.middle, quantile(rarely)-s.middle
-	if few := lostOfFew(told, noise, miss, rarely); few.middle+few.span > s.middle+s.span {
+	if few := lostOfFew(released, noise, miss, rarely); few.middle+few.span > s.middle+s.span {
 		return few
 	}
 	return s
 }
 
 // withNext are the sums of each class and the next one: a person between two of them counts in both, in part.
-func withNext(told []float64) []float64 {
-	out := slices.Clone(told)
+func withNext(released []float64) []float64 {
+	out := slices.Clone(released)
 	for k := range out[1:] {
-		out[k] += told[k+1]
+		out[k] += released[k+1]
 	}
 	return out
 }
 
 // farthest is the last class in which, alone or with the next one, there is more than heaviest has there, by more of the noise's deviations than it surely has; 0: there is none.
-func farthest(told []float64, noise lostNoise) (at int) {
+func farthest(released []float64, noise lostNoise) (at int) {
 	all := 0.0
-	for _, x := range told {
+	for _, x := range released {
 		all += x
 	}
 	isMore := func(x, heavy, classes float64) bool {
-		off := heavy * math.Sqrt(float64(len(told)))
+		off := heavy * math.Sqrt(float64(len(released)))
 		return x-heavy*math.Max(0, all) > noise.sure*noise.deviation*math.Hypot(math.Sqrt(classes), off)
 	}
-	pairs := withNext(told)
-	for k := 1; k < len(told); k++ {
-		if isMore(told[k], heaviest[k], 1) || k+1 < len(told) && isMore(pairs[k], heaviest[k], 2) {
+	pairs := withNext(released)
+	for k := 1; k < len(released); k++ {
+		if isMore(released[k], heaviest[k], 1) || k+1 < len(released) && isMore(pairs[k], heaviest[k], 2) {
 			at = k
 		}
 	}
 	return at
 }
 
-// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what is told there and in the next, or there alone if that is more. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
-func lostOfFew(told []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
-	at := farthest(told, noise)
+// lostOfFew is what a few people with far more than all others lose at most: in each class below the farthest, what is at its upper end, and at the end of the step from the farthest what was released there and in the next, or there alone if that is more. The last class has no end: its beginning is taken, or nothing is said (IsFarBeyondBound). None where no class tells of such people.
+func lostOfFew(released []float64, noise lostNoise, miss, rarely float64) (s lostSide) {
+	at := farthest(released, noise)
 	if at == 0 {
 		return s
 	}
 	last := len(sensitivity.LostSteps) - 1
 	x := float64(sensitivity.LostSteps[min(at, last)].To)
-	s.middle = x * math.Max(told[at], withNext(told)[at])
+	s.middle = x * math.Max(released[at], withNext(released)[at])
 	square := 2 * x * x
 	for k, step := range sensitivity.LostSteps[:at] {
 		x := float64(step.From)
-		s.middle, square = s.middle+x*math.Max(0, told[k]), square+x*x
+		s.middle, square = s.middle+x*math.Max(0, released[k]), square+x*x
 	}
 	wide := noise.deviation * math.Sqrt(square)
 	s.span, s.rare = wide*gaussianDeviations(miss), wide*gaussianDeviations(rarely)
@@ -194,24 +194,24 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 	l, m := r.Lost[i], &a.Measures[i]
 	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
 	for _, side := range l.Sides {
-		told, near := toldOn(side)
+		released, near := sideClasses(side)
 		if !capped && m.Bound != nil && m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*near > float(l.Base)*partsOf(m, l.Unit) {
 			return true, nil
 		}
-		if farthest(told, n) == len(told)-1 {
+		if farthest(released, n) == len(released)-1 {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// toldOn are the classes of a side, and what they add up to: what is lost up to one unit each.
-func toldOn(side []*big.Int) (told []float64, near float64) {
+// sideClasses are the classes of a side, and what they add up to: what is lost up to one unit each.
+func sideClasses(side []*big.Int) (released []float64, near float64) {
 	for _, x := range side {
-		told = append(told, float(x))
+		released = append(released, float(x))
 		near += float(x)
 	}
-	return told, near
+	return released, near
 }
 
 // partsOf is how many parts of the classes a step is.
@@ -268,16 +268,16 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 		}
 		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
-			told := make([]float64, sensitivity.LostClasses)    // before it is told
-			if !math.IsInf(expected, 1) && !price.IsLifted(a) { // beyond a lifted bound hardly anybody is
-				told[0], told[1] = expected*7/32, expected/32
+			released := make([]float64, sensitivity.LostClasses) // before it is told
+			if !math.IsInf(expected, 1) && !price.IsLifted(a) {  // beyond a lifted bound hardly anybody is
+				released[0], released[1] = expected*7/32, expected/32
 			}
 			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
-				told, _ = toldOn(lost[i].Sides[k])
+				released, _ = sideClasses(lost[i].Sides[k])
 				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(told, n, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
+			s, more := lostOn(released, n, lostPeople*expected, usualMiss, usualMiss/2/float64(losing)), lostOneGroup
 			switch ev, err := run.Event(i); {
 			case err != nil:
 				return nil, err

@@ -270,7 +270,7 @@ func TestRareIsShared(t *testing.T) {
 	for i, m := range masses {
 		sides = append(sides, []lostSide{m.above, m.below}[:a.Measures[i].LostSides()]...)
 	}
-	told, _ := toldOn(lost[0].Sides[0])
+	told, _ := sideClasses(lost[0].Sides[0])
 	want := lostOn(told, n, math.Inf(1), usualMiss, usualMiss/2/float64(len(sides)))
 	for i, s := range sides {
 		if len(sides) != 5 || math.Abs(s.rare/s.middle-want.rare/want.middle) > 1e-9*want.rare/want.middle {

@@ -197,7 +197,7 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 		return nil, err
 	}
 	var ans *answer.Answer
-	var heard *server.AuditEvent
+	var event *server.AuditEvent
 	err := s.WithOrderRetries(func(bool) error {
 		if s.World != t.world || s.Now != t.under || s.Values != t.values || *s.Filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
 			if err := t.prepareAgain(ctx); err != nil {
@@ -218,19 +218,19 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
 			return err
 		}
-		heard = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.Plan.Spec.Model, t.Plan.Method, reuse.Canonical(t.Analysis)), Order: t.filter.Order, Outcome: server.Answered}
+		event = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.Plan.Spec.Model, t.Plan.Method, reuse.Canonical(t.Analysis)), Order: t.filter.Order, Outcome: server.Answered}
 		var err error
-		ans, err = t.runOnce(ctx, heard)
+		ans, err = t.runOnce(ctx, event)
 		return err
 	})
-	if heard != nil {
-		s.ObserveEnd(heard, err)
+	if event != nil {
+		s.ObserveEnd(event, err)
 	}
 	return ans, err
 }
 
 // runOnce trains at the order that it was priced at.
-func (t *Training) runOnce(ctx context.Context, heard *server.AuditEvent) (*answer.Answer, error) {
+func (t *Training) runOnce(ctx context.Context, event *server.AuditEvent) (*answer.Answer, error) {
 	s := t.Session
 	if err := s.NotStopped(); err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (t *Training) runOnce(ctx context.Context, heard *server.AuditEvent) (*answ
 		return nil, s.ModelsFailed(ctx, err)
 	}
 	defer release()
-	if err := t.train(ctx, heard); err != nil {
+	if err := t.train(ctx, event); err != nil {
 		return nil, err
 	}
 	ans := &answer.Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
@@ -262,7 +262,7 @@ func (t *Training) free(ctx context.Context) error {
 //
 // Proof: (1) the whole training is charged durably before a private row is read; (2) rows are read in one snapshot of the schema that the policy was bound to, and confirmed; (3) whatever fails afterwards keeps the charge and has one fixed error, the client's own cancel
 // apart; (3') that noisy gradients diverged is a function of what they release, so it is told; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
-func (t *Training) train(ctx context.Context, heard *server.AuditEvent) error {
+func (t *Training) train(ctx context.Context, event *server.AuditEvent) error {
 	s := t.Session
 	s.Progress.At("waiting for a turn")
 	done, err := s.Turn(ctx)
@@ -293,8 +293,8 @@ func (t *Training) train(ctx context.Context, heard *server.AuditEvent) error {
 	case err != nil:
 		return t.denied(ctx, err)
 	}
-	heard.Reservation, heard.Price, heard.Loss = ids[0], t.paid(), t.loss
-	s.ObserveCharge(*heard)
+	event.Reservation, event.Price, event.Loss = ids[0], t.paid(), t.loss
+	s.ObserveCharge(*event)
 	open := []*session.OpenCharge{{ID: ids[0]}}
 	s.Progress.At("reading private rows")
 	s.Progress.Charged("price " + server.Number(t.paid()))

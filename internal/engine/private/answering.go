@@ -56,8 +56,8 @@ func (r *Run) Answer(ctx context.Context) (*answer.Answer, error) {
 	}
 	a.More = answer.NewStream(at, rowsOut(out, pick), r.CloseReleases)
 	row, ok, err := a.More.Next(ctx)
-	told := len(r.Nulls) // the answer's warnings have these
-	a.More.UseLate(func() []string { return r.Nulls[told:] })
+	shown := len(r.Nulls) // the answer's warnings have these
+	a.More.UseLate(func() []string { return r.Nulls[shown:] })
 	if ok {
 		a.Rows = [][]sqltype.Value{row}
 	}

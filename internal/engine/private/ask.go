@@ -92,7 +92,7 @@ func (r *Run) prepare(a *StageRun) (err error) {
 // confirmed before the first is committed; where the schema changed meanwhile, but means what it did, everything is read once more, in a new snapshot and with
 // fresh noise, and nothing of the first reading is shown: which of the two was shown depends on the schema alone, and its events are those that were charged. (4) What a stage reads of others (inputs) is computed from their released values; where that fails, it is an answer of theirs, told once they are
 // confirmed and committed.
-func (r *Run) ask(ctx context.Context, heard *server.AuditEvent) error {
+func (r *Run) ask(ctx context.Context, event *server.AuditEvent) error {
 	s := r.Session
 	for _, a := range r.open() {
 		if err := s.NotStopped(); err != nil {
@@ -107,7 +107,7 @@ func (r *Run) ask(ctx context.Context, heard *server.AuditEvent) error {
 	}
 	open := r.open()
 	if len(open) == 0 {
-		heard.Outcome = server.Free
+		event.Outcome = server.Free
 		if len(r.Staged.Public) == len(r.Public) {
 			return nil
 		}
@@ -131,7 +131,7 @@ func (r *Run) ask(ctx context.Context, heard *server.AuditEvent) error {
 	case err != nil:
 		return s.PublicFailed(ctx, err)
 	}
-	if err := r.reserve(ctx, open, heard); err != nil { // (1) all stages are charged durably before a private row is asked for
+	if err := r.reserve(ctx, open, event); err != nil { // (1) all stages are charged durably before a private row is asked for
 		return err
 	}
 	charges := make([]*session.OpenCharge, len(open))
@@ -222,7 +222,7 @@ func readingStep(i, of int) string {
 }
 
 // reserve charges what has to be asked, all or nothing.
-func (r *Run) reserve(ctx context.Context, open []*StageRun, heard *server.AuditEvent) error {
+func (r *Run) reserve(ctx context.Context, open []*StageRun, event *server.AuditEvent) error {
 	s := r.Session
 	var list []ledger.Reservation
 	var plans []*price.Quote
@@ -245,9 +245,9 @@ func (r *Run) reserve(ctx context.Context, open []*StageRun, heard *server.Audit
 	for i, a := range open {
 		a.ID = ids[i]
 	}
-	heard.Reservation, heard.Price, heard.Loss = ids[0], sum.Price, sum.Loss
+	event.Reservation, event.Price, event.Loss = ids[0], sum.Price, sum.Loss
 	s.Progress.Charged("price " + server.Number(sum.Price))
-	s.ObserveCharge(*heard)
+	s.ObserveCharge(*event)
 	return nil
 }
 

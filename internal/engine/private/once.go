@@ -14,7 +14,7 @@ import (
 // After mostWaits it is charged beside whoever asks: others' failures, and their releases under rules that it does not share, do not keep it from its question.
 //
 // Proof: a run that is refused by ledger.InFlightError has charged nothing and read no private row (ledger.book.inFlight, Run.ask (1)); what is stored and priced is looked up again whole, by a new run.
-func (r *Run) AskOnce(ctx context.Context, heard *server.AuditEvent) (answered *Run, err error) {
+func (r *Run) AskOnce(ctx context.Context, event *server.AuditEvent) (answered *Run, err error) {
 	s := r.Session
 	defer func() {
 		if err != nil {
@@ -28,7 +28,7 @@ func (r *Run) AskOnce(ctx context.Context, heard *server.AuditEvent) (answered *
 		if !slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Release != nil }) {
 			r.ReleaseTurn()
 		}
-		err := r.ask(ctx, heard)
+		err := r.ask(ctx, event)
 		var by *ledger.InFlightError
 		if !errors.As(err, &by) {
 			return r, err

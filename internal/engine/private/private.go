@@ -30,10 +30,10 @@ func (p *Statement) Columns() []answer.Column {
 
 // Run implements session.Kind: it answers at the order of the window that pays, and tells the owner once.
 func (p *Statement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.Answer, err error) {
-	var heard *server.AuditEvent
+	var event *server.AuditEvent
 	defer func() {
-		if heard != nil {
-			p.Session.ObserveEnd(heard, err)
+		if event != nil {
+			p.Session.ObserveEnd(event, err)
 		}
 	}()
 	of := p
@@ -49,14 +49,14 @@ func (p *Statement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.
 				return err
 			}
 		}
-		ans, err = of.runPrivate(ctx, args, &heard)
+		ans, err = of.runPrivate(ctx, args, &event)
 		return err
 	})
 	return ans, err
 }
 
-// runPrivate is the way of design section 3 from the charge on. heard is what the audit log will have of it.
-func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, heard **server.AuditEvent) (ans *answer.Answer, err error) {
+// runPrivate is the way of design section 3 from the charge on. event is what the audit log will have of it.
+func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, event **server.AuditEvent) (ans *answer.Answer, err error) {
 	s := p.Session
 	if err := sqlgen.CheckGiven(s.Engine.Dialect, p.Query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, heard 
 		return nil, err
 	}
 	p.ReleaseTurn()
-	*heard = r.AuditEvent()
+	*event = r.AuditEvent()
 	s.Progress.At("waiting for a turn")
 	unlock, err := r.Lock(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, heard 
 			return nil, err
 		}
 	}
-	if r, err = r.AskOnce(ctx, *heard); err != nil {
+	if r, err = r.AskOnce(ctx, *event); err != nil {
 		return nil, err
 	}
 	s.Progress.At("computing the answer")

@@ -84,7 +84,7 @@ func valueBytes(m *sensitivity.Measure, unitBits int) uint64 {
 func leavesBytes(m *sensitivity.Measure) (out uint64) {
 	switch {
 	case m.Tree != nil:
-		nodes, most := uint64(1), 4*uint64(len(m.Tree.Asked))
+		nodes, most := uint64(1), 4*uint64(len(m.Tree.Quantiles))
 		for _, fan := range m.Tree.Fans {
 			children := uint64(max(fan, 0)) //nolint:gosec // not negative
 			out += min(nodes, most) * (uint64(len(`{"l":12,"n":,"c":[]},`)+20) + children*valueBytes(m, nodeBits))

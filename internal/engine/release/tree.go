@@ -228,7 +228,7 @@ func (m *Releaser) descend(ctx context.Context, i int, g *Group, leaves []int64)
 	}
 	r.Laplace = !law.Noise.HasL2Scale()
 	cut := m.r.mostCut(m.a, i, law)
-	for _, q := range t.Asked {
+	for _, q := range t.Quantiles {
 		for _, part := range cutParts { // what is cut from this group is known once all groups are released
 			r.Cut = part * cut
 			if _, err := r.Find(q); err != nil {

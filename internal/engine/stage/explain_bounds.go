@@ -237,17 +237,17 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if c.Most > 0 && edge == c.Most {
 			continue // nobody can have more
 		}
-		what, told := "groups that one person counts in", "the interval estimates how much"
+		what, effect := "groups that one person counts in", "the interval estimates how much"
 		if c.Measure >= 0 {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
 		switch {
 		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].IsSumBounded():
-			told = "what depends on it is NULL"
+			effect = "what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:
-			told = "the error does not tell it"
+			effect = "the error does not tell it"
 		}
-		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, told, cureList(Cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, cureList(Cures(a, c, end == "the least" || !all))))
 	}
 	return out
 }

@@ -15,7 +15,7 @@ type Stage struct {
 	As      int // the first stage of the same canonical text: the two are one release
 	Request price.Request
 	Priced  *price.Quote          // nil: not yet
-	Ways    *BoundingMethods      // of joined rows whose bound is taken when it is asked (settled); nil: An is the one
+	Ways    *BoundingMethods      // of joined rows whose bound is taken when it is asked (Staged.Settled); nil: An is the one
 	rival   *sensitivity.Analysis // the other one, once it is settled; nil: there is none
 	Again   bool                  // asked anew, though it could be topped up
 	Kept    *release.Release      // computed from another question's, and keeps the target; KeptOf is that one's reservation

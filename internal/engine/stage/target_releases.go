@@ -53,14 +53,14 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 			}
 		}
 	}
-	kin, err := p.Relatives(ctx, st, args, func(float64) bool { return true })
+	relatives, err := p.Relatives(ctx, st, args, func(float64) bool { return true })
 	if err != nil {
 		return nil, err
 	}
 	var tells *RelatedRelease
 	var kinSize []*release.Group
-	for i := range kin {
-		one := &kin[i]
+	for i := range relatives {
+		one := &relatives[i]
 		if one.Paired {
 			break
 		}

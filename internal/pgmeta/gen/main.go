@@ -56,7 +56,7 @@ from pg_attribute a join pg_type t on t.oid = a.atttypid
 where a.attrelid = $1::oid and a.attnum > 0
 order by a.attnum`
 
-// rows are left out of what tells of one server's files, roles and statistics, and of what is only the inside of views and constraints.
+// without names what has no rows: what tells of one server's files, roles and statistics, and of what is only the inside of views and constraints.
 var without = map[string]bool{
 	"pg_rewrite": true, "pg_statistic": true, "pg_database": true, "pg_init_privs": true, "pg_shdescription": true,
 	"pg_shdepend": true, "pg_largeobject": true, "pg_subscription": true,

@@ -15,7 +15,7 @@ import (
 type Failing struct {
 	backend.Backend
 	Query    error
-	AfterRow int // rows before rowErr
+	AfterRow int // rows before Row
 	Row      error
 	Wait     bool // until the context ends
 	Entered  chan struct{}

@@ -49,7 +49,7 @@ func LostOf(a *sensitivity.Analysis, b sqlgen.LostBounds, st *sqlgen.Statement, 
 	return l, nil
 }
 
-// CompareLost holds two of them, the second without one unit, against the claim of sensitivity.CanBeClipped: a unit raises the numbers of a sign by at most C together, never lowers one, and those of as many signs of a measure as LostMoves
+// CompareLost holds two of them, the second without one unit, against the claim of sensitivity.Analysis.CanBeClipped: a unit raises the numbers of a sign by at most C together, never lowers one, and those of as many signs of a measure as LostMoves
 // says. It gives the largest change as a share of the claim.
 func CompareLost(before, after *Lost) (share float64, err error) {
 	a := before.Analysis

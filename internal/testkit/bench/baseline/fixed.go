@@ -67,7 +67,7 @@ func laplaceError(bias, scale, q float64) float64 {
 	return hi
 }
 
-// capped are the partials with at most n groups a person, those first in an order that does not depend on the values. ranks
+// ranked is a partial. Capped are those with at most n groups a person, those first in an order that does not depend on the values. ranks
 // are of all partials.
 type ranked struct {
 	rank  int

@@ -29,26 +29,26 @@ func count() *sensitivity.Analysis {
 }
 
 // asked is a count as a statement: what it costs, and the mean square of its noise.
-type asked struct {
+type quoted struct {
 	loss     dp.Loss
 	variance float64
 	noise    price.Mechanism
 	event    dp.Event
 }
 
-func ask(f *budget.Filter, priceValue float64, mechanism price.Mechanism) (asked, error) {
+func ask(f *budget.Filter, priceValue float64, mechanism price.Mechanism) (quoted, error) {
 	p, err := price.New(count(), price.Request{Filter: f, Epsilon: priceValue, Mechanism: mechanism, Population: 1000})
 	if err != nil {
-		return asked{}, err
+		return quoted{}, err
 	}
 	d, err := noise.DistributionOf(p.Measures[0])
-	return asked{p.Loss, d.Variance(), p.Mechanism, p.Measures[0]}, err
+	return quoted{p.Loss, d.Variance(), p.Mechanism, p.Measures[0]}, err
 }
 
 // asExact is the least price at which auto's noise has no more than a variance, to 1e-7 of it.
-func asExact(f *budget.Filter, variance float64) (asked, float64, error) {
+func asExact(f *budget.Filter, variance float64) (quoted, float64, error) {
 	lo, hi := 1e-4, 10.0
-	var at asked
+	var at quoted
 	for hi/lo > 1.0000001 {
 		mid := math.Sqrt(lo * hi)
 		a, err := ask(f, mid, price.Auto)
@@ -87,7 +87,7 @@ func most(holds func(n int) bool) int {
 // fixed is where the next question may depend on all answers, and its noise, and how many there are, may not: advanced composition, zCDP, Renyi and Gaussian DP compose so, and dominating pairs (Zhu, Dong, Wang 2022, Theorem 10).
 const fixed = "chosen as one goes, noise and number fixed in advance"
 
-// epsilons of n counts of the usual price under each accountant, at delta; each of the Laplace noise that gives 0.1 by itself but where it says Gaussian.
+// accountants are the epsilons of n counts of the usual price under each accountant, at delta; each of the Laplace noise that gives 0.1 by itself but where it says Gaussian.
 var accountants = []struct {
 	name, key, holds string
 	of               func(n int, sigma float64) (float64, error)
