@@ -348,11 +348,11 @@ func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bo
 		if err != nil {
 			return err
 		}
-		written, err := s.db.read(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3 AND readers = $5 RETURNING name", s.dataset, analyst, m.Name, string(text), m.readers) // (1)
+		written, err := s.db.read(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3 AND readers = $5 RETURNING name", s.dataset, analyst, m.Name, string(text), m.readers) // (1) only over the list that this one was made from
 		if err != nil || len(written) > 0 {
 			return err
 		}
-		if err := ctx.Err(); err != nil { // (2)
+		if err := ctx.Err(); err != nil { // (2) else it is made again, while somebody waits
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (s *Source) Mechanism(ev dp.Event) (*Mechanism, error) {
 		return nil, fmt.Errorf("noise: event %T is not noise added to a number", ev)
 	}
 	m := &Mechanism{event: ev, scale: l.Scale}
-	if m.Distribution, err = DistributionOf(ev); err != nil { // condition 1
+	if m.Distribution, err = DistributionOf(ev); err != nil { // (1) the event is valid
 		return nil, err
 	}
 	m.ahead = supply{source: s, law: m.law}
@@ -105,12 +105,12 @@ func (m *Mechanism) Ahead(n int) error { return m.ahead.draw(n) }
 
 // Add returns total + fresh noise; total is not changed. An error gives no number.
 func (m *Mechanism) Add(total *big.Int) (*big.Int, error) {
-	x, err := m.ahead.sample() // condition 2
+	x, err := m.ahead.sample() // (2) a fresh sample
 	if err != nil {
 		return nil, err
 	}
 	noise := big.NewInt(x)
-	return noise.Add(noise, total), nil // condition 3
+	return noise.Add(noise, total), nil // (3) exact integers, without rounding or wrapping
 }
 
 // supply holds samples drawn ahead in batches of fixed size, so that the time of an answer does not follow its own noise.

@@ -37,14 +37,14 @@ func paysGaussian(ev dp.Selection) bool {
 	first := new(big.Rat).Mul(step, t)
 	first.Mul(first, big.NewRat(1, 2))
 	z := big.NewRat(1, 1)
-	if wide := new(big.Rat).Mul(big.NewRat(5, 2), ev.Scale.Rat()); wide.Cmp(z) > 0 { // (2)
+	if wide := new(big.Rat).Mul(big.NewRat(5, 2), ev.Scale.Rat()); wide.Cmp(z) > 0 { // (2) Z is at least 1 and at least 2.5 s
 		z = wide
 	}
 	share := new(big.Rat).SetFloat64(ev.Delta)
 	share.Mul(share.Quo(share, new(big.Rat).SetInt(new(big.Int).SetUint64(ev.Groups))), z)
 	return decide(func(prec uint) (yes, no bool) {
 		last, q := boundExp(first, prec), boundExp(step, prec)
-		return compare(last, integer(1, q).minus(q).mul(constant(share, prec))) // (1)
+		return compare(last, integer(1, q).minus(q).mul(constant(share, prec))) // (1) the tail's geometric bound
 	})
 }
 
@@ -77,7 +77,7 @@ func (s *Source) Selector(ev dp.Selection) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !laws[ev.Kind()].pays(ev) { // condition 5
+	if !laws[ev.Kind()].pays(ev) { // (5) the threshold pays for the delta
 		return nil, fmt.Errorf("noise: threshold %d over %d groups at scale %g costs more than delta %g", ev.Threshold, ev.Groups, ev.Scale.Float(), ev.Delta)
 	}
 	c := &Selector{Distribution: d, event: ev, ahead: supply{source: s, law: d.law}}
@@ -93,14 +93,14 @@ const MaxUnits = math.MaxInt64 / 2 // with noise it fits an int64 (dp.MaxScale)
 // Keep decides about one group that has the given number of distinct units. The noisy number may be shown if kept is true, and must
 // not be otherwise (it is 0 then). Each group takes one call; noise is drawn whatever the number.
 func (c *Selector) Keep(units int64) (noisy int64, kept bool, err error) {
-	x, err := c.ahead.sample() // condition 3
+	x, err := c.ahead.sample() // (3) a sample of the truncated law
 	if err != nil {
 		return 0, false, err
 	}
 	if units < 0 || units > MaxUnits {
 		return 0, false, errors.New("noise: a number of units is out of range")
 	}
-	if noisy = units + x; units > 0 && noisy > int64(c.event.Threshold) { // condition 4
+	if noisy = units + x; units > 0 && noisy > int64(c.event.Threshold) { // (4) somebody is in the group, and strictly above the threshold
 		return noisy, true, nil
 	}
 	return 0, false, nil

@@ -56,7 +56,7 @@ func (c *Threshold) Choose(units []int64) (edge int, err error) {
 		if i == 0 {
 			most += int64(c.event.Margin) // (2), on this side: n less both may be below what an int64 holds
 		}
-		if !found && n-lowered[i+1] <= most-lowered[0] { // (4)
+		if !found && n-lowered[i+1] <= most-lowered[0] { // (4) the first noisy number at or below the noisy threshold
 			edge, found = i-1, true // units[0] is of all: TooFew
 		}
 	}

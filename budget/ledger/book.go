@@ -237,7 +237,7 @@ func (l *book) serve(head Head, o *Opening) error {
 			return err
 		}
 	}
-	if err := l.SetData(l.data); err != nil { // (2)
+	if err := l.SetData(l.data); err != nil { // (2) of datamark.go: after the first record, before the first charge
 		return err
 	}
 	l.mu.Lock()

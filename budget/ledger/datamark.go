@@ -102,7 +102,7 @@ func (l *book) ofData(marks []DataMark, first Hash) error {
 		if err != nil {
 			return err
 		}
-		if o.place != "" && o.first != first { // (1)
+		if o.place != "" && o.first != first { // (1) the mark is of another first record
 			return m.refusal(o, l.place)
 		}
 	}
@@ -128,7 +128,7 @@ func (l *book) SetData(marks []DataMark) error {
 	if err != nil {
 		return err
 	}
-	if err := l.ofData(marks, first); err != nil { // (3)
+	if err := l.ofData(marks, first); err != nil { // (3) no mark changes to another first record
 		return err
 	}
 	for _, m := range marks {

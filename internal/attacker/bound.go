@@ -20,12 +20,12 @@ func Optimum(events []dp.Event) (float64, error) {
 	best, at := 1.0, 0.5
 	try := func(delta float64) error {
 		charges, err := budget.Charges(events, delta)
-		for _, c := range charges { // (4)
+		for _, c := range charges { // (4) the least of all bounds
 			if c.Accountant == "basic" { // at the events' own deltas, which the others count
 				continue
 			}
 			e := math.Exp(-math.Max(0, c.Epsilon))
-			if p := (1 + (1-e+2*delta*e)/(1+e)) / 2; p < best { // (3), (1)
+			if p := (1 + (1-e+2*delta*e)/(1+e)) / 2; p < best { // (3) the bound of p - q, (1) in the guess's probability
 				best, at = p, delta
 			}
 		}

@@ -72,7 +72,7 @@ func (b *binding) owners(bt *boundTable) {
 		b.resolve(d, b.mainKind(d))
 		return
 	}
-	bt.table.Units = nil // (6)
+	bt.table.Units = nil // (6) a way for each kind
 	for _, k := range kinds {
 		bt.table.Units = append(bt.table.Units, b.p.kinds[k].unit)
 	}
@@ -200,16 +200,16 @@ func (b *binding) way(bt *boundTable, t *plan.Table, kind int) {
 		if c < 0 || pc < 0 {
 			return // reported
 		}
-		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sqltype.SameKey(a, z) { // (7)
+		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sqltype.SameKey(a, z) { // (7) compared as the key compares them
 			b.add(way.at, "table %s: unit: %s is %s but %s.%s is %s", d, quoteName(name), a, way.parent, quoteName(way.parentColumns[i]), z)
 		}
 		path.Columns, path.ParentColumns = append(path.Columns, c), append(path.ParentColumns, pc)
 		if pc == parent.UnitCol {
-			t.UnitCol = c // (2)
+			t.UnitCol = c // (2) the child carries the unit itself
 		}
 	}
 	t.Path = path
-	if t.UnitCol < 0 && !slices.ContainsFunc(parent.Keys, func(k []int) bool { return subset(k, path.ParentColumns) }) { // (3)
+	if t.UnitCol < 0 && !slices.ContainsFunc(parent.Keys, func(k []int) bool { return subset(k, path.ParentColumns) }) { // (3) the database enforces a key
 		var cols []string
 		for _, n := range way.parentColumns {
 			cols = append(cols, quoteName(n))

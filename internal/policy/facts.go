@@ -43,7 +43,7 @@ func Facts(r *sqltype.Relation) map[string]Fact {
 			continue
 		}
 		if sel, ok := statements[0].Node.(*pgsyntax.Select); ok && len(sel.Targets) == 1 {
-			known = allFacts(known, (&constraint{r, k.Column}).of(sel.Targets[0].Expr)) // (1)
+			known = allFacts(known, (&constraint{r, k.Column}).of(sel.Targets[0].Expr)) // (1) both sides of AND
 		}
 	}
 	return known
@@ -106,7 +106,7 @@ func (k *constraint) column(x pgsyntax.Expr) (sqltype.RelationColumn, bool) {
 		case *pgsyntax.Paren:
 			x = n.X
 			continue
-		case *pgsyntax.Cast: // (4)
+		case *pgsyntax.Cast: // (4) a cast that changes no value
 			c, ok := k.column(n.X)
 			return c, ok && c.Type.IsString() && c.Type.OID != sqltype.OIDBPChar && n.Type.Name == "text" && n.Type.Dims == 0
 		case *pgsyntax.ColumnRef:
@@ -199,7 +199,7 @@ func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
 	out := Fact{Listed: true}
 	for _, e := range of {
 		v, is := constantFor(c.Type, e)
-		if !is || checkValue(v, c.Type) != nil { // (3)
+		if !is || checkValue(v, c.Type) != nil { // (3) constants that are not NULL
 			return nil
 		}
 		if !slices.Contains(out.Values, v) {
@@ -216,7 +216,7 @@ func (k *constraint) list(x pgsyntax.Expr, of []pgsyntax.Expr) map[string]Fact {
 func (k *constraint) bound(x pgsyntax.Expr, op string, of pgsyntax.Expr) map[string]Fact {
 	c, ok := k.column(x)
 	text, is := constantFor(c.Type, of)
-	if !ok || !is { // (3)
+	if !ok || !is { // (3) a constant that is not NULL
 		return nil
 	}
 	at, err := Place(text, c.Type)

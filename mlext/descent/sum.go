@@ -146,7 +146,7 @@ func (s *summer) clipped(g Gradient, x []float32, i int) (within float64) {
 		g.Scale(0)
 		return counted(0)
 	}
-	g.Scale(residualSteps / s.clip * s.factor(long)) // (1)
+	g.Scale(residualSteps / s.clip * s.factor(long)) // (1) no residual is larger than the clip's steps
 	return counted(long)
 }
 

@@ -207,13 +207,13 @@ func quoted(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '\'':
-			b.WriteString("''") // (1)
+			b.WriteString("''") // (1) a quote is doubled
 		case c == '\\':
 			prefix = "E"
 			b.WriteString(`\\`)
 		case c == '{' && i+1 < len(s) && isLetter(s[i+1]):
 			prefix = "E"
-			b.WriteString(`\x7B`) // (2)
+			b.WriteString(`\x7B`) // (2) no brace before a letter is left
 		default:
 			b.WriteByte(c)
 		}

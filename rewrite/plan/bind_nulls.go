@@ -32,9 +32,9 @@ func (e *exprs) nullCount(x *pgsyntax.Binary) *pgsyntax.FuncCall {
 	if elsewhere[pgsyntax.PrintExpr(all)] && elsewhere[pgsyntax.PrintExpr(some)] {
 		return nil
 	}
-	var cond pgsyntax.Expr = &pgsyntax.Is{Pos: some.Pos, X: some.Args[0], What: "NULL"} // (3)
+	var cond pgsyntax.Expr = &pgsyntax.Is{Pos: some.Pos, X: some.Args[0], What: "NULL"} // (3) x is NULL or is not, never unknown
 	if all.Filter != nil {
-		cond = &pgsyntax.Binary{Pos: some.Pos, Op: "AND", Left: all.Filter, Right: cond} // (4)
+		cond = &pgsyntax.Binary{Pos: some.Pos, Op: "AND", Left: all.Filter, Right: cond} // (4) AND is true where both sides are
 	}
 	return &pgsyntax.FuncCall{Pos: all.Pos, Name: string(Count), Star: true, Filter: cond}
 }

@@ -187,7 +187,7 @@ func (n *Intervals) sumOver(fn AggFunc, args []Scalar, over func(AggFunc, sqltyp
 		return v, false
 	}
 	missing := &Case{Whens: []When{{Cond: there(a.ends()...), Result: double(0)}}, Else: double(1), T: sqltype.Float8}
-	all := op("=", over(Sum, sqltype.Float8, missing), double(0)) // (6)
+	all := op("=", over(Sum, sqltype.Float8, missing), double(0)) // (6) a row without ends leaves the whole without
 	return Interval{Low: when(all, over(fn, sqltype.Float8, a.Low)), High: when(all, over(fn, sqltype.Float8, a.High)), size: a.size + 8}, true
 }
 

@@ -20,10 +20,10 @@ func (q *Query) TablesRead() []TableRead {
 		}
 	}
 	for _, o := range q.Outputs {
-		note(o.Col) // (1)
+		note(o.Col) // (1) the answer's columns are read
 	}
 	var scans []*Scan
-	noteScalar := func(x Scalar) { // (2)
+	noteScalar := func(x Scalar) { // (2) so is what a node computes from
 		VisitCols(x, func(c *Col) { note(c.ID) })
 		VisitQueries(x, func(s *Subquery) bool { note(s.Cols...); return true })
 	}
@@ -35,7 +35,7 @@ func (q *Query) TablesRead() []TableRead {
 			return true
 		case *Project:
 			for _, it := range n.Items {
-				if read[it.ID] { // (3)
+				if read[it.ID] { // (3) only where something above reads it
 					noteScalar(it.Expr)
 				}
 			}

@@ -39,12 +39,12 @@ func (p *printer) capped(n *plan.Capped) *from {
 	for _, id := range n.Cols() {
 		x, t := p.named(in, id, stored), p.typed(in, id)
 		if slices.ContainsFunc(keys, func(k plan.CapKey) bool { return slices.Contains(k.By, id) }) {
-			in.where = append(in.where, x+" IS NOT NULL") // (1)
-			same[id] = p.alike(x, t)                      // (2)
+			in.where = append(in.where, x+" IS NOT NULL") // (1) NULL in a cap's columns is dropped
+			same[id] = p.alike(x, t)                      // (2) alike as joins compare
 		}
 		values, types = append(values, x), append(types, t)
 		for _, k := range p.d.Spellings(x, t) {
-			order = append(order, direction(k, false, false)) // (3)
+			order = append(order, direction(k, false, false)) // (3) ordered by the rows' own values
 		}
 		f.cols[id] = &column{sub: s}
 	}
@@ -57,7 +57,7 @@ func (p *printer) capped(n *plan.Capped) *from {
 		if names[i] = `"rn"`; i > 0 {
 			names[i] = fmt.Sprintf(`"rn%d"`, i+1)
 		}
-		f.where = append(f.where, fmt.Sprintf(`%s.%s <= %d`, s.alias, names[i], k.Most)) // (4)
+		f.where = append(f.where, fmt.Sprintf(`%s.%s <= %d`, s.alias, names[i], k.Most)) // (4) before the cut of each key
 	}
 	s.more = func() (out []string) {
 		for i := range keys {

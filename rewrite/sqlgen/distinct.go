@@ -70,7 +70,7 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 		list = append(list, w.scalar(tuple.Side, w.f, stored)+` AS "s"`)
 	}
 	var from string
-	if m.Single && !held { // (2')
+	if m.Single && !held { // (2') keys say that a unit has one row
 		from = fmt.Sprintf(`(SELECT %s%s) AS "g"`, strings.Join(list, ", "), w.f.clause())
 	} else {
 		from = w.firstValues(list, out, m, kept)
@@ -97,13 +97,13 @@ func (w *private) firstValues(list, keys []string, m sensitivity.Measure, kept K
 	for i := range list {
 		group[i] = fmt.Sprint(i + 1)
 	}
-	from := fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", ")) // (2)
+	from := fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", ")) // (2) a row for each unit, group and value
 	where := `"g"."v" IS NOT NULL`
-	if w.a.Limit.Capped { // (3)
+	if w.a.Limit.Capped { // (3) groups within the cap, by the unit's own keys
 		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(ut), from)
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
-	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4)
+	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4) the order is the unit's own
 	rank := "row_number"
 	if t, ok := m.Arg.(*plan.Tuple); ok && t.Held != nil {
 		rank = "dense_rank"

@@ -240,8 +240,8 @@ func projected(n *plan.Scan, name, alias string) *from {
 	for i, id := range n.Columns {
 		of := n.Table.Columns[i].Name
 		f.cols[id] = &column{typ: n.Table.Columns[i].Type, read: func() string {
-			own := quote(columnPrefix + of)                     // (2)
-			list = append(list, alias+"."+quote(of)+" AS "+own) // (1)
+			own := quote(columnPrefix + of)                     // (2) a name that no other scope has
+			list = append(list, alias+"."+quote(of)+" AS "+own) // (1) own names stand behind the table's alias
 			return alias + "." + own
 		}}
 	}

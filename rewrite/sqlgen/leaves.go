@@ -57,9 +57,9 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 	st.Columns = append(st.Columns, column, Column{Role: RoleCount, Type: sqltype.Numeric})
 	from, count := "", w.fn("count")+"(*)"
 	switch {
-	case m.Single: // (2')
+	case m.Single: // (2') keys say that a unit has one row
 		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(append(list, leaf+` AS "b"`), ", "), w.f.clause())
-	case m.IsOwnExtreme(): // (6)
+	case m.IsOwnExtreme(): // (6) the unit's own extreme: one leaf a group
 		from = w.extremes(m.Tree.Own, leaf, list, kept)
 	default:
 		from, count = w.ranked(m, append(list, leaf+` AS "b"`), keys, kept), w.fn("sum")+"("+w.keptOf(m, kept.Rows)+")"
@@ -90,14 +90,14 @@ func (w *private) extremes(own sensitivity.Own, leaf string, keys []string, kept
 	for i := range list {
 		group = append(group, fmt.Sprint(i+1))
 	}
-	rows := fmt.Sprintf(`(SELECT %s, %s(%s) AS "b"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn(of), leaf, w.f.clause(), strings.Join(group, ", ")) // (6)
+	rows := fmt.Sprintf(`(SELECT %s, %s(%s) AS "b"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn(of), leaf, w.f.clause(), strings.Join(group, ", ")) // (6) a row for each unit and group
 	return w.withinCap(rows, kept)
 }
 
 // withinCap prints the rows of a unit's groups that the cap keeps, those without a leaf left out.
 func (w *private) withinCap(from string, kept Kept) string {
 	where := `"g"."b" IS NOT NULL`
-	if w.a.Limit.Capped { // (3)
+	if w.a.Limit.Capped { // (3) all leaves of a group have one rank
 		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(w.a.Query.Columns[w.a.Body.UnitCol].Type), from)
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
@@ -111,7 +111,7 @@ func (w *private) ranked(m sensitivity.Measure, list, keys []string, kept Kept) 
 	for i := range list {
 		group[i] = fmt.Sprint(i + 1)
 	}
-	from := fmt.Sprintf(`(SELECT %s, %s(*) AS "n"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn("count"), w.f.clause(), strings.Join(group, ", ")) // (2)
+	from := fmt.Sprintf(`(SELECT %s, %s(*) AS "n"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn("count"), w.f.clause(), strings.Join(group, ", ")) // (2) a row for each unit, group and leaf
 	over := strings.Join(append([]string{`"g"."u"`}, keys...), ", ")
 	sum, order := w.fn("sum")+`("g"."n")`, `"g"."b"`
 	if m.Pick != nil {

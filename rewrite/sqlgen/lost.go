@@ -44,7 +44,7 @@ func (w *private) lost(b LostBounds) *Statement {
 				all = append(all, w.unclipped(i)...)
 			}
 		}
-		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut, all...)) // (1)
+		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut, all...)) // (1) a row for each unit and group
 	} else {
 		list := []string{`"g"."u" AS "u"`}
 		for i, m := range a.Measures {
@@ -75,7 +75,7 @@ func (w *private) lost(b LostBounds) *Statement {
 			continue
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		if a.Clipped { // (5)
+		if a.Clipped { // (5) of all rows, less what the clip keeps
 			x = fmt.Sprintf(`"h"."r%d"`, i+1)
 		}
 		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
@@ -85,7 +85,7 @@ func (w *private) lost(b LostBounds) *Statement {
 			c := b.Units[i] * fine
 			l := fmt.Sprintf(`"w".%s * %d`, name, fine)
 			f := fmt.Sprintf("least(%s, %d)", l, c)
-			for _, step := range sensitivity.LostSteps { // (4)
+			for _, step := range sensitivity.LostSteps { // (4) the classes add up to what is lost
 				next := fmt.Sprintf("least(%s, %d)", w.d.Quotient(fmt.Sprintf("greatest(%s - %d, 0)", l, step.From*c), fmt.Sprint(step.To-step.From)), c)
 				put(fmt.Sprintf("%s(%s - %s)", w.fn("sum"), f, next))
 				f = next

@@ -41,7 +41,7 @@ func (p *printer) narrowRow(m sensitivity.Measure, f *from) (string, bool) {
 	x, ok := p.fit(m.Arg, f)
 	lo, hi := m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
 	to := fixed{scale: -m.Grid.Exponent(), lo: x.lo, hi: x.hi}
-	if !ok || to.scale < x.scale || !to.fits(0) || x.lo.LessThan(lo) || x.hi.GreaterThan(hi) { // (3)
+	if !ok || to.scale < x.scale || !to.fits(0) || x.lo.LessThan(lo) || x.hi.GreaterThan(hi) { // (3) within the measure's own range and grid
 		return "", false
 	}
 	return p.narrow(m.Arg, f, to.scale), true

@@ -21,9 +21,9 @@ func ofPairs(a *sensitivity.Analysis, d dialect.Dialect, seed int64) (*Statement
 func (w *private) pairUnits() {
 	var there []string
 	for _, id := range w.a.Pairs.Cols {
-		unit := w.canonicalKey(w.f.column(w.printer, id, stored), w.a.Query.Columns[id].Type) // (2)
+		unit := w.canonicalKey(w.f.column(w.printer, id, stored), w.a.Query.Columns[id].Type) // (2) units are canonical
 		w.units = append(w.units, unit)
-		there = append(there, unit+" IS NOT NULL") // (1)
+		there = append(there, unit+" IS NOT NULL") // (1) rows without one of the units are dropped
 	}
 	w.f.where = append(there, w.f.where...)
 }

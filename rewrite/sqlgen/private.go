@@ -87,12 +87,12 @@ func (w *private) prepare() {
 	case w.a.Joined == nil:
 		unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
 		w.unit = w.binary(unit, w.a.Query.Columns[w.a.Body.UnitCol].Type)
-		w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
+		w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1) rows without a unit are dropped
 	}
 	for _, k := range w.a.Keys {
-		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
+		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4) keys are canonical
 	}
-	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
+	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5) public groups only
 }
 
 func (w *private) statement() *Statement {
@@ -160,7 +160,7 @@ func (w *private) grouped(ut sqltype.Type) string {
 	if !w.a.Limit.Capped {
 		return w.groupedAll(ut)
 	}
-	return w.groupedAll(ut) + fmt.Sprintf(` WHERE "g"."rn" <= %d`, w.a.Limit.PerUnit) // (3)
+	return w.groupedAll(ut) + fmt.Sprintf(` WHERE "g"."rn" <= %d`, w.a.Limit.PerUnit) // (3) groups within the cap
 }
 
 // groupedAll prints the level of (unit, group) rows, and where there is a cap the rank of each among its unit's.

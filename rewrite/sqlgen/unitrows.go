@@ -37,7 +37,7 @@ func UnitRows(a *sensitivity.Analysis, d dialect.Dialect, features []Feature, mo
 
 func (w *private) unitRows(features []Feature, most uint64) *Statement {
 	if w.single() {
-		return w.storedRows(features) // (4')
+		return w.storedRows(features) // (4') keys say that a unit has one row
 	}
 	st := &Statement{Columns: []Column{{Role: RoleUnit, Type: sqltype.Int8}}}
 	var list, names, where []string
@@ -57,9 +57,9 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 			continue
 		}
 		if !f.Fill {
-			where = append(where, `"g".`+quote(name)+" IS NOT NULL") // (3)
+			where = append(where, `"g".`+quote(name)+" IS NOT NULL") // (3) rows with NULL are dropped
 		}
-		list = append(list, w.big(w.filled(w.steps(m), m, f.Fill))+" AS "+quote(name)) // (2)
+		list = append(list, w.big(w.filled(w.steps(m), m, f.Fill))+" AS "+quote(name)) // (2) clamped to the tree's ends
 		names, types = append(names, `"g".`+quote(name)), append(types, sqltype.Int8)
 		st.Columns, st.Readings = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8}), append(st.Readings, nil)
 	}
@@ -70,8 +70,8 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
 	order := strings.Join(append([]string{w.hash(`"g"."u"`, ut, names, types, w.seed)}, names...), ", ")
 	rows := fmt.Sprintf(`(SELECT %s AS "u", %s%s) AS "g"%s`, w.unit, strings.Join(list, ", "), w.f.clause(), keep)
-	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4)
-	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows)                        // (5)
+	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4) numbered by the unit's own values
+	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows)                        // (5) equal units have one number
 	st.Args = w.args
 	return st
 }

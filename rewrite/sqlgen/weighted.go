@@ -19,14 +19,14 @@ func (w *private) weightedTotal() *Statement {
 		}
 	}
 	weight := func(x, y string) string {
-		return w.d.Quotient(fmt.Sprintf(`%d * %s * %s`, sensitivity.WeightParts, w.wide(x), y), x+" + "+y) // (3)
+		return w.d.Quotient(fmt.Sprintf(`%d * %s * %s`, sensitivity.WeightParts, w.wide(x), y), x+" + "+y) // (3) exact, without overflow
 	}
 	return w.paired(j, sensitivity.WeightedRows, weight)
 }
 
 // countedTotal prints how many joined rows there are, which is what rowTotals counts, without making them: as many as the sum over pairs of equal keys of the product of both sides' numbers, since each joined row is a row of each side, of one key (J3), and nothing else is asked of it (sensitivity.Pairing).
 func (w *private) countedTotal() *Statement {
-	rows := func(x, y string) string { return w.wide(x) + " * " + y } // (3)
+	rows := func(x, y string) string { return w.wide(x) + " * " + y } // (3) exact, without overflow
 	return w.paired(w.a.Joined.Counted, sensitivity.CountRows, rows)
 }
 
@@ -52,7 +52,7 @@ func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, a
 				f.where = append(f.where, notNull)
 			}
 			types[i] = append(types[i], w.typed(f, id))
-			list, group = append(list, fmt.Sprintf(`%s AS "k%d"`, w.alike(x, types[i][n]), n+1)), append(group, fmt.Sprint(n+1)) // (1)
+			list, group = append(list, fmt.Sprintf(`%s AS "k%d"`, w.alike(x, types[i][n]), n+1)), append(group, fmt.Sprint(n+1)) // (1) grouped in the form in which keys are compared
 		}
 		list = append(list, w.fn("count")+`(*) AS "n"`)
 		sides[i] = fmt.Sprintf("(SELECT %s%s GROUP BY %s)", strings.Join(list, ", "), f.clause(), strings.Join(group, ", "))
@@ -61,13 +61,13 @@ func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, a
 	for n := range j.Keys[0] {
 		equal := fmt.Sprintf(`"s1"."k%d" = "s2"."k%d"`, n+1, n+1)
 		if decimals := w.d.Decimals(); decimals != nil && types[0][n] != types[1][n] && types[0][n].OID == sqltype.OIDNumeric {
-			equal = w.or(decimals.Try(equal)) // (4)
+			equal = w.or(decimals.Try(equal)) // (4) decimals without room beside each other are not equal
 		}
 		on = append(on, equal)
 	}
 	from := fmt.Sprintf(`%s AS "s1" INNER JOIN %s AS "s2" ON %s`, sides[0], sides[1], strings.Join(on, " AND "))
 	second := `"s2"."n"`
-	if sides[0] == sides[1] { // (5)
+	if sides[0] == sides[1] { // (5) the same rows: each key meets itself alone
 		from, second = sides[0]+` AS "s1"`, `"s1"."n"`
 	}
 	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s`, w.wide("COALESCE("+w.fn("sum")+"("+adds(`"s1"."n"`, second)+"), 0)"), from), Args: w.args, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}

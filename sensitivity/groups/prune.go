@@ -251,7 +251,7 @@ func (z *Grouper) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool
 			types[i] = z.TypeOf(id)
 		}
 		c.size = relation.Size(x)
-		c.may = func(row []sqltype.Value) bool { // (3)
+		c.may = func(row []sqltype.Value) bool { // (3) what a backend may see otherwise stays
 			for i, t := range types {
 				if t.OID == sqltype.OIDBPChar && compares { // by = and <>, blanks at the end mean nothing anywhere
 					t = sqltype.Text
@@ -356,7 +356,7 @@ func (z *Grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 		}
 		keys = append(keys, g)
 	}
-	keyOf := func(x plan.Scalar) int { // (2)
+	keyOf := func(x plan.Scalar) int { // (2) a key's expression has the key's value in every row
 		c, isCol := x.(*plan.Col)
 		n := relation.Size(x)
 		return slices.IndexFunc(keys, func(g grouping) bool {
@@ -372,7 +372,7 @@ func (z *Grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 			}
 			if i := slices.IndexFunc(keys, func(g grouping) bool {
 				return g.of != nil && relation.Size(y) == relation.Size(g.of) && z.ScalarText(y) == z.ScalarText(g.of)
-			}); i >= 0 { // (2), and a cast of a whole number and back gives it again
+			}); i >= 0 { // (2) a key's expression, and a cast of a whole number and back gives it again
 				t := keys[i].of.T
 				whole[cols[i]] = true
 				return &plan.Call{Fn: funcs.LookupCast(a.Keys[i].Type.OID, t.OID), Args: []plan.Scalar{&plan.Col{ID: cols[i], T: a.Keys[i].Type}}, T: t, Pos: -1}
@@ -386,7 +386,7 @@ func (z *Grouper) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 			return nil
 		})
 	}
-	for _, x := range z.withEquals(z.onGroups(z.Blocks[0].Conds)) { // (1)
+	for _, x := range z.withEquals(z.onGroups(z.Blocks[0].Conds)) { // (1) true in every row of the body
 		room = interval.MostDefinitions
 		x = inKeys(x)
 		ok := true

@@ -29,7 +29,7 @@ func (z *Grouper) FindUnmet() {
 		return
 	}
 	var each []sensitivity.Unmet
-	for _, g := range z.Aggs { // (1)
+	for _, g := range z.Aggs { // (1) conditions of every aggregate's FILTER
 		if g.Filter == nil {
 			return
 		}

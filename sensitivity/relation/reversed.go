@@ -20,7 +20,7 @@ func ReversedLimits(conds []plan.Scalar) (lower, upper *plan.Call, ok bool) {
 		if !is || len(n.Args) != 2 {
 			continue
 		}
-		if t := n.Args[1].Type(); limitOf(n) == nil || !t.IsNumber() && !slices.Contains([]sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz}, t.OID) { // (2)
+		if t := n.Args[1].Type(); limitOf(n) == nil || !t.IsNumber() && !slices.Contains([]sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz}, t.OID) { // (2) limits are constants of a type with a total order
 			continue
 		}
 		switch n.Fn.Name {
@@ -33,7 +33,7 @@ func ReversedLimits(conds []plan.Scalar) (lower, upper *plan.Call, ok bool) {
 	for _, l := range lows {
 		for _, h := range highs {
 			lo, hi := limitOf(l), limitOf(h)
-			if l.Args[1].Type().OID == h.Args[1].Type().OID && reflect.TypeOf(lo) == reflect.TypeOf(hi) && isSame(l.Args[0], h.Args[0]) && sqltype.Compare(lo, hi) > 0 { // (1), (2)
+			if l.Args[1].Type().OID == h.Args[1].Type().OID && reflect.TypeOf(lo) == reflect.TypeOf(hi) && isSame(l.Args[0], h.Args[0]) && sqltype.Compare(lo, hi) > 0 { // (1) one value; (2) constants of one type, the lower limit after the upper
 				return l, h, true
 			}
 		}

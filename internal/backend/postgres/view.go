@@ -248,7 +248,7 @@ func (c *catalog) bottom(v *view) (*entry, map[int16]int16, error) {
 	}
 	below := found[0]
 	switch below.Kind {
-	case sqltype.KindTable: // (1)
+	case sqltype.KindTable: // (1) rows of its own, or of its partitions
 		if below.virtual {
 			return nil, nil, notSimple(fmt.Sprintf("%s.%s has virtual generated columns", below.Schema, below.Name))
 		}
@@ -296,11 +296,11 @@ func (e *entry) passThrough(base *entry) {
 		return out, all
 	}
 	for _, k := range base.Keys {
-		if key, all := rename(k); all { // (1)
+		if key, all := rename(k); all { // (1) a key whose columns are all shown
 			e.Keys = append(e.Keys, key)
 		}
 	}
-	for _, k := range base.ForeignKeys { // (2)
+	for _, k := range base.ForeignKeys { // (2) shown or not
 		k.Columns, _ = rename(k.Columns)
 		e.ForeignKeys = append(e.ForeignKeys, k)
 	}

@@ -42,10 +42,10 @@ var (
 // PostgreSQL evaluates from their arguments, over the row's own columns (not system columns, which tell where it is stored), with
 // functions that are immutable and total.
 func simple(q *treeNode, known *functions) (*simpleQuery, error) {
-	if q.label != "QUERY" || q.text("commandType") != "1" || q.text("querySource") != "0" { // (1)
+	if q.label != "QUERY" || q.text("commandType") != "1" || q.text("querySource") != "0" { // (1) a plain SELECT
 		return nil, notSimple("it is no plain SELECT")
 	}
-	if err := onlyFields(q, queryFields, queryWords); err != nil { // (3)
+	if err := onlyFields(q, queryFields, queryWords); err != nil { // (3) nothing that groups, joins or repeats rows
 		return nil, err
 	}
 	index, quals, err := onlyFrom(q)
@@ -57,7 +57,7 @@ func simple(q *treeNode, known *functions) (*simpleQuery, error) {
 		return nil, notSimple("its FROM is not understood")
 	}
 	rte := rtable[index-1]
-	if rte.label != "RTE" && rte.label != "RANGETBLENTRY" || rte.text("rtekind") != "0" || rte.oid("relid") == 0 { // (2)
+	if rte.label != "RTE" && rte.label != "RANGETBLENTRY" || rte.text("rtekind") != "0" || rte.oid("relid") == 0 { // (2) one relation, read whole
 		return nil, notSimple("it does not read a relation")
 	}
 	if err := onlyFields(rte, rteFields, map[string]string{"tablesample": "it samples rows"}); err != nil {

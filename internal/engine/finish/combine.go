@@ -162,14 +162,14 @@ func combined(c float64, n1, n2 *law, miss float64) float64 {
 	}
 	s := a.blocks()
 	over := func(k float64) float64 { // P(Z > k), never too small
-		p := s.above + tolerance // (1), (3)
+		p := s.above + tolerance // (1) what is beyond the last block, (3) and float64's errors
 		for i, to := range s.to {
 			x, y := k+1, ca*to
 			left := x - y
 			if size := math.Abs(x) + math.Abs(y); size >= 1<<53 {
-				left -= size * 0x1p-50 // (4)
+				left -= size * 0x1p-50 // (4) differences that may be rounded up
 			}
-			p += s.p[i] * b.tail(math.Ceil(left/cb)) // (2)
+			p += s.p[i] * b.tail(math.Ceil(left/cb)) // (2) tails are never too small
 		}
 		return p
 	}

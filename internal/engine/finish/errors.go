@@ -298,13 +298,13 @@ func (e *Errors) lowest(i int, y float64) float64 {
 		return y - width
 	}
 	from, to := -1.0, y
-	if s.selection { // (0)
+	if s.selection { // (0) nobody's group is never shown
 		from = 0
 	}
-	may := func(n float64) bool { return s.canExceed(y, n, e.miss/2) } // (1)
+	may := func(n float64) bool { return s.canExceed(y, n, e.miss/2) } // (1) the number that decides
 	if s.whole && e.sums <= 1 {
 		from = math.Max(from, y-s.limit-1)
-	} else { // (2)
+	} else { // (2) another number than that
 		all := []addend{{1, e.values[i]}}
 		may = func(n float64) bool {
 			return y-n <= reach(all, -math.Log(e.miss/2)-s.lnShown(n, e.values[i]))+e.values[i].rounding
@@ -318,7 +318,7 @@ func (e *Errors) lowest(i int, y float64) float64 {
 			return y - math.Max(width, e.Simultaneous(parts).Measure(i))
 		}
 	}
-	if may(from + 1) { // (3)
+	if may(from + 1) { // (3) near 1 alone it may not rise
 		to = math.Min(to, from+1)
 	}
 	for to-from > 1 {
@@ -455,14 +455,14 @@ func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 	}
 	c, s, x, y := float(v[f.Count]), float(v[f.Sum]), e.inSteps(f.Sum), e.inSteps(f.Count)
 	switch val, _ = exact(e.a, i, v).Float64(); {
-	case c > y: // (3)
+	case c > y: // (3) the ratios that fulfil it are an interval
 		low, high = mid-step*fieller(below-s, x, c, y, rows), mid+step*fieller(s+above, x, c, y, rows)
 	case ranged:
 		low, high = least, most
 	default:
 		return val, math.NaN(), math.NaN()
 	}
-	if ranged { // (4)
+	if ranged { // (4) the average is in the declared range
 		within := func(x float64) float64 { return math.Min(math.Max(x, least), most) }
 		val, low, high = within(val), within(low), within(high)
 	}

@@ -97,21 +97,21 @@ func (m mixture) lnAtLeast(d float64) float64 {
 // Proof: (1) k is what the selection's noise is at least in a group above the threshold. (2) The value is not below least if its noise, without roundings, is at least d. (3) Both rise with each noise, so both happen with at least the product of their probabilities (Harris 1960); by symmetry
 // the noise is 0 or more with a half. (4) They do where the selection's noise is at least the larger of k and a part of d, and the others' at least what is left.
 func (s *selected) lnShown(n float64, m mixture) float64 {
-	k, d := s.threshold+1-n, s.least-n+m.rounding // (1), (2)
+	k, d := s.threshold+1-n, s.least-n+m.rounding // (1) the selection's noise is at least k, (2) the value's at least d
 	selects := s.law != nil && m.sums <= 1
 	switch {
 	case math.IsInf(s.least, -1):
 		return s.law.lnAtLeast(k, s.limit)
 	case !selects:
 		return m.lnAtLeast(d)
-	case d <= 0: // (3)
+	case d <= 0: // (3) by symmetry a half
 		return s.law.lnAtLeast(k, s.limit) - math.Ln2
 	}
 	first, rest, part := m.terms[0], m, 0.0
 	if rest.terms = m.terms[1:]; !m.laplace() {
 		part = d * first.weight * first.law.variance() / m.variance
 	}
-	k = math.Max(k, math.Ceil(part)) // (4)
+	k = math.Max(k, math.Ceil(part)) // (4) the larger of k and a part of d
 	return s.law.lnAtLeast(k, s.limit) + rest.lnAtLeast(d-first.weight*k)
 }
 
@@ -121,7 +121,7 @@ func (s *selected) lnShown(n float64, m mixture) float64 {
 // (2) Laws are log-concave, so it is at most the ratio of the probabilities of d and k themselves: that has digits where the tails have none. It is 0 beyond the limit.
 func (s *selected) canExceed(y, n, p float64) bool {
 	d, k, l := y-n, s.threshold+1-n, s.law
-	var tail float64 // (1)
+	var tail float64 // (1) each law's tail
 	switch {
 	case !l.laplace:
 		tail = (&law{scale: l.scale}).tail(d) * (1 + tolerance)
@@ -130,7 +130,7 @@ func (s *selected) canExceed(y, n, p float64) bool {
 	default:
 		tail = math.Exp(-d/l.scale) * math.Max(0, -math.Expm1(math.Min(0, d-s.limit-1)/l.scale)) / l.both
 	}
-	ratio := 1.0 // (2)
+	ratio := 1.0 // (2) laws are log-concave: the ratio of the probabilities themselves
 	if k >= 1 && l.laplace {
 		ratio = math.Exp((k - d) / l.scale)
 	} else if k >= 1 {

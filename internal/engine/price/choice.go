@@ -329,7 +329,7 @@ func (p *Quote) Visible(ev dp.AboveThreshold, units []int64) []int64 {
 	out := slices.Clone(units)
 	for edge := 1; edge < min(len(out), len(p.Selections)); edge++ { // of public groups there is no selection
 		more := int64(ev.Threshold) - peopleShown(p.Selections[edge]) //nolint:gosec // below 2^53, (2)
-		out[edge] = max(0, min(out[edge], units[0]+more))             // (3)
+		out[edge] = max(0, min(out[edge], units[0]+more))             // (3) still moved by 0 or 1
 	}
 	return out
 }

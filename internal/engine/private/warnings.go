@@ -55,7 +55,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 		all = append(all, w.Text)
 	}
 	s := r.Session
-	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8)
+	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8) less what the session was told before
 }
 
 // eachTime are warnings that are told with each answer.

@@ -51,14 +51,14 @@ func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Read
 // varianceOf has its largest value in the middle, and what is further out has noises that are not positively correlated. (4) So at level l the noise is below -q deviations, of which the probability is miss/L for each of L levels: q is the larger of the normal quantile and
 // that of one Laplace noise, whose tail is the heaviest of sums of the same variance. The union bound over levels is miss. Nothing but public numbers is read.
 func EndError(t *sensitivity.Tree, deviation, miss float64) float64 {
-	sum := float64(t.Fans[0]) // (3)
+	sum := float64(t.Fans[0]) // (3) the count's largest variance
 	for _, k := range t.Fans[1:] {
 		sum += float64(k+1) / 4
 	}
-	each := miss / float64(len(t.Fans)) // (4)
+	each := miss / float64(len(t.Fans)) // (4) a part for each level
 	q := math.Max(math.Sqrt2*math.Erfcinv(2*each), math.Log(1/(2*each))/math.Sqrt2)
 	deviation *= math.Sqrt(sum)
-	return math.Floor(math.Max(0.5, presenceThreshold(t)*deviation) + q*deviation) // (2)
+	return math.Floor(math.Max(0.5, presenceThreshold(t)*deviation) + q*deviation) // (2) left inward by at most so many rows
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at

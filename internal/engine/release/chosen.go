@@ -24,7 +24,7 @@ func (m *Releaser) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, err
 	if err != nil {
 		return nil, err
 	}
-	return m.r, m.release(h.each(m.r)) // (3)
+	return m.r, m.release(h.each(m.r)) // (3) totals within the chosen cap
 }
 
 // Bounds reads the first scan of a statement whose vectors are scaled, and chooses the norms: the edges, one a choice, at which the second scan
@@ -55,7 +55,7 @@ func (m *Releaser) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, e
 		return nil, err
 	}
 	chosen := make(price.Chosen, len(m.thresholds))
-	for i, c := range m.thresholds { // (1)
+	for i, c := range m.thresholds { // (1) each choice takes its exact numbers once
 		units, err := h.unitsBeyond(i, int(c.Event().Edges))
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (m *Releaser) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, e
 		}
 	}
 	chosen = m.r.Plan.Settled(m.a, chosen)
-	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (2)
+	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (2) scales follow from released bounds
 		return nil, err
 	}
 	m.r.Chosen = chosen
@@ -260,7 +260,7 @@ func (h *histogram) read(row []secret.Value) (*partRow, error) {
 func (h *histogram) take(g *groupParts, r *partRow) error {
 	b := r.bucket
 	s := slot{g, r.part, b.rank, b.at}
-	if h.seen[s] { // (4)
+	if h.seen[s] { // (4) a second row for the same part, rank and bucket
 		return errShape
 	}
 	h.seen[s] = true

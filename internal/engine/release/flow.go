@@ -26,7 +26,7 @@ func (m *Releaser) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, erro
 	if flow.Up+flow.Down > noise.ChoiceSteps {
 		return nil, errShape
 	}
-	f, err := m.readFlows(cols, rows) // (1)
+	f, err := m.readFlows(cols, rows) // (1) graphs of units and pairs
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (m *Releaser) readFlows(cols []sqlgen.Column, rows secret.Rows) (*Flows, er
 // drawn chooses the caps and releases the flows at them: (2) and (3).
 func (m *Releaser) drawn(f *Flows) (_ *Release, err error) {
 	chosen := make(price.Chosen, len(m.selectors))
-	for i, c := range m.selectors { // (2)
+	for i, c := range m.selectors { // (2) each choice takes its scores once
 		scores, err := f.scores(m, i)
 		if err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (m *Releaser) drawn(f *Flows) (_ *Release, err error) {
 			return nil, err
 		}
 	}
-	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (3)
+	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (3) scales follow from released caps
 		return nil, err
 	}
 	m.r.Chosen = chosen
@@ -198,7 +198,7 @@ func readFlows(a *sensitivity.Analysis, within flow.Within, cols []sqlgen.Column
 		}
 		text := keyText(keys)
 		g, public := at[text]
-		if !public { // (4)
+		if !public { // (4) other than the public groups
 			continue
 		}
 		if g == nil {

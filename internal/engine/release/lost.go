@@ -77,7 +77,7 @@ func (m *Releaser) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 		}
 		lost[i] = l
 	}
-	if next != len(totals) { // (3)
+	if next != len(totals) { // (3) a row that does not fit
 		return errShape
 	}
 	m.r.Lost = lost

@@ -78,7 +78,7 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 		return nil, errNotComputed
 	}
 	for i, t := range tuples {
-		if !old.hasOneCellPerUnit(cells[i]) || len(cells[i]) != 1 && a.IsNonAdditive() { // (2), (4)
+		if !old.hasOneCellPerUnit(cells[i]) || len(cells[i]) != 1 && a.IsNonAdditive() { // (2) a unit's rows are in one cell; (4) distinct values do not add up
 			return nil, errNotComputed
 		}
 		n := Group{Keys: t, Values: make([]*big.Int, len(a.Measures)), Cells: max(1, len(cells[i]))}

@@ -242,7 +242,7 @@ func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Me
 	}
 	sort.Slice(r.Groups, func(i, j int) bool { return lessKeys(r.Groups[i].Keys, r.Groups[j].Keys) })
 	for i := 1; i < len(r.Groups); i++ {
-		if !lessKeys(r.Groups[i-1].Keys, r.Groups[i].Keys) { // (0)
+		if !lessKeys(r.Groups[i-1].Keys, r.Groups[i].Keys) { // (0) two groups of the same keys
 			return errShape
 		}
 	}

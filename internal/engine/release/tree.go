@@ -52,7 +52,7 @@ func (m *Releaser) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, ro
 			return nil
 		}
 		if g, ok := at[*now]; ok {
-			if m.r.Groups[g].taken(i) { // (4)
+			if m.r.Groups[g].taken(i) { // (4) a second row of a group
 				return errShape
 			}
 			if err := m.open(ctx, i, &m.r.Groups[g], leaves); err != nil {
@@ -93,7 +93,7 @@ func (m *Releaser) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, ro
 		return err
 	}
 	clear(leaves)
-	for g := range m.r.Groups { // (3)
+	for g := range m.r.Groups { // (3) every released group has a tree
 		if !m.r.Groups[g].taken(i) {
 			if err := m.open(ctx, i, &m.r.Groups[g], leaves); err != nil {
 				return err

@@ -154,7 +154,7 @@ func (d decimals) beyond(x, op string, end decimal.Decimal, s dialect.Places) (s
 		switch {
 		case -end.Exponent() <= s.N:
 		case op == ">":
-			end = end.RoundFloor(s.N) // (1)
+			end = end.RoundFloor(s.N) // (1) above an end is above it rounded down to s places
 		default:
 			end = end.RoundCeil(s.N)
 		}
@@ -178,7 +178,7 @@ func (d decimals) beyond(x, op string, end decimal.Decimal, s dialect.Places) (s
 		return "", err
 	}
 	tried, err := d.Try(compared)
-	return fmt.Sprintf("COALESCE(%s, CAST(%s AS DOUBLE) %s= %s)", tried, x, op, double), err // (2)
+	return fmt.Sprintf("COALESCE(%s, CAST(%s AS DOUBLE) %s= %s)", tried, x, op, double), err // (2) without room, doubles compare the sizes
 }
 
 func (d decimals) ClampSteps(x, value string, grid decimal.Decimal, lo, hi int64, s dialect.Places) (string, error) {
