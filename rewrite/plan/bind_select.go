@@ -15,30 +15,38 @@ type selecting struct {
 	stmt  *pgsyntax.Select
 	scope *scope
 	rel   Rel
-	next  ColID      // the first column that was made after FROM
-	agg   *Aggregate // nil without aggregation
+	next  ColID // the first column that was made after FROM
+	aggregation
+	windowing
 
-	keyText map[string]ColID // canonical text of a grouping expression -> its column
-	aggText map[string]ColID
-	below   []Item // expressions that are computed under the Aggregate
-
-	own       map[ColID]bool // the columns of FROM, once they were asked for
-	groupings []grouping     // beside agg.Groupings: until the keys are known
+	own map[ColID]bool // the columns of FROM, once they were asked for
 
 	sets []SetItem // functions of the select list that give rows
 
 	derived   *IntervalColumns // of aggregates in FROM, once dp_error was asked for
 	ownErrors *IntervalColumns // of agg, likewise
 
-	window     *Window // nil without window functions
-	windowText map[string]ColID
-
 	targets []target
 	sort    []sortItem
 
-	on      []sortItem      // DISTINCT ON
-	leaf    bool            // a side of a set operation
-	windows map[string]bool // the clauses in which window functions may stand
+	on   []sortItem // DISTINCT ON
+	leaf bool       // a side of a set operation
+}
+
+// aggregation is what grouping adds to a query.
+type aggregation struct {
+	agg       *Aggregate       // nil without aggregation
+	keyText   map[string]ColID // canonical text of a grouping expression -> its column
+	aggText   map[string]ColID
+	below     []Item     // expressions that are computed under the Aggregate
+	groupings []grouping // beside agg.Groupings: until the keys are known
+}
+
+// windowing is what window functions add to a query.
+type windowing struct {
+	window     *Window // nil without window functions
+	windowText map[string]ColID
+	windows    map[string]bool // the clauses in which window functions may stand
 }
 
 // sortItem is an ORDER BY key: a place in the select list, or (target -1) an expression.
@@ -76,8 +84,8 @@ func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound
 	if err != nil {
 		return nil, err
 	}
-	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, next: ColID(len(b.columns)), leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{}, windowText: map[string]ColID{},
-		windows: map[string]bool{"SELECT list": true, "ORDER BY": true}}
+	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, next: ColID(len(b.columns)), leaf: leaf, aggregation: aggregation{keyText: map[string]ColID{}, aggText: map[string]ColID{}},
+		windowing: windowing{windowText: map[string]ColID{}, windows: map[string]bool{"SELECT list": true, "ORDER BY": true}}}
 	if s.Where != nil {
 		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
 		cond, err := e.condition(s.Where, "WHERE")

@@ -16,20 +16,16 @@ import (
 
 // printer writes one statement. Its first error stays.
 type printer struct {
-	d       dialect.Dialect
-	exact   bool                // PostgreSQL's own forms, which may raise: over public tables only
-	noisy   map[plan.ColID]bool // columns that an exact form may not raise for
-	clamped map[plan.ColID]sensitivity.Clamp
-	safe    map[*plan.Call]int32
-	linked  map[*plan.Subquery]bool // those that may stand in a private statement
+	d     dialect.Dialect
+	exact bool                // PostgreSQL's own forms, which may raise: over public tables only
+	noisy map[plan.ColID]bool // columns that an exact form may not raise for
+	analysed
 
 	outer *from // of the query around the one that is printed
 	seed  int64 // of the hashes by which rows and groups are kept
 
 	args    []Arg
-	given   [][][]sqltype.Value // rows that were released before
-	params  []sqltype.Value     // the statement's parameters, where they are known
-	known   map[argKey]string   // printed constants
+	known   map[argKey]string // printed constants
 	aliases int
 	scans   int  // of tables
 	elems   int  // of arrays of texts
@@ -38,6 +34,15 @@ type printer struct {
 	comparing bool // what is printed is compared, or asked about
 	gaps      []Gap
 	err       error
+}
+
+// analysed is what the analysis says of a private statement.
+type analysed struct {
+	clamped map[plan.ColID]sensitivity.Clamp
+	safe    map[*plan.Call]int32
+	linked  map[*plan.Subquery]bool // those that may stand in a private statement
+	given   [][][]sqltype.Value     // rows that were released before
+	params  []sqltype.Value         // the statement's parameters, where they are known
 }
 
 // argKey: constants of one type and one text are one argument. A numeric's text has its scale: 1.5 is not 1.50.

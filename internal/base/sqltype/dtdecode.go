@@ -47,21 +47,31 @@ type dateDecoder struct {
 	clockOnly bool // time and timetz, where a date only says what the zone's offset is
 	fields    []dtField
 
-	tm        civil
-	seen      seen
-	reserved  int
-	west      int // seconds, of a numeric zone or a fixed abbreviation
-	named     *Zone
-	abbrev    string // of a zone whose abbreviations have changed their meaning
-	abbrevOf  *Zone
-	prefix    unit // what the next number is
+	tm       civil
+	seen     seen
+	reserved int
+	prefix   unit // what the next number is
+	dateForm
+	zoneForm
+}
+
+// dateForm is how a date is written.
+type dateForm struct {
 	yearDay   int
 	meridian  int
 	bc        bool
 	textMonth bool
 	julian    bool
 	twoDigits bool // the year's
-	today     bool // the offset is that of the day on which it is read
+}
+
+// zoneForm is how a zone is written.
+type zoneForm struct {
+	west     int // seconds, of a numeric zone or a fixed abbreviation
+	named    *Zone
+	abbrev   string // of a zone whose abbreviations have changed their meaning
+	abbrevOf *Zone
+	today    bool // the offset is that of the day on which it is read
 }
 
 // decodeDatetime reads a date with time; reserved says if it is one of the special values instead.

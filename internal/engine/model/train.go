@@ -30,26 +30,36 @@ var facts = []answer.Column{{Name: "property", Type: sqltype.Text}, {Name: "valu
 
 // Training is TRAIN DP MODEL, bound and calibrated: all of it follows from the statement, the policy and the settings.
 type Training struct {
-	Session   *session.Session
-	Node      *pgsyntax.Train
-	world     *server.World
-	under     session.Settings
-	values    sqltype.Settings
+	Session *session.Session
+	Node    *pgsyntax.Train
+	world   *server.World
+	under   session.Settings
+	values  sqltype.Settings
+	trainingCharge
+	Plan     *mlext.Training
+	Analysis *sensitivity.Analysis
+	Features []sqlgen.Feature
+	gaps     []sqlgen.Gap // of its query
+	Split    sensitivity.Split
+	sources  []mlext.Source
+	key      ledger.Hash
+	replan   func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
+	shownAs
+}
+
+// trainingCharge is what a training is charged.
+type trainingCharge struct {
 	filter    *budget.Filter // that loss was taken by
-	Plan      *mlext.Training
-	Analysis  *sensitivity.Analysis
-	Features  []sqlgen.Feature
-	gaps      []sqlgen.Gap // of its query
 	event     dp.Event
 	loss      dp.Loss
 	otherwise string // what the other way of charging would take
-	Split     sensitivity.Split
-	sources   []mlext.Source
-	key       ledger.Hash
-	replan    func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
-	explain   bool
-	together  bool // explained beside those explained before
-	verbose   bool // explained in full
+}
+
+// shownAs is how a training is explained.
+type shownAs struct {
+	explain  bool
+	together bool // beside those explained before
+	verbose  bool // in full
 }
 
 // Columns implements kind.
@@ -61,7 +71,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, ex
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, explain: explain}
+	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, shownAs: shownAs{explain: explain}}
 	if spec.Split > 0 {
 		t.Split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
 	}
