@@ -57,8 +57,8 @@ func (p *Payer) check(version int, f *budget.Filter) error {
 		return fmt.Errorf("a charge without an analyst")
 	}
 	if version < 4 {
-		if !(p.Share > 0 && p.Share <= 1) {
-			return fmt.Errorf("a charge with quota %g", p.Share)
+		if !(p.Share > 0 && p.Share <= 1) || p.Quota != 0 || p.Roles != nil {
+			return fmt.Errorf("a charge of version %d with the share %g, or with another quota", version, p.Share)
 		}
 		return nil
 	}

@@ -124,6 +124,11 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	}
 	head := demoHead(t)
 	head.Window = WindowDay
+	for _, p := range []Payer{{Analyst: "ann"}, {Analyst: "ann", Share: 0.5, Quota: 1}, {Analyst: "ann", Share: 0.5, Roles: []Role{{"lab", 1}}}} {
+		if err := p.check(3, head.Filter); err == nil {
+			t.Errorf("version 3 has %+v", p)
+		}
+	}
 	for want, c := range map[string]struct {
 		after state
 		r     Record
