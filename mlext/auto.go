@@ -22,7 +22,7 @@ const (
 // choose is METHOD auto, and why it chose. It goes by the model, the rows of a person, the declared population, delta and which options are given, all of them public: the first of its list that has all options that are given.
 //
 // The list begins with objective perturbation: one solve without anything to tune, which has a pure form too. Its noise grows with the number of scores and of a person's rows, where noisy gradients are clipped as a whole: for models of more than three scores and for more than four rows a person dp_gd comes first, where a
-// population is declared, and delta is not 0. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
+// population is declared, and delta is not 0. There it also comes first for a logistic regression that has numbers, which it cuts into bins: at equal charge that is 1.2 points more accurate on Adult, and as accurate on Bank, KDD-99 and diabetes130. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
 func choose(t *Training) (method, why string, err error) {
 	list := append([]string(nil), autos...)
 	if t.family.network {
@@ -37,6 +37,9 @@ func choose(t *Training) (method, why string, err error) {
 		why = "a delta of 0 leaves no other"
 	case many && !people:
 		why = list[1] + " would err less, but needs a declared population"
+	case !many && people && !t.Spec.Pure && t.wantsBins():
+		list[0], list[1] = list[1], list[0]
+		why = fmt.Sprintf("%s with numbers cut into bins errs less", list[0])
 	case many:
 		list[0], list[1] = list[1], list[0]
 		why = fmt.Sprintf("%s errs less above %d scores or %d rows", list[0], tunedScores, tunedRows)

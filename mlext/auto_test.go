@@ -19,17 +19,22 @@ func TestAuto(t *testing.T) {
 		population            float64
 		with, want, says, why string
 	}{
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, at most 1 row a person. 1 feature and epsilon 1 did not matter"},
-		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
-		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: logistic_regression, 1 score, at most 5 rows a person"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd with numbers cut into bins errs less"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, bins = 0", "objective_perturbation", "", "needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, at most 1 row a person. 1 feature and epsilon 1 did not matter"},
+		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6, bins = 0", "objective_perturbation", "", "needs no tuning"},
+		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6, bins = 0", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: logistic_regression, 1 score, at most 5 rows a person"},
+		{"svm", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", ""},
 		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "dp_gd would err less, but needs a declared population"},
 		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6, population = 500", "dp_gd", "", "dp_gd errs less"},
 		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 0", "objective_perturbation", "", "a delta of 0 leaves no other"},
 		{"softmax_regression", 3, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
 		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: softmax_regression, 4 scores"},
 		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6, lambda = 90", "objective_perturbation", "", "is the first that takes lambda"},
-		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50", "dp_gd", "", "dp_gd is the first that takes steps"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50", "dp_gd", "", "dp_gd with numbers cut into bins errs less"},
 		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6, sampling_rate = 0.2", "dp_sgd", "", "dp_sgd is the first that takes noise_multiplier, sampling_rate"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, bins = 4", "dp_gd", "", "dp_gd with numbers cut into bins errs less"},
+		{"logistic_regression", 2, 1, 0, "epsilon = 1, delta = 1e-6, bins = 4", "objective_perturbation", "", ""},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, bins = 4, lambda = 3", "objective_perturbation", "", ""},
 		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
 		{"logistic_regression", 2, 1, 0, "epsilon = 1, delta = 1e-6, steps = 50", "", "must declare its population", ""},
 		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50, lambda = 3", "", "no method has lambda and steps together", ""},
@@ -47,7 +52,7 @@ func TestAuto(t *testing.T) {
 		for i := range c.levels {
 			target.Levels = append(target.Levels, fmt.Sprint(i))
 		}
-		p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 1}}, target, c.rows, c.population)
+		p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 10}}, target, c.rows, c.population)
 		switch {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%+v: %v", c, err)

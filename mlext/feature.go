@@ -32,6 +32,8 @@ type Feature struct {
 	To      int64    `json:"to"`
 	Type    string   `json:"type"`             // PostgreSQL's, for predictions
 	Length  int      `json:"length,omitempty"` // of an array of numbers, each as above; 0: no array
+	// Bins are the ends of a number's bins, but the last one's, in a model that has them.
+	Bins []float64 `json:"bins,omitempty"`
 }
 
 // suits refuses targets that a model has no loss for.

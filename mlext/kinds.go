@@ -11,6 +11,8 @@ import (
 const (
 	classWeights = "class_weights"
 	hiddenLayers = "hidden"
+
+	logisticRegression = "logistic_regression"
 )
 
 // family is a kind of model: what follows from a kind is in its line, or in a switch over its target that has no default.
@@ -25,13 +27,13 @@ type family struct {
 }
 
 var families = []family{
-	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: oneOfTwo, shares: true, options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
-	{name: "svm", aliases: []string{"linear_svm"}, target: oneOfTwo, options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
-	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: oneOfSeveral, shares: true, options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
-	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: aNumber, options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
+	{name: logisticRegression, aliases: []string{"logistic", "logistic_reg"}, target: oneOfTwo, shares: true, options: []string{binsOption, classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
+	{name: "svm", aliases: []string{"linear_svm"}, target: oneOfTwo, options: []string{binsOption, "width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
+	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: oneOfSeveral, shares: true, options: []string{binsOption, classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
+	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: aNumber, options: []string{binsOption, "residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
 		return loss.Squared(s.number("residual_clip", 1)), nil
 	}},
-	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
+	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{binsOption, "residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
 		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
 	}},
 	{name: "mlp", aliases: []string{"neural_network", "dnn"}, network: true, options: []string{hiddenLayers, "activation", "residual_clip", classWeights}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {

@@ -115,7 +115,7 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 			}
 			return e.WithHint("It is a number from %g to %g.", in.lo, in.hi)
 		}
-		if (name == "steps" || name == "max_rows_per_unit") && x != math.Trunc(x) {
+		if (name == "steps" || name == "max_rows_per_unit" || name == binsOption) && x != math.Trunc(x) {
 			return sqlerr.New(sqlerr.InvalidParam, "%s must be a whole number", name).At(int(v.Pos))
 		}
 		s.numbers[name] = x
@@ -176,9 +176,16 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	if err := t.weigh(); err != nil {
 		return nil, err
 	}
+	t.Method = s.Method
+	if t.Method == "auto" {
+		if t.Method, t.why, err = choose(t); err != nil {
+			return nil, err
+		}
+	}
 	t.width = 1
 	for i := range features {
-		t.width += features[i].width()
+		t.parts = append(t.parts, features[i].partitions(t.bins()))
+		t.width += features[i].width() + binWidth(t.parts[i])
 	}
 	t.scale = t.rowScale()
 	if err := t.fewClasses(); err != nil {
@@ -187,11 +194,8 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	if n := t.size(); n > mostParameters {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", n, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
 	}
-	t.Method = s.Method
-	if t.Method == "auto" {
-		if t.Method, t.why, err = choose(t); err != nil {
-			return nil, err
-		}
+	if t.hasBins() {
+		t.fact("bins", "%d", t.bins())
 	}
 	m := methodOf(t.Method)
 	plan := m.plan
@@ -284,6 +288,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 			into = f.encode(steps[at], t.scale, zero, into)
 			at++
 		}
+		into = f.bins(t.parts[i], steps[at-1], t.scale, into)
 	}
 	if target = t.Of.label(steps[len(steps)-1], t.classes()); t.family.target == aNumber {
 		target = t.Of.centred(target)

@@ -101,7 +101,7 @@ func (m *Model) Repeats(i int) int {
 	if len(m.Layers) > 0 {
 		return 2 * max(1, len(m.Features[i].Levels))
 	}
-	return 2 * len(m.Scores)
+	return (2 + len(m.Features[i].Bins)) * len(m.Scores)
 }
 
 // shortArgs is how long the arguments of a prediction may be together for each to be written where it is needed.
@@ -204,6 +204,13 @@ func (m *Model) score(s *Score, args []string) string {
 				missing = " ELSE " + number(f.middle())
 			}
 			fmt.Fprintf(&b, " + %s * (CASE WHEN %s IS NOT NULL THEN %s%s END)", number(c[0]), x, f.clamped(x), missing)
+			if f.Bins != nil {
+				middle := math.NaN()
+				if m.Fill {
+					middle = f.middle()
+				}
+				b.WriteString(" + " + f.step(x, c[1:], middle))
+			}
 		default:
 			b.WriteString(" + (CASE " + x)
 			for l := range f.Levels {
@@ -275,6 +282,9 @@ func (m *Model) Describe() []Fact {
 			}
 			if f.Levels == nil {
 				out = append(out, Fact{f.Name + of, coefficient(s.Coefficients[j][0])})
+				for l := range f.Bins {
+					out = append(out, Fact{f.binName(l) + of, coefficient(s.Coefficients[j][l+1])})
+				}
 				continue
 			}
 			for l, name := range f.Levels {
@@ -295,8 +305,8 @@ func (m *Model) family() (*family, error) {
 	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
 }
 
-// form is how models are stored now: 0 had no Fill, 1 no Sources.
-const form = 2
+// form is how models are stored now: 0 had no Fill, 1 no Sources, 2 no Bins.
+const form = 3
 
 // MissingMiddle is what a card says of a model that reads NULL numbers as the middle of their range.
 const MissingMiddle = "missing numbers are read as the middle of their range, rows with another missing value are left out"
@@ -342,7 +352,7 @@ func (m *Model) whole() error {
 			return fmt.Errorf("mlext: a stored model is not whole")
 		}
 		for j := range m.Features {
-			if n := max(len(m.Features[j].Levels), m.Features[j].cells()); len(list[j]) != n {
+			if n := max(len(m.Features[j].Levels), m.Features[j].cells()) + len(m.Features[j].Bins); len(list[j]) != n {
 				return fmt.Errorf("mlext: a stored model has %d coefficients of %d for a feature", len(list[j]), n)
 			}
 		}

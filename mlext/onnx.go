@@ -111,6 +111,7 @@ func (g *graph) feature(m *Model, i int) {
 		g.node("Sub", "", []string{out + "_days", g.constants(epochDays)}, out+"_since")
 		g.node("Clip", "", []string{out + "_since", g.constants(f.Lo), g.constants(f.Hi)}, out)
 		row(0)
+		g.bins(m, i, out)
 	default:
 		says, missing := "", f.Hi
 		if strings.HasPrefix(f.Type, "timestamp") {
@@ -126,7 +127,30 @@ func (g *graph) feature(m *Model, i int) {
 		for cell := range f.cells() {
 			row(cell)
 		}
+		g.bins(m, i, out)
 	}
+}
+
+// bins add to a number's column one for each end of its bins, which is 1 below it, with what the coefficient falls by there.
+func (g *graph) bins(m *Model, i int, column string) {
+	ends := m.Features[i].Bins
+	if ends == nil {
+		return
+	}
+	g.doubles(column+"_ends", ends, len(ends))
+	g.node("Less", "", []string{column, column + "_ends"}, column+"_less")
+	g.node("Cast", "", []string{column + "_less"}, column+"_below", intAttr("to", onnxDouble))
+	for j := range ends {
+		for _, s := range m.Scores {
+			c := s.Coefficients[i][1:]
+			next := 0.0
+			if j+1 < len(c) {
+				next = c[j+1]
+			}
+			g.weights = append(g.weights, c[j]-next)
+		}
+	}
+	g.columns = append(g.columns, column+"_below")
 }
 
 // layer adds a layer of a network, over the scores before it. The last one's are "/scores".

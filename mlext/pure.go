@@ -34,7 +34,7 @@ func (t *Training) rowSum() float64 {
 		if f := &t.Features[i]; f.Levels != nil {
 			entries++
 		} else {
-			entries += f.width()
+			entries += f.width() + len(t.parts[i])
 		}
 	}
 	return math.Min(t.scale*float64(entries), math.Sqrt(float64(entries)))

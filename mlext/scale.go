@@ -14,15 +14,20 @@ func (t *Training) rowScale() float64 {
 		case !t.family.network && t.classes() && f.Levels == nil:
 			cells /= 3
 		}
-		square += cells
+		square += cells + float64(len(t.parts[i])) // one bin of each
 	}
 	return 1 / math.Sqrt(square)
 }
 
-// learningRate of noisy gradient descent is 4 over the curvature that the loss has where training begins, at scores of 0: of one score its largest, of k classes 1/k, of which no less than a tenth is believed, since it grows again as the classes come apart.
+// learningRate of noisy gradient descent is 4 over the curvature that the loss has where training begins, at scores of 0: of one score its largest, of k classes 1/k, of which no less than a tenth is believed, since it grows again as the classes come apart. With bins, which make rows longer and so each feature smaller,
+// it is 10 over that.
 func (t *Training) learningRate() float64 {
-	if k := float64(t.Loss.Outputs); k > 1 {
-		return 4 * math.Min(k, 10)
+	over := 4.0
+	if t.hasBins() {
+		over = 10
 	}
-	return 4 / t.Loss.Smooth
+	if k := float64(t.Loss.Outputs); k > 1 {
+		return over * math.Min(k, 10)
+	}
+	return over / t.Loss.Smooth
 }

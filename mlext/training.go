@@ -3,6 +3,7 @@ package mlext
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/mlext/data"
@@ -27,8 +28,9 @@ type Training struct {
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
 	family     *family
 	width      int
-	scale      float64 // of encoded features
-	most       int     // rows that it takes; 0: as many as there are
+	parts      [][]partition // of each feature: its bins
+	scale      float64       // of encoded features
+	most       int           // rows that it takes; 0: as many as there are
 }
 
 type run = func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
@@ -43,7 +45,7 @@ func (t *Training) model(theta []float64, step float64) *Model {
 	if t.family.network {
 		k = t.Spec.hidden[0]
 	}
-	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Form: form, Fill: t.Spec.Fill}
+	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: slices.Clone(t.Features), Form: form, Fill: t.Spec.Fill}
 	for c := range k {
 		at := 0
 		next := func() float64 { v := theta[at*k+c] * by; at++; return v }
@@ -70,6 +72,10 @@ func (t *Training) model(theta []float64, step float64) *Model {
 							s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
 						}
 					}
+				}
+				if list := t.parts[i]; list != nil {
+					binned, each, last := f.withBins(list, next)
+					m.Features[i], slopes, s.Intercept = binned, append(slopes, each...), s.Intercept+last
 				}
 				s.Coefficients = append(s.Coefficients, slopes)
 			}

@@ -47,7 +47,12 @@ func drawnArray(rnd *rand.Rand, f *mlext.Feature, into *[]any) string {
 
 // drawnModel is one of each feature with coefficients of which nothing is to be learnt.
 func drawnModel(rnd *rand.Rand, kind string, target mlext.Feature, features ...mlext.Feature) *mlext.Model {
-	m := &mlext.Model{Name: kind, Kind: kind, Method: "dp_gd", Target: target, Features: features}
+	m := &mlext.Model{Name: kind, Kind: kind, Method: "dp_gd", Target: target, Features: slices.Clone(features)}
+	for i := range features {
+		if f := &m.Features[i]; f.Length == 0 && f.Levels == nil && !strings.HasPrefix(kind, "mlp") {
+			f.Bins = []float64{f.Lo + (f.Hi-f.Lo)*0.19, f.Lo + (f.Hi-f.Lo)*0.61}
+		}
+	}
 	outputs := 1
 	if len(target.Levels) > 2 {
 		outputs = len(target.Levels)
@@ -70,12 +75,15 @@ func drawnModel(rnd *rand.Rand, kind string, target mlext.Feature, features ...m
 	}
 	for range scores {
 		s := mlext.Score{Intercept: rnd.NormFloat64()}
-		for _, f := range features {
+		for _, f := range m.Features {
 			list := make([]float64, max(1, f.Length, len(f.Levels)))
 			for i := range list {
 				if list[i] = rnd.NormFloat64() / math.Sqrt(float64(len(list))); f.Levels == nil && f.Hi > f.Lo {
 					list[i] /= f.Hi - f.Lo
 				}
+			}
+			for range f.Bins {
+				list = append(list, rnd.NormFloat64())
 			}
 			s.Coefficients = append(s.Coefficients, list)
 		}

@@ -139,7 +139,7 @@ func (e everybody) scores(m *mlext.Model, row []any) []float64 {
 			case int:
 				z += s.Coefficients[i][v]
 			case float64:
-				z += s.Coefficients[i][0] * within(v)
+				z += s.Coefficients[i][0]*within(v) + binned(&f, s.Coefficients[i], within(v))
 			case []float64:
 				for j, x := range v {
 					z += s.Coefficients[i][j] * within(x)
@@ -148,12 +148,23 @@ func (e everybody) scores(m *mlext.Model, row []any) []float64 {
 				if !m.Fill || f.Levels != nil || f.Length > 0 {
 					return nil
 				}
-				z += s.Coefficients[i][0] * (f.Lo + math.Floor(float64(f.To-f.From)/2)/float64(f.To-f.From)*(f.Hi-f.Lo))
+				middle := f.Lo + math.Floor(float64(f.To-f.From)/2)/float64(f.To-f.From)*(f.Hi-f.Lo)
+				z += s.Coefficients[i][0]*middle + binned(&f, s.Coefficients[i], middle)
 			}
 		}
 		out = append(out, z)
 	}
 	return m.Through(out)
+}
+
+// binned is the coefficient of a number's bin.
+func binned(f *mlext.Feature, of []float64, x float64) float64 {
+	for j, end := range f.Bins {
+		if x < end {
+			return of[1+j]
+		}
+	}
+	return 0
 }
 
 // said are the class's place, or the number, and the probability that scores mean.

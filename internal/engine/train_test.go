@@ -38,6 +38,8 @@ var trainings = []string{
 	"TRAIN DP MODEL m USING linear_regression TARGET days AS SELECT admitted, discharged - admitted AS days, extract(month FROM came) AS month FROM stays",
 	"TRAIN DP MODEL m USING linear_regression TARGET minutes WITH (max_rows_per_unit = 2) AS SELECT minutes, gender FROM visits JOIN patients USING (patient_id)",
 	"TRAIN DP MODEL m USING linear_regression TARGET days WITH (missing = 'middle') AS SELECT admitted, came, discharged - admitted AS days FROM stays",
+	"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (bins = 6, missing = 'middle') AS SELECT days, cost, score, readmitted = '<30' AS y FROM encounters",
+	"TRAIN DP MODEL m USING softmax_regression TARGET readmitted WITH (bins = 4, max_rows_per_unit = 1) AS SELECT gender, days * 2 AS twice, readmitted FROM patients JOIN encounters USING (patient_id)",
 	"TRAIN DP MODEL m USING mlp TARGET active WITH (hidden = (3, 2), steps = 20, population = 500) AS SELECT gender, weight, account, active FROM patients",
 	"TRAIN DP MODEL m USING mlp METHOD dp_gd TARGET readmitted WITH (hidden = 4, activation = relu, steps = 20, population = 500, max_rows_per_unit = 2) AS SELECT days, cost, readmitted FROM encounters",
 	"TRAIN DP MODEL m USING mlp TARGET days WITH (activation = elu, steps = 20, population = 500, missing = 'middle') AS SELECT admitted, came, discharged - admitted AS days FROM stays",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
@@ -10,12 +11,16 @@ import (
 )
 
 // z is a model's score of a row.
-func (s *set) z(score *mlext.Score, row []int64) float64 {
+func (s *set) z(m *mlext.Model, score *mlext.Score, row []int64) float64 {
 	z := score.Intercept
-	for i := range s.features {
-		f := &s.features[i]
+	for i := range m.Features {
+		f := &m.Features[i]
 		if f.Levels == nil {
-			z += score.Coefficients[i][0] * (f.Lo + float64(row[i]-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo))
+			x := f.Lo + float64(row[i]-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo)
+			z += score.Coefficients[i][0] * x
+			if at := sort.SearchFloat64s(f.Bins, x); at < len(f.Bins) {
+				z += score.Coefficients[i][1+at]
+			}
 		} else {
 			z += score.Coefficients[i][row[i]]
 		}
@@ -34,7 +39,7 @@ func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
 	for _, row := range s.test {
 		var zs []float64
 		for k := range m.Scores {
-			zs = append(zs, s.z(&m.Scores[k], row))
+			zs = append(zs, s.z(m, &m.Scores[k], row))
 		}
 		zs = m.Through(zs)
 		y, best, most := row[len(row)-1], 0, 0.0
