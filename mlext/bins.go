@@ -28,10 +28,10 @@ func (t *Training) hasBins() bool {
 	return slices.ContainsFunc(t.parts, func(p []partition) bool { return p != nil })
 }
 
-// wantsBins says that METHOD auto would cut some number into bins, were dp_gd to train.
+// wantsBins says that METHOD auto would cut some number into bins, were dp_gd to train. A noise multiplier means another epsilon of each method, so it is left to the usual one.
 func (t *Training) wantsBins() bool {
 	bins := int(t.Spec.number(binsOption, usualBins))
-	return t.family.name == logisticRegression && slices.ContainsFunc(t.Features, func(f Feature) bool { return f.partitions(bins) != nil })
+	return t.family.name == logisticRegression && t.Spec.Noise() == 0 && slices.ContainsFunc(t.Features, func(f Feature) bool { return f.partitions(bins) != nil })
 }
 
 // partition cuts a range of steps: the first steps, counted from the range's beginning, of all bins but the first.
