@@ -1,16 +1,20 @@
 package sensitivity
 
-import "github.com/dpsql/dpsql/internal/base/dp"
+import (
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
 
 // CanBeClipped reports that bounds which are chosen, a session's clip, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. The policy's bounds, and keys by which nothing can be lost, have none.
 //
 // Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, let P be the positive part of a unit's lost ones added up. P counts in the classes that LostSteps bound, as much as it is in each, and in all together for min(P, C).
 // When one unit is added or removed, the vector of the classes' sums over units changes upwards only, and by at most C in L1 norm (so in L2 norm too);
 // and so for the negative part N. (1) Partials, with and without a clip, and what is kept of them are functions of one unit's rows and of released bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds.
-// (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0 (LostSides). (4) A unit's parts are none below 0 and add up to min(P, C). The statement that returns them is sqlgen.Lost.
+// (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0 (LostSides). Of distinct values the partial is the number of the unit's own, and what the total loses is at most what its units lose together: a value that counts otherwise than without bounds was dropped by
+// a unit that has it. Where such a value may add or take away (LosesEitherWay), both P and N are the unit's number of dropped values, times the most that one is. (4) A unit's parts are none below 0 and add up to min(P, C). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) CanBeClipped(i int) bool {
 	m := &a.Measures[i]
-	if a.Joined != nil || a.Pairs != nil || m.NeedsOwnScan() || m.Product != nil { // (1) what is left are sums of one unit's partials
+	if a.Joined != nil || a.Pairs != nil || m.IsTree() || m.Product != nil { // (1) what is left are sums of one unit's partials
 		return false
 	}
 	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped || a.Clipped && m.Kind != Units && m.Kind != SomeUnits
@@ -49,15 +53,21 @@ func (m Measure) Unclipped() Measure {
 
 // LostSides is how many of the two signs what a measure loses may have: (3).
 func (m *Measure) LostSides() int {
-	if m.Lo < 0 {
+	if m.Lo < 0 || m.LosesEitherWay() {
 		return 2
 	}
 	return 1
 }
 
+// LosesEitherWay says that a distinct value which is dropped may make the total smaller or larger: in a sum, and in a set operation, whose other side it may be of.
+func (m *Measure) LosesEitherWay() bool {
+	t, ok := m.Arg.(*plan.Tuple)
+	return m.Distinct || ok && t.Held != nil
+}
+
 // LostMoves is in how many of them one unit has a part at once: (3), where a cap of one group leaves out others, of either sign.
 func (a *Analysis) LostMoves(m *Measure) uint64 {
-	if m.Lo < 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
+	if m.LosesEitherWay() || m.Lo < 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
 		return 2
 	}
 	return 1

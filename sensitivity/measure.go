@@ -59,6 +59,8 @@ type Contribution struct {
 	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
 	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
 	PerGroup uint64
+	// Possible is how many distinct values there are by the policy; 0: nothing is known. No interval goes beyond.
+	Possible uint64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
 }

@@ -27,9 +27,16 @@ var clipStatements = []struct {
 	{"avg(lab_procedures)", "encounters", "age_band"},
 	{"avg(n)", "(select patient_id, count(*) as n from encounters group by patient_id) t", ""},
 	{"count(*)", "patients cross join admission_types", ""}, // one row a person, which a public table multiplies
+	{"count(distinct encounter_id)", "encounters", ""},
+	{"count(distinct encounter_id)", "encounters", "age_band"},
+	{"count(distinct medications)", "encounters", ""}, // few values, which many people have
+	{"sum(distinct lab_procedures)", "encounters", ""},
+	{"count(*)", "(select distinct encounter_id from encounters) t", ""},
+	{"count(*)", "(select encounter_id from encounters where med_change union select encounter_id from encounters where days_in_hospital > 3) t", ""},
+	{"count(*)", "(select encounter_id from encounters except select encounter_id from encounters where days_in_hospital > 3) t", ""},
 }
 
-// TestClipIntervals: what dpsql.clip cuts is in the interval. Each cell of each statement is asked 9 times at each of two clips; if each answer misses in 5 % of draws, all 9 miss in one of 60 cells with a probability below 1e-9.
+// TestClipIntervals: what dpsql.clip and chosen bounds cut is in the interval. Each cell of each statement is asked 9 times at each of two clips and without; if each answer misses in 5 % of draws, all 9 miss in one of 150 cells with a probability below 1e-9.
 func TestClipIntervals(t *testing.T) {
 	const rounds, most = 9, 8
 	db := enginetest.DemoDuck(t)
@@ -46,7 +53,7 @@ func TestClipIntervals(t *testing.T) {
 		for _, r := range raw {
 			truth[r[0].(string)] = r[1].(float64)
 		}
-		for _, clip := range []string{"1", "4"} {
+		for _, clip := range []string{"auto", "1", "4"} {
 			enginetest.Set(t, s, "dpsql.clip", clip)
 			missed, widest := map[string]int{}, 0.0
 			for range rounds {

@@ -21,6 +21,7 @@ type LostBounds struct {
 // kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Of what
 // a unit loses, l, the first number counts f(0) - f(1), the next ones f(1) - f(2) and so on, the last f alone: f(0) = min(l, C), f(k) = min(max(l - From C, 0) / (To - From), C) of step k, rounded down. So they add up to f(0), and f(k) <= f(k-1), since f(k) > 0 needs l > From C, where f(k-1) is C.
 // (5) Under a clip what is lost is the partial of all of the unit's rows in that group less what is kept of the one that the clip cuts, which has its sign and is no larger.
+// (6) Of distinct values the partial is a unit's number of them, of which the print keeps the clip at most (Distinct); of a sum of them each is the most that one is, Factor. Where one may add or take away, both signs have the same number.
 // Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, From C at most 2^62, sums are numeric or HUGEINT.
 func Lost(a *sensitivity.Analysis, d dialect.Dialect, b LostBounds, seed int64) (*Statement, error) {
 	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
@@ -55,6 +56,9 @@ func (w *private) lost(b LostBounds) *Statement {
 			if m.Kind != sensitivity.Units {
 				x = w.partial(m, w.columns(i, m, w.inner), a.MaxRows)
 			}
+			if m.Distinct { // (6)
+				x = fmt.Sprintf("%s * %d", w.wide(x), m.Factor)
+			}
 			list = append(list, fmt.Sprintf(`COALESCE(%s, 0) AS "x%d"`, x, i+1)) // (2): NULL is 0
 			list = append(list, w.unclipped(i)...)
 			kept[i] = w.clipped(i, b)
@@ -78,7 +82,11 @@ func (w *private) lost(b LostBounds) *Statement {
 		if a.Clipped { // (5) of all rows, less what the clip keeps
 			x = fmt.Sprintf(`"h"."r%d"`, i+1)
 		}
-		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
+		above, below := fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)
+		if m.LosesEitherWay() { // (6)
+			below = above
+		}
+		for side, less := range []string{above, below}[:m.LostSides()] {
 			name := fmt.Sprintf(`"l%d_%d"`, i+1, side+1)
 			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3): each sign apart
 			fine := sensitivity.LostParts(b.Units[i])
@@ -108,6 +116,9 @@ func (w *private) unclipped(i int) []string {
 		return []string{fmt.Sprintf(`%d AS "r%d"`, max(1, m.Subdivision), i+1)}
 	}
 	x := w.partial(m.Unclipped(), w.columns(i, m, w.inner), 0)
+	if m.Distinct {
+		return []string{fmt.Sprintf(`COALESCE(%s, 0) * %d AS "r%d"`, w.wide(x), m.Factor, i+1)} // (6)
+	}
 	return []string{fmt.Sprintf(`COALESCE(%s, 0) * %d AS "r%d"`, w.big(x), m.Subdivision, i+1)}
 }
 
@@ -120,6 +131,9 @@ func (w *private) clipped(i int, b LostBounds) string {
 		if m.Lo < 0 {
 			x = fmt.Sprintf("greatest(%s, -%d)", x, clip)
 		}
+	}
+	if m.Distinct && m.Bound == nil {
+		x = fmt.Sprintf("least(%s, %d)", x, m.PerGroup)
 	}
 	if !w.a.Limit.Capped {
 		return x

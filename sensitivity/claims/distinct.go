@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -36,6 +38,11 @@ func (z *Measurer) fewOf(x plan.Scalar) uint64 {
 	if z.IsUnitDetermined(x) {
 		return 1
 	}
+	return z.listed(x)
+}
+
+// listed is how many values an expression can have, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
+func (z *Measurer) listed(x plan.Scalar) uint64 {
 	id, ok := z.OnlyColumn(x)
 	if !ok {
 		return 0
@@ -54,6 +61,22 @@ func (z *Measurer) fewOf(x plan.Scalar) uint64 {
 	return uint64(max(1, len(seen)))
 }
 
+// possible is how many values a measure's argument can have in all rows, by the policy; 0: nothing is known.
+func (z *Measurer) possible(m *sensitivity.Measure) uint64 {
+	if n := z.listed(m.Arg); n > 0 {
+		return n
+	}
+	iv, _ := z.Filtered(m.Arg, m.Filter)
+	if _, isTuple := m.Arg.(*plan.Tuple); isTuple || iv == nil || !m.Arg.Type().IsInteger() {
+		return 0
+	}
+	n := iv.Hi.Sub(iv.Lo).Add(decimal.NewFromInt(1))
+	if n.Sign() <= 0 || n.GreaterThan(decimal.NewFromInt(dp.MaxSensitivity)) {
+		return 0
+	}
+	return uint64(n.IntPart()) //nolint:gosec // positive
+}
+
 // distinct bounds how many distinct values of a unit count in a group.
 //
 // Proof: claim: whatever the rows are, without one unit the total of a group changes by at most PerGroup, or the edge that Bound chooses, = m, and in at most Limit.PerUnit groups. The print keeps at
@@ -66,6 +89,7 @@ func (z *Measurer) fewOf(x plan.Scalar) uint64 {
 func (z *Measurer) distinct(m *sensitivity.Measure, g plan.AggItem) error {
 	most := z.Out.MaxRows
 	few := z.fewOf(m.Arg)
+	m.Possible = z.possible(m)
 	switch {
 	case few > 0 && (most == 0 && few <= fewValues || most > few):
 		most = few

@@ -282,7 +282,11 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	above, below := e.lostOf(i, v)
 	width := e.plain(i)
 	if f.Kind == sensitivity.IsCount {
-		return val, e.lowest(f.Count, val) - below, val + width + above
+		low, high = e.lowest(f.Count, val)-below, val+width+above
+		if most := float64(e.a.Measures[f.Count].Possible) * float64(max(1, e.sums)); most > 0 && high > most {
+			high = math.Max(low, most)
+		}
+		return val, low, high
 	}
 	return val, val - width - below, val + width + above
 }

@@ -323,6 +323,9 @@ func (r *Run) Read(ctx context.Context, tx backend.Tx, a *StageRun) error {
 	if err != nil {
 		return err
 	}
+	if err := r.readApart(ctx, tx, an, a); err != nil {
+		return err
+	}
 	if b, ok := a.Releaser.LostBounds(); ok {
 		if st, err = sqlgen.Lost(an, d, b, a.seed()); err != nil {
 			return err
@@ -331,7 +334,7 @@ func (r *Run) Read(ctx context.Context, tx backend.Tx, a *StageRun) error {
 			return err
 		}
 	}
-	return r.readApart(ctx, tx, an, a)
+	return nil
 }
 
 // mostWaits is how often a statement waits for another one to answer it.
