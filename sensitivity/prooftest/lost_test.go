@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/secret"
@@ -569,6 +571,85 @@ func (r reads) Query(_ context.Context, st *sqlgen.Statement) ([][]sqltype.Value
 func backends(t *testing.T, do func(*testing.T, dialect.Dialect, asks)) {
 	t.Run("postgres", func(t *testing.T) { do(t, funcs.Postgres, onPostgres(t)) })
 	t.Run("duckdb", func(t *testing.T) { do(t, funcs.DuckDB, onDuckDB(t)) })
+}
+
+// TestLostDistinct: of numbers and sums of distinct values, too, one person adds nothing below 0 and C at most, and what is told is at least what the total of the kept values lacks of, or has beyond, the one of all.
+func TestLostDistinct(t *testing.T) {
+	backends(t, func(t *testing.T, d dialect.Dialect, ask asks) {
+		total := func(a *sensitivity.Analysis, k int, kept sqlgen.Kept) *big.Int {
+			t.Helper()
+			st, err := sqlgen.Distinct(a, d, k, kept, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := ask(st, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := new(big.Int)
+			for _, r := range rows {
+				switch v := r[len(r)-1].(type) {
+				case int64:
+					sum.Add(sum, big.NewInt(v))
+				case decimal.Decimal:
+					sum.Add(sum, v.BigInt())
+				}
+			}
+			return sum
+		}
+		apart := 0 // measures that lose something
+		for _, c := range []lostCase{
+			{"select count(distinct amount), count(distinct small) from moves", single1, none, false},
+			{"select sum(distinct small) from moves", single1, none, false},
+			{"select note, count(distinct amount) from moves group by 1", three, note, false},
+			{"select note, count(distinct amount) from moves group by 1", chosen, note, false},
+			{"select count(*) from (select amount from moves except select amount from moves where small > 3) t", single1, none, false},
+			{"select count(distinct amount), sum(distinct small) from moves", clipped(single1), none, false},
+		} {
+			a := analyse(t, c)
+			if _, err := neighbours(a, d, ask, []int{0, 1}, nil); err != nil {
+				t.Errorf("%s: %v", c.sql, err)
+			}
+			b := at(a, 0, false, true)
+			got, err := lostAt(a, d, ask, b, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, m := range a.Measures {
+				if !m.NeedsOwnScan() {
+					continue
+				}
+				kept, all := sqlgen.Kept{Rows: max(m.PerGroup, m.Values), Groups: a.Limit.PerUnit}, sqlgen.Kept{Rows: 1 << 30, Groups: 1 << 30}
+				if m.Values > 0 {
+					kept.Rows = m.Values
+				}
+				if m.Bound != nil {
+					kept.Rows = b.Edges[m.Bound.Index]
+				}
+				if a.Limit.Cap != nil {
+					kept.Groups = b.Edges[a.Limit.Cap.Index]
+				}
+				off := new(big.Int).Sub(total(a, k, all), total(a, k, kept))
+				if off.Sign() != 0 {
+					apart++
+				}
+				side := 0
+				if off.Sign() < 0 {
+					side = 1
+				}
+				told := new(big.Int)
+				if side < len(got.Sides[k]) {
+					told.Quo(got.Sides[k][side][0], new(big.Int).SetUint64(sensitivity.LostParts(b.Units[k])))
+				}
+				if told.CmpAbs(off) < 0 {
+					t.Errorf("%s: measure %d is off by %s, and %s is told", c.sql, k+1, off, told)
+				}
+			}
+		}
+		if apart < 4 {
+			t.Errorf("only %d measures lose something", apart)
+		}
+	})
 }
 
 // TestLostNeighbours: one person adds to what is told of lost mass nothing below 0 and C in all classes of a sign together, and to so many signs as is claimed, on data that breaks every bound; and what is told is what is lost.
