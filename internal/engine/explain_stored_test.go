@@ -313,9 +313,9 @@ func TestEndsOfCaps(t *testing.T) {
 			lines := slices.DeleteFunc(stage.EndLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
 			return strings.Join(lines, "\n")
 		}
-		setting, more := ". What mends that: SET dpsql.max_groups = N, or query.max_groups in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.price"
+		setting, more := ". What mends that: SET dpsql.max_groups = N, or query.max_groups in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.price with SET dpsql.fresh = on"
 		if !an.Groups.Public {
-			setting, more = ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or values of the grouping columns in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, values of the grouping columns in the policy, or a larger dpsql.price"
+			setting, more = ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or values of the grouping columns in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, values of the grouping columns in the policy, or a larger dpsql.price with SET dpsql.fresh = on"
 		}
 		if got := told(len(at.Edges)); c.all && got != "" || !c.all && !strings.HasSuffix(got, setting) {
 			t.Errorf("%s: the last: %q", c.sql, got)

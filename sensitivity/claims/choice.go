@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/interval"
 	"github.com/dpsql/dpsql/sensitivity/relation"
+	"github.com/dpsql/dpsql/sensitivity/unit"
 )
 
 // choose gives a measure an automatic bound of its own.
@@ -68,6 +69,11 @@ func (z *Measurer) undeclared(m *sensitivity.Measure, g plan.AggItem) error {
 	var ok bool
 	if m.Grid, m.Rounded, ok = z.GridByType(m.Arg); !ok {
 		return z.noRange(m.Arg, g)
+	}
+	if c, ok := relation.Uncast(m.Arg).(*plan.Col); ok {
+		if s := z.Owner[z.Base(c.ID)]; s != nil && s.Scan.Table.Name != unit.DerivedName {
+			m.Column = z.Named(c.ID)
+		}
 	}
 	first := uint64(sensitivity.FineStart)
 	if m.Arg.Type().IsInteger() {

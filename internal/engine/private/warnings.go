@@ -249,7 +249,7 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	if err != nil {
 		return nil
 	}
-	hidden, of, columns, cures := uint64(0), map[int]bool{}, []string(nil), []string(nil)
+	hidden, of, columns, sums, single := uint64(0), map[int]bool{}, []string(nil), []int(nil), true
 	for i, c := range a.An.Choices {
 		n, most := a.Release.Plan.HiddenBy(i), all
 		if c.Measure >= 0 && a.An.Measures[c.Measure].IsSumBounded() && !a.An.Measures[c.Measure].Declared {
@@ -271,10 +271,13 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 			column = plan.Readable(a.An.Query, a.An.Measures[c.Measure].Arg)
 		}
 		columns = append(columns, column)
-		for _, cure := range stage.Cures(a.An, c, false) {
-			if !strings.HasPrefix(cure, "SET ") && !slices.Contains(cures, cure) {
-				cures = append(cures, cure)
-			}
+		if c.Measure < 0 {
+			continue
+		}
+		m := a.An.Measures[c.Measure]
+		single = single && m.Single
+		if m.Kind == sensitivity.SumValues && !m.Declared {
+			sums = append(sums, c.Measure)
 		}
 	}
 	if hidden == 0 {
@@ -284,11 +287,29 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	if len(of) < len(a.An.Formulas) {
 		words += " in " + stage.FirstFew(stage.AggregateNames(a.An, slices.Sorted(maps.Keys(of))))
 	}
-	words += ", which dp_low and dp_high would not hold. A larger dpsql.price helps"
-	if len(cures) > 0 {
+	words += ", which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps"
+	if cures := fewCures(a.An, sums, single); len(cures) > 0 {
 		words += ", or " + strings.Join(cures, ", or ")
 	}
 	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, slices.Compact(columns)...), Text: words}}
+}
+
+// fewCures are the bounds after which nothing is left to choose: of the values of sums and, unless each person has a single row, of the rows of a person. Where a person may be in several groups none is named: the noise of that many rows in each is far wider.
+func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string) {
+	if len(a.Keys) > 0 && !single {
+		return nil
+	}
+	if len(sums) > 0 {
+		cures = stage.RangeCures(a, sums...)
+	}
+	switch perUnit := "max_rows_per_unit in the policy"; {
+	case single || a.MaxRows > 0:
+		return cures
+	case cures == nil:
+		return []string{perUnit}
+	default:
+		return []string{perUnit + ", together with " + strings.Join(cures, " or ")}
+	}
 }
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.

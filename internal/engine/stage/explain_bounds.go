@@ -226,7 +226,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of Run.Warnings says why, and no price mends that
 			} else {
-				out = append(out, line+". A larger dpsql.price, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+				out = append(out, line+". A larger dpsql.price with SET dpsql.fresh = on, conditions that more people meet, or a declared bound mend that"+misspelt(a))
 			}
 			continue
 		}
@@ -288,15 +288,32 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 		}
 	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
 		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
-	case a.HasTimes(a.Measures[c.Measure]):
-		out = []string{"column BETWEEN lo AND hi for each column of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
 	default:
-		out = []string{"a range in the policy", "greatest(lo, least(x, hi)) with constants"}
+		out = RangeCures(a, c.Measure)
 	}
 	if byPrice {
-		out = append(out, "a larger dpsql.price")
+		out = append(out, LargerPrice)
 	}
 	return out
+}
+
+// LargerPrice is how more noise is paid off: without dpsql.fresh the chosen bound of a stored release stays.
+const LargerPrice = "a larger dpsql.price with SET dpsql.fresh = on"
+
+// RangeCures are what gives sums without a declared range one. NULL counts as hi in greatest(lo, least(x, hi)), so that says x IS NOT NULL too.
+func RangeCures(a *sensitivity.Analysis, sums ...int) []string {
+	var conds []string
+	for _, i := range sums {
+		switch m := a.Measures[i]; {
+		case a.HasTimes(m):
+			return []string{"column BETWEEN lo AND hi for each column of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
+		case m.Column == "":
+			return []string{"a range in the policy", "greatest(lo, least(x, hi)) with constants and x IS NOT NULL"}
+		default:
+			conds = append(conds, m.Column+" BETWEEN lo AND hi")
+		}
+	}
+	return []string{"a range in the policy", "WHERE " + strings.Join(conds, " AND ") + ", which leaves other rows out"}
 }
 
 // cureList lists cures.
