@@ -62,11 +62,11 @@ func TestCuresOfFewPeople(t *testing.T) {
 		edits            []string
 		truth            float64
 	}{
-		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers where born between 1930 and 2025", nil, 1979},
-		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1979},
-		{"avg(born * 2)", "borrowers", ranges + greatest, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1979},
-		{"avg(n)", person, ranges + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.75},
-		{"sum(fine)", "loans", perUnit + ", together with a range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53391},
+		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers where born between 1930 and 2025", nil, 1978.99},
+		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1978.99},
+		{"avg(born * 2)", "borrowers", ranges + greatest, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1978.99},
+		{"avg(n)", person, ranges + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
+		{"sum(fine)", "loans", perUnit + ", together with a range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", rows, 34440},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", []string{"price: 0.5", "price: 2"}, 34440},
 		{"count(*)", "loans group by branch_id", "", "", "", nil, 0},
@@ -120,5 +120,75 @@ func TestLargerPriceAsFresh(t *testing.T) {
 	}
 	if row, told := ask(all, "2", "on"); row[1].(float64) > 500 || told != "" {
 		t.Errorf("%v %q", row, told)
+	}
+}
+
+// TestPublicConditionsWork: a condition that shows all groups is named only where it does, and there it gives the total that is NULL without it. Days and months of a timestamp with a time zone, and texts of timestamps, have none.
+func TestPublicConditionsWork(t *testing.T) {
+	const year, days = "lent_at BETWEEN '2025-01-01' AND '2025-12-31 23:59:59'", "back_on BETWEEN '2025-02-01' AND '2025-02-28'"
+	for _, d := range enginetest.Dialects {
+		s := librarySession(t, d)
+		for _, c := range []struct {
+			key, named, where string
+			total             float64
+		}{
+			{"lent_at::date", "lent_at BETWEEN a AND b", year, 34440},
+			{"date_trunc('month', lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"extract(year from lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"date_part('year', lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"back_on", "back_on BETWEEN a AND b", days, 2452},
+			{"to_char(back_on, 'YYYY-MM')", "back_on BETWEEN a AND b", days, 2452},
+			{"renewals", "renewals BETWEEN a AND b", "renewals BETWEEN 0 AND 6", 34440},
+			{"channel", "channel IN (a, b)", "channel IN ('desk', 'machine', 'online')", 34440},
+			{"channel || renewals % 2", "", "", 0},
+			{"channel, renewals", "channel IN (a, b) and renewals BETWEEN a AND b", "channel IN ('desk', 'machine', 'online') and renewals BETWEEN 0 AND 6", 34440},
+			{"to_char(lent_at, 'YYYY-MM')", "", "", 0},
+			{"date_trunc('minute', lent_at)", "", "", 0},
+			{"date_bin('1 day', lent_at, '2025-01-01')", "", "", 0},
+			{"came_at::date", "", "", 0},
+			{"date_trunc('month', came_at)", "", "", 0},
+			{"to_char(came_at, 'YYYY-MM')", "", "", 0},
+			{"(came_at at time zone 'UTC')::date", "", "", 0},
+			{"back_on - lent_at::date", "", "", 0},
+			{"date_part('epoch', lent_at)", "", "", 0},
+		} {
+			s.Warned = nil
+			sql := fmt.Sprintf("select %s, sum(count(*)) over () total from loans", c.key)
+			told := enginetest.Explained(t, s, sql+" group by "+c.key)
+			if _, named, _ := strings.Cut(told, ", or write "); !strings.Contains(told, "total may be NULL") || !strings.HasPrefix(named, c.named+" in WHERE, which shows all groups") != (c.named == "") {
+				t.Errorf("%s: %s: %s", d, c.key, told)
+			}
+			if c.where == "" {
+				continue
+			}
+			rows := enginetest.MustTry(t, s, fmt.Sprintf("%s where %s group by %s", sql, c.where, c.key))
+			for _, row := range rows {
+				total, err := strconv.ParseFloat(fmt.Sprint(row[len(row)-1]), 64)
+				if err != nil || math.Abs(total-c.total) > c.total/2 {
+					t.Fatalf("%s: %s: %v is not about %g", d, c.key, row, c.total)
+				}
+			}
+		}
+	}
+}
+
+// TestDateParts: of a field that is a whole number date_part has the public groups that extract has.
+func TestDateParts(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := librarySession(t, d)
+		for field, n := range map[string]int{"month": 12, "dow": 7, "hour": 24} {
+			for _, x := range []string{"lent_at", "came_at"} {
+				part := enginetest.MustTry(t, s, fmt.Sprintf("select date_part('%s', %s), count(*) from loans group by 1 order by 1", field, x))
+				of := enginetest.MustTry(t, s, fmt.Sprintf("select extract(%s from %s), count(*) from loans group by 1 order by 1", field, x))
+				if len(part) != n || len(of) != n {
+					t.Fatalf("%s: %s of %s: %v, %v", d, field, x, part, of)
+				}
+				for i := range part {
+					if a, b := float64(part[i][1].(int64)), float64(of[i][1].(int64)); fmt.Sprint(part[i][0]) != fmt.Sprint(of[i][0]) || math.Abs(a-b) > 600 {
+						t.Errorf("%s: %s of %s: %v, %v", d, field, x, part[i], of[i])
+					}
+				}
+			}
+		}
 	}
 }

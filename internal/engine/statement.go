@@ -176,6 +176,9 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *divide.P
 	}
 	staged := &stage.Staged{Statement: st, Program: program, Stages: stages, Public: public, InBackend: by, Shown: shown}
 	staged.Outer = append(slices.Clone(program.Warnings), stage.OuterConditions(ctx, s, program, stages)...)
+	if staged.HasHiddenTotals() {
+		staged.PublicBy = stage.PublicBy(ctx, s, program, stages)
+	}
 	return st, &private.Statement{Staged: staged, Again: p.analyzeAgain}, nil
 }
 

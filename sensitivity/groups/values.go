@@ -82,10 +82,10 @@ var ofFewResults = []string{"extract", "date_part", "width_bucket"}
 // values follow from the statement and from types: the function's range, which no row has a part in. The print filters rows to them, so nothing rests on the range being right.
 func (z *Grouper) addWhole(i int, x plan.Scalar) {
 	t := z.Out.Keys[i].Type
-	if scale, known := z.ScaleOf(x); !known || scale != 0 || !t.IsInteger() && t.OID != sqltype.OIDNumeric {
+	few, ok := z.Behind(x).(*plan.Call)
+	if scale, known := z.ScaleOf(x); (!known || scale != 0 || !t.IsInteger() && t.OID != sqltype.OIDNumeric) && (!ok || !relation.IsWholePart(few)) {
 		return
 	}
-	few, ok := z.Behind(x).(*plan.Call)
 	if ok && few.Fn.Kind == funcs.Cast {
 		few, ok = z.Behind(few.Args[0]).(*plan.Call)
 	}
@@ -96,8 +96,11 @@ func (z *Grouper) addWhole(i int, x plan.Scalar) {
 	src := sensitivity.Source{Keys: []int{i}, Why: "the results of " + few.Fn.Name}
 	for v := iv.Lo.Ceil(); v.LessThanOrEqual(iv.Hi); v = v.Add(decimal.NewFromInt(1)) {
 		var key sqltype.Value = v
-		if t.IsInteger() {
+		switch {
+		case t.IsInteger():
 			key = v.IntPart()
+		case t.IsFloat():
+			key = v.InexactFloat64()
 		}
 		src.Tuples = append(src.Tuples, []sqltype.Value{Literal(key, t)})
 	}

@@ -37,8 +37,19 @@ func ConstantCall(n *plan.Call) (sqltype.Value, bool) {
 
 // IsSameInBackends reports whether a call gives the same here and in the backends.
 func IsSameInBackends(n *plan.Call) bool {
-	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
+	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name) || IsWholePart(n))
 }
+
+// IsWholePart reports a date_part of a field that is a whole number, which a float holds exactly.
+func IsWholePart(n *plan.Call) bool {
+	if n.Fn.Name != "date_part" || len(n.Args) != 2 {
+		return false
+	}
+	field, ok := n.Args[0].(*plan.Const)
+	return ok && slices.Contains(wholeParts, field.Value)
+}
+
+var wholeParts = []sqltype.Value{"month", "quarter", "day", "week", "dow", "isodow", "doy", "hour", "minute", "year", "isoyear", "decade", "century", "millennium"}
 
 // ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
 var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}

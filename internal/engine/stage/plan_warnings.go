@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/session"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/divide"
@@ -76,6 +74,22 @@ func OuterConditions(ctx context.Context, s *session.Session, program *divide.Pr
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// PublicBy are conditions that make the groups of all stages public; nil where a stage has none.
+func PublicBy(ctx context.Context, s *session.Session, program *divide.Program, stages []*Stage) (conds []string) {
+	for i, st := range stages {
+		if st.An.Groups.Public {
+			continue
+		}
+		own := program.PublicConditions(ctx, i, s.Options())
+		if own == nil {
+			return nil
+		}
+		conds = append(conds, own...)
+	}
+	slices.Sort(conds)
+	return slices.Compact(conds)
 }
 
 // ValueThere ends a warning of a NULL.
@@ -246,64 +260,20 @@ func either(list []string) string {
 // TotalsHide says why a total over groups may be NULL, with what gives it.
 func (p *Staged) TotalsHide() string {
 	words := "a total leaves out groups that are not shown. Ask for the total as a query of its own, with the same conditions"
-	if conds := p.publicConditions(); len(conds) > 0 {
-		words += fmt.Sprintf(", or write %s in WHERE, which shows all groups", strings.Join(conds, " and "))
+	if len(p.PublicBy) > 0 {
+		words += fmt.Sprintf(", or write %s in WHERE, which shows all groups", strings.Join(p.PublicBy, " and "))
 	}
 	return words
 }
 
-// publicConditions are conditions that make the groups of a statement public, of each column that some are grouped by and that has no listed values.
-func (p *Staged) publicConditions() (conds []string) {
-	for _, st := range p.Stages {
-		if st.An.Groups.Public {
-			continue
-		}
-		computed, stored := map[plan.ColID]plan.Scalar{}, map[plan.ColID]*plan.TableColumn{}
-		plan.VisitRels(st.An.Agg.Input, func(r plan.Rel) bool {
-			switch n := r.(type) {
-			case *plan.Project:
-				for _, it := range n.Items {
-					computed[it.ID] = it.Expr
-				}
-			case *plan.Scan:
-				for i, id := range n.Columns {
-					if c := &n.Table.Columns[i]; !n.Table.Public && c.Domain == nil {
-						stored[id] = c
-					}
-				}
-			}
-			return true
-		})
-		var add func(id plan.ColID)
-		add = func(id plan.ColID) {
-			if x := computed[id]; x != nil {
-				delete(computed, id) // a column may be passed on under its own number
-				plan.VisitCols(x, func(c *plan.Col) { add(c.ID) })
-				return
-			}
-			c := stored[id]
-			if c == nil {
-				return
-			}
-			cond := c.Name + " IN (a, b)"
-			switch c.Type.OID {
-			case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
-				cond = c.Name + " BETWEEN a AND b"
-			}
-			if !slices.Contains(conds, cond) {
-				conds = append(conds, cond)
-			}
-		}
-		for _, id := range st.An.Agg.Keys {
-			add(id)
-		}
-	}
-	return conds
+// HasHiddenTotals reports a column that is a total over groups of which some may not be shown.
+func (p *Staged) HasHiddenTotals() bool {
+	return p.Shown != nil && slices.ContainsFunc(p.Stages, func(st *Stage) bool { return finish.HidesGroups(st.An) }) && slices.ContainsFunc(p.Shown.Marks, func(m DisplayColumn) bool { return m.Totals })
 }
 
 // TotalsLines say, before a charge, which columns are totals over groups that may not be shown.
 func (p *Staged) TotalsLines() (lines []string) {
-	if p.Shown == nil || !slices.ContainsFunc(p.Stages, func(st *Stage) bool { return finish.HidesGroups(st.An) }) {
+	if !p.HasHiddenTotals() {
 		return nil
 	}
 	for _, m := range p.Shown.Marks {

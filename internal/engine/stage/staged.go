@@ -25,6 +25,7 @@ type Staged struct {
 	InBackend *BackendFinishing              // set where its answer is computed by the database, from given rows
 	Shown     *Displayed                     // how its values are shown; nil: as they are
 	Outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
+	PublicBy  []string                       // of totals over groups that may not be shown: conditions of WHERE that make the groups public; nil: none does
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 }
 
