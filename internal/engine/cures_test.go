@@ -3,12 +3,16 @@ package engine_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -190,5 +194,67 @@ func TestDateParts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWideAlways: where many or all intervals of sums are wider than their values a warning says so, whatever would make them narrower, and the larger price that it names does.
+func TestWideAlways(t *testing.T) {
+	const helps, chosen = ". A larger dpsql.price with SET dpsql.fresh = on helps", ". So does SET dpsql.fresh = on at the same price, if noise chose far too large a bound"
+	for sql, want := range map[string]string{
+		"select sum(fine), dp_error(sum(fine)) from loans group by date_trunc('week', lent_at) order by 1 desc limit 5":                             "sum: the interval of each group is wider than its value" + helps + chosen,
+		"select sum(fine), dp_error(sum(fine)) from loans group by renewals, branch_id order by 1 desc limit 5":                                     "of 56 groups are wider than their values" + helps,
+		"select sum(fine), dp_error(sum(fine)), count(*) from loans group by branch_id":                                                             "",
+		"select count(*), dp_error(count(*)) from loans where loan_id % 200 = 0":                                                                    "",
+		"select sum(fine), dp_error(sum(fine)), count(*) from loans where loan_id % 200 = 0 and renewals between 8 and 9 group by renewals limit 1": "",
+	} {
+		s := librarySession(t, funcs.DuckDB)
+		_, a := enginetest.Ask(t, s, sql)
+		if want == "" && strings.Contains(strings.Join(a.Warnings, "\n"), "wider") || want != "" && !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasSuffix(w, want) }) {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+		enginetest.Set(t, s, "dpsql.price", "20")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		if _, b := enginetest.Ask(t, s, sql); want != "" && !(b.Rows[0][1].(float64) < 0.7*a.Rows[0][1].(float64)) {
+			t.Errorf("%s: %v, and after a larger price %v", sql, a.Rows[0], b.Rows[0])
+		}
+	}
+}
+
+// TestFreshAfterWideChoice: noise alone sometimes makes an interval many times too wide. The warning names dpsql.fresh, which makes it narrow at the same price. Of the largest number of rows that a count can choose it says that noise chose it.
+func TestFreshAfterWideChoice(t *testing.T) {
+	s := librarySession(t, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	ask := func(seed uint64) (float64, string) {
+		enginetest.FixedNoise(s, seed)
+		s.Warned = nil
+		_, a := enginetest.Ask(t, s, "select count(fine), dp_error(count(fine)) from loans where channel = 'online' and loan_id % 3 = 0")
+		width, _ := a.Rows[0][1].(float64) // NULL where noise chose far too small a bound
+		return width, strings.Join(a.Warnings, "\n")
+	}
+	wide := uint64(0)
+	for seed := uint64(700); wide == 0 && seed < 4000; seed++ { // each with a chance of about 1 in 500
+		if width, told := ask(seed); width > 6000 {
+			wide = seed
+			if !strings.Contains(told, "count: the interval is wider than the value. A larger dpsql.price with SET dpsql.fresh = on helps. So does SET dpsql.fresh = on at the same price") {
+				t.Errorf("%g: %q", width, told)
+			}
+		} else if width > 0 && strings.Contains(told, "wider") {
+			t.Errorf("%g: %q", width, told)
+		}
+	}
+	if width, told := ask(wide + 1); wide == 0 || width > 1000 || strings.Contains(told, "wider") {
+		t.Errorf("after %d: %g %q", wide, width, told)
+	}
+	last := s.Last.(*private.LastAnswer).Releases[0]
+	fake, plan := *last.Release, *last.Release.Plan
+	plan.Choices = slices.Clone(plan.Choices)
+	choice := plan.Choices[0].(dp.AboveThreshold)
+	choice.Edges = uint64(len(last.An.Choices[0].Edges))
+	plan.Choices[0] = choice
+	fake.Plan, fake.Chosen = &plan, slices.Clone(fake.Chosen)
+	fake.Chosen[0] = int(choice.Edges) - 1 //nolint:gosec // few
+	const want = "4294967296 is the chosen bound of what one person counts for in measure 1, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew"
+	if told := strings.Join(stage.EndLines(last.An, &fake), "\n"); !strings.Contains(told, want) {
+		t.Error(told)
 	}
 }

@@ -177,10 +177,10 @@ func (r *Run) lowerThreshold(a *StageRun) (epsilon float64, threshold int64) {
 // WorthNaming is how many times narrower intervals have to be that another setting is named.
 const WorthNaming = 2
 
-// wideLines say of sums that many groups' intervals are wider than their values: where the largest group's is narrow a bound of their own makes them narrow, and other noise may.
+// wideLines say that many groups' intervals are wider than their values, with what makes them narrower: where the largest group's is narrow a bound of its own for the others, and else other noise, another choice of the bound, which noise may have made far too large, or a larger price.
 func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
-	groups := a.Release.Groups
-	if len(a.An.Keys) == 0 || a.Release.Run == nil || a.Release.IsOnDisk() || len(groups) < 3 {
+	groups := len(a.Release.Groups)
+	if a.Release.Run == nil || a.Release.IsOnDisk() || groups == 0 {
 		return nil
 	}
 	e, err := finish.Of(ctx, a.An, a.Release)
@@ -190,22 +190,37 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 	e = e.Simultaneous(r.simultaneousRows())
 	noise := r.narrowerNoise(a)
 	for i, f := range a.An.Formulas {
-		if f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
+		isCount := f.Kind == sensitivity.IsCount
+		if !isCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
 			continue
 		}
-		wide, narrow := wideGroups(a, e, i)
-		if wide < 2 || 3*wide < len(groups) {
+		wide, all, narrow := wideGroups(a, e, i)
+		isChosen := slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && a.An.Measures[m].Bound != nil })
+		line := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.An.Agg.Aggs[i].Fn, wide, groups)
+		switch {
+		case all && isChosen && groups == 1:
+			line = fmt.Sprintf("%s: the interval is wider than the value", a.An.Agg.Aggs[i].Fn)
+		case all && isChosen:
+			line = fmt.Sprintf("%s: the interval of each group is wider than its value", a.An.Agg.Aggs[i].Fn)
+		case isCount, wide < 2, groups < 3, 3*wide < groups:
 			continue
 		}
-		line, cures := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.An.Agg.Aggs[i].Fn, wide, len(groups)), []string(nil)
-		if m := a.An.Measures[f.Sum]; narrow && m.Bound != nil && m.IsSumBounded() {
+		var cures []string
+		if m := f.Sum; narrow && m >= 0 && a.An.Measures[m].Bound != nil && a.An.Measures[m].IsSumBounded() {
 			line += ", while the largest group's is narrow, as one bound serves all groups"
 			cures = append(cures, "A statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
 		}
 		if noise != "" {
 			cures = append(cures, noise)
 		}
-		if line += ". " + strings.Join(cures, ", or "); cures != nil && !slices.Contains(lines, line) {
+		if cures == nil {
+			cures = []string{"A larger dpsql.price with SET dpsql.fresh = on helps"}
+		}
+		line += ". " + strings.Join(cures, ", or ")
+		if all && isChosen {
+			line += ". So does SET dpsql.fresh = on at the same price, if noise chose far too large a bound"
+		}
+		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -321,9 +336,10 @@ func (r *Run) narrowerNoise(a *StageRun) string {
 	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", server.Number(math.Round(gain*10)/10))
 }
 
-// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count.
-func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, narrow bool) {
+// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count, but for all: every group's is wider.
+func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, all, narrow bool) {
 	people, most := peopleOf(a.An, a.An.Formulas[aggregate]), -1.0
+	all = true
 	for g := range a.Release.Groups {
 		of, v := e.For(a.Release, &a.Release.Groups[g]), a.Release.Groups[g].Values
 		x, width := of.Value(aggregate, v)
@@ -332,14 +348,16 @@ func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, narrow 
 			n, _ := new(big.Float).SetInt(v[people]).Float64()
 			few = n < 2*of.Measure(people)
 		}
-		if !few && !(width <= math.Abs(x)) {
+		isWide := !(width <= math.Abs(x))
+		all = all && isWide
+		if !few && isWide {
 			wide++
 		}
 		if math.Abs(x) > most {
 			most, narrow = math.Abs(x), 2*width < math.Abs(x)
 		}
 	}
-	return wide, narrow
+	return wide, all, narrow
 }
 
 // peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.

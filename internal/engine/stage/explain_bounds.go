@@ -246,6 +246,9 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 			effect = "what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:
 			effect = "the error does not tell it"
+		case end == "the largest" && all && c.Measure >= 0 && c.By == sensitivity.ByUnits && a.MaxRows == 0: // more rows than anybody has
+			out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew", choiceName(a, c), a.Edge(c, edge), what))
+			continue
 		}
 		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, cureList(Cures(a, c, end == "the least" || !all))))
 	}
