@@ -118,8 +118,12 @@ less it tells of them, and the more cautious the expectation is. The error is mo
 times the earlier price it may be a quarter.
 
 Bounds that are chosen anew may end higher than before. So dpsql pays for bounds that are four candidates higher, which
-is about four times as high. Most answers err less than the target then. If the new release errs by more than the
-stored one, the stored one is shown, and kept at the new price.
+is about four times as high. Most answers err less than the target then. Where a few people have much of the rows, more
+miss it.
+
+If a new release errs by more than the stored one, the stored one is shown, and kept at the new price. So it is where
+stored releases are of the same data. On PostgreSQL without [''data_version''](policy.md#data_version) the data may have
+changed, so the new one is shown.
 
 The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A
 group that proves to be smaller has a larger error. A warning says where an answer misses its target, with the error
