@@ -50,6 +50,7 @@ type ValueRange struct {
 	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
 	Declared         bool            // the range follows from declared ranges and constants; false: it is only what the integers hold
 	Column           string          // of a sum without a range, the column of which BETWEEN in WHERE gives one; "": none does
+	OfColumns        bool            // of a sum without a range: it is computed from stored columns for which the policy may declare one
 }
 
 // Contribution bounds what one unit contributes.

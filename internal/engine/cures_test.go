@@ -69,7 +69,7 @@ func TestCuresOfFewPeople(t *testing.T) {
 		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers where born between 1930 and 2025", nil, 1978.99},
 		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1978.99},
 		{"avg(born * 2)", "borrowers", ranges + greatest, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1978.99},
-		{"avg(n)", person, ranges + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
+		{"avg(n)", person, ", or " + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
 		{"sum(fine)", "loans", perUnit + ", together with a range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", rows, 34440},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", []string{"price: 0.5", "price: 2"}, 34440},

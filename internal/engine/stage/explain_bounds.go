@@ -304,19 +304,24 @@ func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []
 const LargerPrice = "a larger dpsql.price with SET dpsql.fresh = on"
 
 // RangeCures are what gives sums without a declared range one. NULL counts as hi in greatest(lo, least(x, hi)), so that says x IS NOT NULL too.
-func RangeCures(a *sensitivity.Analysis, sums ...int) []string {
+func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 	var conds []string
+	declared, between := true, true
 	for _, i := range sums {
-		switch m := a.Measures[i]; {
-		case a.HasTimes(m):
+		m := a.Measures[i]
+		if a.HasTimes(m) {
 			return []string{"column BETWEEN lo AND hi for each column of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
-		case m.Column == "":
-			return []string{"a range in the policy", "greatest(lo, least(x, hi)) with constants and x IS NOT NULL"}
-		default:
-			conds = append(conds, m.Column+" BETWEEN lo AND hi")
 		}
+		declared, between = declared && m.OfColumns, between && m.Column != ""
+		conds = append(conds, m.Column+" BETWEEN lo AND hi")
 	}
-	return []string{"a range in the policy", "WHERE " + strings.Join(conds, " AND ") + ", which leaves other rows out"}
+	if declared {
+		out = append(out, "a range in the policy")
+	}
+	if !between {
+		return append(out, "greatest(lo, least(x, hi)) with constants and x IS NOT NULL")
+	}
+	return append(out, "WHERE "+strings.Join(conds, " AND ")+", which leaves other rows out")
 }
 
 // cureList lists cures.
