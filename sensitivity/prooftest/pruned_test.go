@@ -36,6 +36,8 @@ var pruned = []struct {
 	{"select extract(hour from came), count(*) from stays where extract(hour from came) is null or extract(hour from came) = 0 group by 1", 2},
 	{"select h, count(*) from (select extract(hour from came) as h from stays) s where h between 0 and 3 group by 1", 4},
 	{"select extract(year from came), count(*) from stays where extract(year from came) >= 2019 group by 1", 2},
+	{"select date_part('hour', came), count(*) from stays where date_part('hour', came) < 6 group by 1", 6},
+	{"select date_part('year', came), count(*) from stays where date_part('year', came) >= 2019 group by 1", 2},
 	{"select date_trunc('month', came), count(*) from stays where date_trunc('month', came) = '2019-02-01' group by 1", 1},
 	{"select date_trunc('month', came), count(*) from stays where extract(year from came) = 2019 group by 1", 12},
 	{"select date_trunc('month', came), count(*) from stays where came >= '2019-01-01' and came < '2019-03-15' group by 1", 3},
@@ -55,6 +57,7 @@ var pruned = []struct {
 	{"select e.kind_id, count(*) from encounters e full join patients p on p.patient_id = e.patient_id and e.days > 3 where e.kind_id < 3 or e.kind_id is null group by 1", 3},
 	// no-op: the condition is about something else, or keeps all groups
 	{"select extract(hour from came), count(*) from stays where extract(hour from went) < 6 group by 1", 25},
+	{"select date_part('hour', came), count(*) from stays where date_part('hour', went) < 6 group by 1", 25},
 	{"select gender, count(*) from patients where gender = 'Male' or active group by 1", 2},
 	{"select ratio > 5, count(*) from encounters where ratio * 2 > 5 group by 1", 3},
 }

@@ -28,6 +28,8 @@ var noticedStatements = []string{
 	"select * from (select diag, sum(cost), count(*) from encounters group by 1) t where diag = 'a'",
 	"select kind_id, diag, sum(free), avg(free) from encounters group by 1, 2",
 	"select gender, readmitted, count(*) from patients p join encounters e on e.patient_id = p.patient_id group by 1, 2",
+	"select kind_id, sum(free) from encounters where days + 0 > 12 group by 1",
+	"select date_part('month', admitted), admitted, sum(count(*)) over () from stays group by 1, 2",
 	"select * from (select admitted, sum(count(*)) over (order by admitted) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'",
 }
 
