@@ -218,7 +218,7 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		}
 		line += ". " + strings.Join(cures, ", or ")
 		if all && isChosen {
-			line += ". So does SET dpsql.fresh = on at the same price, if noise chose far too large a bound"
+			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
 		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
