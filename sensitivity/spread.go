@@ -66,7 +66,7 @@ func (a *Analysis) ofPublic(ctx context.Context, ids []plan.ColID, public plan.P
 	return n, err == nil, err
 }
 
-// ValuesOf is how many values a column may have by its domain, or by its range.
+// valuesOf is how many values a column may have by its domain, or by its range.
 func valuesOf(ctx context.Context, c plan.ColumnInfo, public plan.PublicReader) (uint64, bool, error) {
 	if c.Table == nil {
 		return 0, false, nil

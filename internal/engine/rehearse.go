@@ -298,7 +298,7 @@ func (r *Rehearsal) reserve(ctx context.Context, list []ledger.Reservation, f *F
 	return err
 }
 
-// RivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: Run.answerFromRival's rule, by which what was paid for is free.
+// rivalStage is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: Run.answerFromRival's rule, by which what was paid for is free.
 func (r *Rehearsal) rivalStage(p *stage.Staged, st *stage.Stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage.Stage {
 	enough := func(st *stage.Stage) bool {
 		earlier := r.releases[r.key(p, st, keys, made)]

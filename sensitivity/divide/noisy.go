@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Noisy are the columns of a computation that follow from released numbers: aggregates of its stages, and what is computed from them. Keys, public tables and literals are not.
@@ -54,13 +55,13 @@ func (p *Program) HasNoisyRowChoice() bool {
 				for _, o := range g.Order {
 					of = append(of, o.Expr)
 				}
-				return slices.ContainsFunc(of, reads) && (grouped || pickers[g.Fn] || reads(g.Filter))
+				return slices.ContainsFunc(of, reads) && (grouped || relation.Picks(g.Fn) || reads(g.Filter))
 			}) {
 				return false
 			}
 		case *plan.Window:
 			if slices.ContainsFunc(n.Items, func(g plan.WindowItem) bool {
-				return slices.ContainsFunc(g.Args, reads) && (pickers[g.Fn] || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
+				return slices.ContainsFunc(g.Args, reads) && (relation.Picks(g.Fn) || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
 			}) {
 				return false
 			}
@@ -111,9 +112,6 @@ func (p *Program) values(noisy map[plan.ColID]bool) map[plan.ColID]bool {
 	}
 	return values
 }
-
-// pickers are aggregates that are one of the values that they are given.
-var pickers = map[plan.AggFunc]bool{plan.Min: true, plan.Max: true, "percentile_cont": true, "percentile_disc": true, "mode": true, plan.TopK: true}
 
 // isNullifs reports a branch as NULLIF has it, which hides one value: no more than a division by 0 does. Nor does one of what is not NULL.
 func isNullifs(w plan.When) bool {

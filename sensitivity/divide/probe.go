@@ -96,7 +96,7 @@ func (d *divider) knownRows(r plan.Rel, need map[plan.ColID]bool) plan.Rel {
 	return nil
 }
 
-// KnownGroups: the groups of private rows are public, and nothing has to be measured or released to have them.
+// knownGroups says that the groups of private rows are public, and nothing has to be measured or released to have them.
 func (d *divider) knownGroups(a *plan.Aggregate) bool {
 	if d.released(a.Input) || len(plan.Free(a)) > 0 {
 		return false

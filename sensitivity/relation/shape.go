@@ -169,10 +169,15 @@ func StoredTable(t *plan.Table) *plan.Table {
 	return t
 }
 
+// Picks reports an aggregate that is one of the values that it is given.
+func Picks(fn plan.AggFunc) bool {
+	return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, fn)
+}
+
 // HasOrderStatistics reports whether some of the aggregates are read off trees, or picked.
 func HasOrderStatistics(agg *plan.Aggregate) bool {
 	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
-		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, g.Fn)
+		return Picks(g.Fn)
 	})
 }
 

@@ -236,7 +236,7 @@ func linesOfWarnings(list []string) (lines []answer.Line) {
 	return lines
 }
 
-// LeftLine says how many such charges the budget holds.
+// leftLine says how many such charges the budget holds.
 func leftLine(b ledger.Balance, mp *price.Quote, what string) answer.Line {
 	n := b.StatementsLeft(mp.Loss)
 	return remainingLine(n, fmt.Sprintf("%s %s", server.Statements(n), what))

@@ -36,7 +36,7 @@ type Evaluation struct {
 	part    pgsyntax.Word // of the units, as SPLIT says; its text is empty for none
 }
 
-// Columns implements kind.
+// Columns implements session.Kind.
 func (e *Evaluation) Columns() []answer.Column {
 	if e.explain != nil {
 		return e.asks
@@ -231,7 +231,7 @@ func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	return e.Ask(ctx, &session.Statement{Session: e.Session, Text: ledger.CutText(pgsyntax.Print(e.Node)), Explain: e.explain, Nameless: true}, outer)
 }
 
-// Run implements kind.
+// Run implements session.Kind.
 func (e *Evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *answer.Answer, err error) {
 	s := e.Session
 	if err := s.Refresh(); err != nil {

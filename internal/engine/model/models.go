@@ -47,7 +47,7 @@ type models struct {
 	node    *pgsyntax.Models
 }
 
-// Columns implements kind.
+// Columns implements session.Kind.
 func (m *models) Columns() []answer.Column {
 	switch m.node.Verb {
 	case "SHOW":
@@ -61,7 +61,7 @@ func (m *models) Columns() []answer.Column {
 	return nil
 }
 
-// Run implements kind.
+// Run implements session.Kind.
 func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s, n, store := m.session, m.node, m.session.Engine.Models
 	if err := s.Refresh(); err != nil {

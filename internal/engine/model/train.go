@@ -62,7 +62,7 @@ type shownAs struct {
 	verbose  bool // in full
 }
 
-// Columns implements kind.
+// Columns implements session.Kind.
 func (t *Training) Columns() []answer.Column { return facts }
 
 // prepareTrain checks everything that can be checked before anything is spent.
@@ -197,7 +197,7 @@ func (t *Training) card() [][]sqltype.Value {
 
 func s8(s string) string { return s[:min(len(s), 12)] }
 
-// Run implements kind: it trains, or for EXPLAIN says what training would take.
+// Run implements session.Kind: it trains, or for EXPLAIN says what training would take.
 func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s := t.Session
 	if err := s.Engine.Settle(ctx); err != nil && !t.explain {

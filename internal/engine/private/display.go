@@ -60,7 +60,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				}
 				row[m.Out] = nil
 			case p.Shown.Rounding == session.RoundError && !m.IsExact:
-				row[m.Out] = rounded(v, p.Query.Outputs[m.Out].Type, math.Max(low, m.Least), math.Min(high, m.Most), width)
+				row[m.Out] = rounded(v, p.Query.Outputs[m.Out].Type, low, high, width)
 			}
 		}
 		return row, true

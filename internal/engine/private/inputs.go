@@ -148,7 +148,7 @@ func (r *Run) compute(ctx context.Context, c divide.Computed) (*eval.Relation, e
 	return finish.Compute(ctx, r.Within(), r.Query, c, rels, r.Public, eval.Noisy{Cols: r.Program.Noisy(c), Raised: r.raised}, r.args)
 }
 
-// SimultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
+// simultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
 //
 // Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Simultaneous). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
 func (r *Run) simultaneousRows() int { return r.SimultaneousRows(r.answering()...) }

@@ -18,7 +18,7 @@ type Public struct {
 	Warnings []string // of limits that no value meets
 }
 
-// Run implements kind.
+// Run implements Kind.
 func (p *Public) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer, error) {
 	rows, err := p.Session.runPublic(ctx, p.Query, args)
 	if err != nil {

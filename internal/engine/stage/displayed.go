@@ -31,8 +31,6 @@ type DisplayColumn struct {
 	IsExact bool          // it is not rounded, as the aggregates that it is computed from are not
 	Totals  bool          // it reads sums over groups
 	Divides bool          // something in it is divided
-	Least   float64       // what it can be: of a correlation -1 to 1
-	Most    float64
 }
 
 // Showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
@@ -53,7 +51,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		a, g, why := w.Aggregate(q.Root, o.Col)
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Least: math.Inf(-1), Most: math.Inf(1)})
+				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides})
 				continue
 			}
 		}
@@ -63,10 +61,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
 			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
-			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil, Least: math.Inf(-1), Most: math.Inf(1)})
-			if i := slices.IndexFunc(a.Aggs, func(x plan.AggItem) bool { return x.ID == g }); i >= 0 && (a.Aggs[i].Fn == "corr" || a.Aggs[i].Fn == "regr_r2") {
-				out.Marks[len(out.Marks)-1].Least, out.Marks[len(out.Marks)-1].Most = -1, 1
-			}
+			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.Marks) == 0 {

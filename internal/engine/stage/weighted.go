@@ -75,7 +75,7 @@ func (w weightedColumns) from(id plan.ColID, ids ...plan.ColID) {
 	}
 }
 
-// IsWeighted: the column is a count by weights, or made of one.
+// isWeighted says that the column is a count by weights, or made of one.
 func (w weightedColumns) isWeighted(id plan.ColID) bool {
 	seen, todo := map[plan.ColID]bool{}, []plan.ColID{id}
 	for len(todo) > 0 {
