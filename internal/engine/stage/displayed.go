@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
