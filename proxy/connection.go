@@ -27,6 +27,8 @@ type connection struct {
 	client  net.Addr        // raw's, or what a balancer says; changed under Server.mu
 	origin  origin          // of client, likewise
 	remote  bool            // behind a balancer, and not known to be of this machine or to have come by TLS
+	inside  bool            // of Server.Connect
+	proved  string          // who its client is known to be, where that is so
 	proving bool            // its first message of SCRAM came; guarded by Server.mu
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelFunc

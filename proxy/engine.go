@@ -29,6 +29,8 @@ type Session interface {
 	Use(sqltype.Settings)
 	// UseParameters gives it the settings that are not dpsql's: statements may read and set them, too.
 	UseParameters(pgmeta.Parameters)
+	// UseIntervals puts answer.Intervals behind the columns of each row.
+	UseIntervals()
 	// UseProgress says where word of a long statement's progress goes while it runs.
 	UseProgress(tell func(text string))
 	// Set, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.

@@ -97,6 +97,7 @@ func (s *scriptedSession) ResetAll()                       { s.values = map[stri
 func (s *scriptedSession) Use(sqltype.Settings)            {}
 func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
 func (s *scriptedSession) UseProgress(func(string))        {}
+func (s *scriptedSession) UseIntervals()                   {}
 func (s *scriptedSession) Snapshot() any                   { return s.values }
 
 func (s *scriptedSession) Restore(at any) {

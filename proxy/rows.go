@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"encoding/json"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -15,6 +17,9 @@ func (s *connection) rowDescription(columns []answer.Column, formats []int16) *p
 		fields[i] = pgproto3.FieldDescription{Name: []byte(c8.shown(clean(c.Name))), TableOID: c.TableOID, TableAttributeNumber: uint16(c.Attr), DataTypeOID: uint32(c.Type.OID),
 			DataTypeSize: c.Type.Len(), TypeModifier: c.Type.Typmod, Format: formatOf(formats, i)}
 	}
+	if s.inside {
+		fields = append(fields, pgproto3.FieldDescription{Name: []byte("intervals"), DataTypeOID: uint32(sqltype.OIDJSON), DataTypeSize: -1, TypeModifier: -1})
+	}
 	return &pgproto3.RowDescription{Fields: fields}
 }
 
@@ -24,6 +29,9 @@ func (s *connection) sender(columns []answer.Column, formats []int16) func(row [
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
+	if s.inside {
+		msg.Values = append(msg.Values, nil)
+	}
 	return func(row []sqltype.Value) error {
 		scratch = scratch[:0]
 		for i, c := range columns {
@@ -44,8 +52,16 @@ func (s *connection) sender(columns []answer.Column, formats []int16) func(row [
 			start = end
 		}
 		if set != nil {
-			if err := set.values(msg.Values, columns, formats); err != nil {
+			if err := set.values(msg.Values[:len(columns)], columns, formats); err != nil {
 				return err
+			}
+		}
+		if s.inside {
+			if msg.Values[len(columns)] = nil; len(row) > len(columns) {
+				var err error
+				if msg.Values[len(columns)], err = json.Marshal(row[len(columns)]); err != nil {
+					return err
+				}
 			}
 		}
 		s.send(&msg)

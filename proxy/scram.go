@@ -31,6 +31,12 @@ const (
 // A user whose name the client's certificate must have and has not is nobody, too: whatever the password, the answer is that of a wrong one, as PostgreSQL's is. So a certificate of
 // one's own lets nobody guess another's password.
 func (s *connection) authenticate() (string, error) {
+	if s.proved != "" {
+		if stored, known := s.srv.engine.Verifier(s.user); known && s.user == s.proved {
+			return stored, nil
+		}
+		return "", wrongPassword(s.user)
+	}
 	another, done, stored, err := s.identify()
 	if err != nil || done {
 		return stored, err

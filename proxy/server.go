@@ -102,7 +102,7 @@ func (srv *Server) accept(l net.Listener) error {
 		switch {
 		case err == nil:
 			wait = 0
-			srv.start(conn)
+			srv.begin(newSession(srv, conn))
 		case errors.As(err, &passing) && !errors.Is(err, net.ErrClosed) && passing.Temporary(): //nolint:staticcheck // the only word there is for EMFILE
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			srv.log.Error("accept", "error", redact(err))
@@ -113,12 +113,11 @@ func (srv *Server) accept(l net.Listener) error {
 	}
 }
 
-// start serves one connection in its own goroutine.
-func (srv *Server) start(conn net.Conn) {
-	s := newSession(srv, conn)
+// begin serves one connection in its own goroutine.
+func (srv *Server) begin(s *connection) {
 	if !srv.admit(s) {
 		s.cancel()
-		_ = conn.Close()
+		_ = s.raw.Close()
 		return
 	}
 	go func() {

@@ -39,6 +39,7 @@ func (s *connection) startup() error {
 		return err
 	}
 	switch {
+	case s.inside: // it passed no network
 	case s.origin.shared && s.srv.opts.ProxyProtocol:
 		if err := s.readProxyHeader(); err != nil {
 			return err
@@ -54,7 +55,7 @@ func (s *connection) startup() error {
 	if s.user == "" {
 		return sqlerr.New(sqlerr.InvalidAuth, "no PostgreSQL user name specified in startup packet")
 	}
-	if (s.srv.opts.RequireTLS || s.remote) && s.tls == nil {
+	if (s.srv.opts.RequireTLS || s.remote) && s.tls == nil && !s.inside {
 		return s.srv.errPlaintext()
 	}
 	verifier, err := s.authenticate()
@@ -84,6 +85,9 @@ func (s *connection) startup() error {
 	s.set = newSettings(s.user, s.engine)
 	s.set.pid, s.set.of = s.pid, s
 	s.engine.UseParameters(s.set)
+	if s.inside {
+		s.engine.UseIntervals()
+	}
 	s.engine.UseProgress(func(text string) {
 		s.notice(text)
 		if err := s.flush(); err != nil { // a client that does not take them is seen when its answer is due

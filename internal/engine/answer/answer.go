@@ -12,6 +12,17 @@ type Column struct {
 	Attr     int16
 }
 
+// Interval is the 95% interval of one number of a row, and why NULL stands in its place. An end of which nothing is known is absent.
+type Interval struct {
+	Of   int      `json:"of"` // which output column, from 0
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	Why  string   `json:"why,omitempty"`
+}
+
+// Intervals are those of a row. They stand behind its columns, in sessions with UseIntervals.
+type Intervals []Interval
+
 // Answer is a released answer: it may be shown, and fetched in parts. Who has it closes it.
 type Answer struct {
 	Rows     [][]sqltype.Value

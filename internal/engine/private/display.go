@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -34,6 +35,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 	}
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
+		intervals := make(answer.Intervals, len(marks))
 		for i, m := range marks {
 			at := func(k int) float64 {
 				if x, ok := in[places[i][k]].(float64); ok {
@@ -42,6 +44,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				return math.NaN()
 			}
 			v, low, high := row[m.Out], at(1), at(2)
+			intervals[i] = answer.Interval{Of: m.Out, Low: end(math.Max(low, m.Least)), High: end(math.Min(high, m.Most))}
 			if v == nil {
 				continue
 			}
@@ -53,18 +56,32 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			switch {
 			case m.Of == 0 && math.IsNaN(low) && math.IsNaN(high):
 				row[m.Out] = nil
-				r.noInterval(p.Query.Outputs[m.Out].Name, m)
+				intervals[i].Why = r.noInterval(p.Query.Outputs[m.Out].Name, m)
 			case m.Of != 0 && p.Shown.Low != session.LowKeep && (IsUnderError(v, width) || IsUninformative(v, width, ranges[i])):
 				if p.Shown.Low == session.LowDrop && m.Grouped {
 					return nil, false
 				}
-				row[m.Out] = nil
+				row[m.Out], intervals[i].Why = nil, "the value is less than its error"
+				if !IsUnderError(v, width) {
+					intervals[i].Why = "its interval is the whole range"
+				}
 			case p.Shown.Rounding == session.RoundError && !m.IsExact:
 				row[m.Out] = rounded(v, p.Query.Outputs[m.Out].Type, low, high, width)
 			}
 		}
+		if r.Session.Intervals {
+			row = append(row, intervals)
+		}
 		return row, true
 	}, nil
+}
+
+// end is an end of an interval; nil where nothing is known of it.
+func end(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
 }
 
 // picked are the rows that are shown.

@@ -157,8 +157,8 @@ func (r *Run) noValue(fn plan.AggFunc) {
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
 }
 
-// noInterval notes a computed value of which nothing can be said.
-func (r *Run) noInterval(name string, m stage.DisplayColumn) {
+// noInterval notes a computed value of which nothing can be said, and gives the reason.
+func (r *Run) noInterval(name string, m stage.DisplayColumn) string {
 	why := "a part of it is NULL, or may be outside of what a function takes. A larger dpsql.price helps, or a condition that leaves small groups out"
 	if m.Divides {
 		why = "noise does not tell a divisor from 0. A larger dpsql.price helps, or a condition that leaves small groups out"
@@ -170,4 +170,5 @@ func (r *Run) noInterval(name string, m stage.DisplayColumn) {
 		why = "one of its aggregates has no dp_low or dp_high. For min(x) and max(x), greatest(lo, least(x, hi)) in place of x, with constants lo and hi and the condition x IS NOT NULL, gives both"
 	}
 	r.isNull(name + " is NULL where no interval could hold it, as where " + why)
+	return why
 }

@@ -35,6 +35,7 @@ type Session struct {
 	Warned     map[string]bool   // what the session was warned of (OnceASession, NewGaps)
 	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 	Progress   *Progress         // of the statement that runs; nil: it is not told of
+	Intervals  bool              // rows have answer.Intervals behind their columns
 }
 
 // Use says how the literals of the statements that follow are read, and what their time zone is.
@@ -42,6 +43,9 @@ func (s *Session) Use(values sqltype.Settings) { s.Values = values }
 
 // UseProgress says where word of a long statement's progress goes while it runs.
 func (s *Session) UseProgress(tell func(text string)) { s.tell = tell }
+
+// UseIntervals gives each row the intervals of its numbers. It is called before the first statement.
+func (s *Session) UseIntervals() { s.Intervals = true }
 
 // UseParameters gives the session the settings that SHOW knows: current_setting, set_config and pg_settings read and change them.
 func (s *Session) UseParameters(p pgmeta.Parameters) { s.Parameters = p }

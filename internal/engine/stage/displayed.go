@@ -34,14 +34,14 @@ type DisplayColumn struct {
 
 // Showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
 //
-// Proof: what is shown, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
+// Proof: what is shown, the intervals behind a row, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (reuse.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
 func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *divide.Program) (*divide.Program, *Displayed) {
 	if program.Class != sensitivity.Private {
 		return program, nil
 	}
-	asIs := s.Now.Low == session.LowKeep && s.Now.Rounding == session.RoundOff
+	asIs := s.Now.Low == session.LowKeep && s.Now.Rounding == session.RoundOff && !s.Intervals
 	out := &Displayed{Low: s.Now.Low, Rounding: s.Now.Rounding}
 	with := *q
 	with.Columns = slices.Clone(q.Columns)
