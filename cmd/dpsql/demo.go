@@ -19,6 +19,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/console"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
@@ -96,7 +97,11 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- proxy.Serve(ctx, l, wire{e}, proxy.Options{Logger: log}) }()
+	px, err := proxy.New(wire{e}, proxy.Options{Logger: log})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	go func() { served <- px.Serve(ctx, l) }()
 	defer func() {
 		cancel()
 		err = errors.Join(err, <-served)
@@ -114,8 +119,23 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	if err != nil {
 		fmt.Fprintln(d.out, "dpsql:", err)
 	}
+	cl, err := net.Listen("tcp", policy.DefaultConsole)
+	if err != nil { // it is taken
+		cl, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return err
+	}
+	page := console.New(console.Options{Connect: px.Connect, Database: e.Database, Logger: log, Loopback: true})
+	shown := make(chan error, 1)
+	go func() { shown <- page.Serve(ctx, cl) }()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-shown)
+	}()
+	fmt.Fprintf(d.out, "\nGo on in a browser of this machine. The link logs in until the demo ends:\n\n  http://%s/%s\n", cl.Addr(), page.Link("analyst", 0))
 	host, port, _ := net.SplitHostPort(l.Addr().String())
-	fmt.Fprintf(d.out, "\nGo on yourself (Ctrl-C here ends the demo):\n\n  PGPASSWORD=demo psql -h %s -p %s -U analyst demo\n\n", host, port)
+	fmt.Fprintf(d.out, "\nOr with psql (Ctrl-C here ends the demo):\n\n  PGPASSWORD=demo psql -h %s -p %s -U analyst demo\n\n", host, port)
 	if err := d.tables(e); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ func (w wire) Open(user, application string) (proxy.Session, error) {
 	return wireSession{s}, nil
 }
 
+// wireSession is a session, likewise.
 type wireSession struct{ *session.Session }
 
 // Prepare binds a statement.

@@ -170,3 +170,36 @@ func (f *file) metrics(n ast.Node) {
 	}
 	f.p.Metrics = w.text
 }
+
+// DefaultConsole is the usual address of the console.
+const DefaultConsole = "127.0.0.1:8543"
+
+// console reads where the console listens: under the rule of listen. It asks for passwords, so it does not stand beside client certificates.
+func (f *file) console(n ast.Node) {
+	if w, ok := n.(*ast.StringNode); ok && w.Value == "none" {
+		return
+	}
+	f.fields(n, "console", []field{{name: "listen", required: true, read: func(n ast.Node) {
+		w, ok := f.text(n, "console.listen")
+		if !ok {
+			return
+		}
+		loopback, err := splitAddress("console.listen", w.text)
+		switch {
+		case err != nil:
+			f.add(w.position, "%v", err).hint("such as %s", DefaultConsole)
+		case !loopback && f.p.TLS == nil:
+			f.add(w.position, "console.listen: other addresses than the machine's own need tls: {cert: ..., key: ...}").hint("such as %s", DefaultConsole)
+		case f.p.TLS != nil && f.p.TLS.ClientCA != "":
+			f.add(w.position, "console beside tls.client_ca: the console asks for passwords, and for no certificates").hint("console: none")
+		default:
+			f.p.Console = w.text
+		}
+	}}})
+}
+
+// IsConsoleLocal reports that the console is on one of the machine's own addresses.
+func (p *Policy) IsConsoleLocal() bool {
+	loopback, err := splitAddress("console.listen", p.Console)
+	return err == nil && loopback
+}

@@ -41,7 +41,7 @@ func parsed(name string, text []byte, lookup func(string) (string, bool)) *file 
 }
 
 func (f *file) policy(body ast.Node) {
-	var population, budget, query, analysts, retired, unit, units, tables, ledger, roles, listen ast.Node
+	var population, budget, query, analysts, retired, unit, units, tables, ledger, roles, listen, console ast.Node
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
@@ -68,6 +68,7 @@ func (f *file) policy(body ast.Node) {
 			p.Preview = f.choice(n, "preview", []string{PreviewNone, PreviewSchema, PreviewMock}, nil)
 		}},
 		{name: "metrics", read: f.metrics},
+		{name: "console", read: keep(&console)},
 		{name: "audit", read: func(n ast.Node) { p.Audit = f.fileOrNone(n, "audit") }},
 		{name: "socket", read: func(n ast.Node) { p.Socket = f.fileOrNone(n, "socket") }},
 		{name: "statement_timeout", read: func(n ast.Node) {
@@ -105,6 +106,9 @@ func (f *file) policy(body ast.Node) {
 	}
 	if listen != nil {
 		f.listen(listen)
+	}
+	if console != nil {
+		f.console(console)
 	}
 	if tables != nil {
 		f.tables(tables)

@@ -46,6 +46,7 @@ type Policy struct {
 	Preview         string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
 	Metrics         string // host:port of /metrics and /healthz; "" is none
 	Audit           string // file of the audit log, or "none"
+	Console         string // host:port of the page for browsers; "" is none
 	Socket          string // Unix socket of the owner's commands, or "none"
 }
 

@@ -1,0 +1,305 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// problem is an error as the page shows it.
+type problem struct {
+	Code     string `json:"code,omitempty"` // SQLSTATE
+	Message  string `json:"message"`
+	Detail   string `json:"detail,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+	Position int    `json:"position"` // in UTF-16 units of the text, as browsers count; -1: none
+}
+
+// shown is what the page says of an error. text is what was sent to the proxy.
+func shown(err error, text string) problem {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		p := problem{refused.Code, refused.Message, refused.Detail, refused.Hint, -1}
+		if refused.Position > 0 {
+			p.Position = unitsOf(text, int(refused.Position)-1)
+		}
+		return p
+	}
+	var known *sqlerr.Error
+	if errors.As(err, &known) {
+		p := problem{known.Code, known.Message, known.Detail, known.Hint, -1}
+		if known.Pos > 0 && known.Pos <= len(text)+1 {
+			p.Position = unitsOf(text, utf8.RuneCountInString(text[:known.Pos-1]))
+		}
+		return p
+	}
+	return problem{Message: "the statement was not answered", Hint: "Log in again.", Position: -1}
+}
+
+// unitsOf is how many UTF-16 units the first characters of a text have.
+func unitsOf(text string, characters int) (n int) {
+	for _, c := range text {
+		if characters--; characters < 0 {
+			break
+		}
+		n += utf16.RuneLen(c)
+	}
+	return n
+}
+
+// bytesOf is where in a text so many UTF-16 units end.
+func bytesOf(text string, units int) int {
+	for at, c := range text {
+		if units -= utf16.RuneLen(c); units < 0 {
+			return at
+		}
+	}
+	return len(text)
+}
+
+func (c *Server) answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		c.log.Debug("console: an answer was not taken")
+	}
+}
+
+func (c *Server) fail(w http.ResponseWriter, status int, p problem) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(map[string]problem{"error": p}); err != nil {
+		c.log.Debug("console: an error was not taken")
+	}
+}
+
+// asked is a text of statements, and where in it the cursor stands, in UTF-16 units.
+type asked struct {
+	SQL    string `json:"sql"`
+	Cursor int    `json:"cursor"`
+}
+
+// at is the statement at the cursor: the last one that begins at or before it, else the first.
+func (a asked) at() (pgsyntax.Statement, error) {
+	list, err := pgsyntax.Parse(a.SQL)
+	if err != nil {
+		return pgsyntax.Statement{}, err
+	}
+	cursor, found := bytesOf(a.SQL, a.Cursor), list[0]
+	for _, st := range list {
+		if st.Offset <= cursor {
+			found = st
+		}
+	}
+	return found, nil
+}
+
+// problemOf places an error of one of the statements in the whole text.
+func (a asked) problemOf(err error, st pgsyntax.Statement, before string) problem {
+	if st.Text == "" { // the text was not parsed
+		return shown(err, a.SQL)
+	}
+	p := shown(err, before+st.Text)
+	if p.Position >= 0 {
+		p.Position = max(0, p.Position-len(before)) + unitsOf(a.SQL[:st.Offset], st.Offset)
+	}
+	return p
+}
+
+// table is an answer of few rows.
+type table struct {
+	Columns []string    `json:"columns"`
+	Rows    [][]*string `json:"rows"`
+}
+
+// query runs one statement of the page's own and holds its answer. The caller has the session's turn.
+func (s *session) query(ctx context.Context, sql string, args ...string) (*table, error) {
+	var values [][]byte
+	for _, a := range args {
+		values = append(values, []byte(a))
+	}
+	res := s.conn.ExecParams(ctx, sql, values, nil, nil, nil).Read()
+	s.noteEnd()
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	t := &table{Rows: [][]*string{}}
+	n := max(0, len(res.FieldDescriptions)-1) // the last column has the intervals
+	for _, f := range res.FieldDescriptions[:n] {
+		t.Columns = append(t.Columns, f.Name)
+	}
+	for _, row := range res.Rows {
+		t.Rows = append(t.Rows, texts(row[:n]))
+	}
+	return t, nil
+}
+
+// noteEnd sees whether the proxy ended the session. The caller has its turn.
+func (s *session) noteEnd() {
+	if s.conn.IsClosed() {
+		s.gone.Store(true)
+	}
+}
+
+func texts(row [][]byte) []*string {
+	out := make([]*string, len(row))
+	for i, v := range row {
+		if v != nil {
+			text := string(v)
+			out[i] = &text
+		}
+	}
+	return out
+}
+
+// budget is what is left, in one line.
+func (c *Server) budget(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	left, err := s.left(r.Context())
+	return map[string]string{"left": left}, err
+}
+
+func (s *session) left(ctx context.Context) (string, error) {
+	t, err := s.query(ctx, "SHOW dpsql.budget")
+	if err != nil || len(t.Rows) != 1 || t.Rows[0][0] == nil {
+		return "", err
+	}
+	return *t.Rows[0][0], nil
+}
+
+// explanation is what a statement would cost, before it is asked.
+type explanation struct {
+	Lines []string `json:"lines"`          // of EXPLAIN
+	Note  string   `json:"note,omitempty"` // why there are none
+	Error *problem `json:"error,omitempty"`
+}
+
+// explain prices the statement at the cursor. One explanation is under way at a time: the next cancels it.
+func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	var in asked
+	if !c.read(w, r, &in) {
+		return nil, nil
+	}
+	st, err := in.at()
+	if err != nil {
+		p := in.problemOf(err, st, "")
+		return explanation{Error: &p}, nil
+	}
+	switch st.Node.(type) {
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate:
+	case *pgsyntax.Empty:
+		return explanation{}, nil
+	default:
+		return explanation{Note: "This statement costs nothing."}, nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s.mu.Lock()
+	if s.explaining != nil {
+		s.explaining()
+	}
+	s.explaining = cancel
+	busy := s.running != nil
+	s.mu.Unlock()
+	if busy {
+		return explanation{Note: "The price is shown when the running statement has ended."}, nil
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if ctx.Err() != nil {
+		return explanation{}, nil
+	}
+	if s.conn.TxStatus() != 'I' { // an error in it would abort the analyst's transaction
+		return explanation{Note: "The price is shown when the transaction has ended."}, nil
+	}
+	const before = "EXPLAIN "
+	t, err := s.query(ctx, before+st.Text)
+	switch {
+	case ctx.Err() != nil || s.gone.Load():
+		return explanation{}, nil
+	case err != nil:
+		p := in.problemOf(err, st, before)
+		return explanation{Error: &p}, nil
+	}
+	var out explanation
+	for _, row := range t.Rows {
+		var words []string
+		for _, v := range row {
+			if v != nil {
+				words = append(words, strings.TrimSpace(*v))
+			}
+		}
+		out.Lines = append(out.Lines, strings.Join(words, ": "))
+	}
+	return out, nil
+}
+
+// cancel ends the running statement. What it was charged stays charged.
+func (c *Server) cancel(s *session, _ http.ResponseWriter, _ *http.Request) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		s.running()
+	}
+	return struct{}{}, nil
+}
+
+// cancelAll ends what is under way.
+func (s *session) cancelAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cancel := range []context.CancelFunc{s.running, s.explaining} {
+		if cancel != nil {
+			cancel()
+		}
+	}
+}
+
+// ownStatements are the analyst's latest charges, and until when each is answered free.
+const ownStatements = `SELECT l.charge, l.made_at, l.state, l.price, l.query, r.expires_at
+FROM dpsql.ledger l LEFT JOIN (SELECT charge, min(expires_at) AS expires_at FROM dpsql.releases GROUP BY charge) r ON r.charge = l.charge
+ORDER BY l.charge DESC LIMIT 200`
+
+// statements are the analyst's own charges. The proxy shows nobody else's.
+func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	t, err := s.query(r.Context(), ownStatements)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// The catalog, as any client of PostgreSQL reads it.
+const (
+	ownColumns = `SELECT n.nspname, c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ORDER BY n.nspname = 'dpsql', n.nspname, c.relname, a.attnum`
+	ownSettings = `SELECT name, setting, short_desc FROM pg_settings WHERE name LIKE 'dpsql.%' ORDER BY name`
+)
+
+// schema is what the analyst may ask about, and what may be set.
+func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	columns, err := s.query(r.Context(), ownColumns)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := s.query(r.Context(), ownSettings)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]*table{"columns": columns, "settings": settings}, nil
+}

@@ -1,0 +1,182 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// mostRows are the rows of one answer that the page gets.
+const mostRows = 10000
+
+// rowsAtOnce are the rows of one event.
+const rowsAtOnce = 200
+
+// stream sends server-sent events. A client that does not take one in time gets no more, and what it asked is cancelled.
+type stream struct {
+	w      http.ResponseWriter
+	to     *http.ResponseController
+	most   time.Duration
+	cancel context.CancelFunc
+	failed bool
+}
+
+func (e *stream) send(event string, v any) {
+	if e.failed {
+		return
+	}
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = e.to.SetWriteDeadline(time.Now().Add(e.most))
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", event, data)
+	}
+	if err == nil {
+		err = e.to.Flush()
+	}
+	if err != nil {
+		e.failed = true
+		e.cancel()
+	}
+}
+
+// column is what the page knows of a column.
+type column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // number, time, bool or text
+}
+
+// kinds are the types that the page shows in another way than text.
+var kinds = map[sqltype.OID]string{
+	sqltype.OIDInt2: "number", sqltype.OIDInt4: "number", sqltype.OIDInt8: "number", sqltype.OIDFloat4: "number", sqltype.OIDFloat8: "number", sqltype.OIDNumeric: "number",
+	sqltype.OIDDate: "time", sqltype.OIDTimestamp: "time", sqltype.OIDTimestamptz: "time", sqltype.OIDBool: "bool",
+}
+
+func columnsOf(fields []pgconn.FieldDescription) []column {
+	out := []column{}
+	for _, f := range fields {
+		kind := kinds[sqltype.OID(f.DataTypeOID)]
+		if kind == "" {
+			kind = "text"
+		}
+		out = append(out, column{f.Name, kind})
+	}
+	return out
+}
+
+// part is some rows of an answer, and the intervals of each.
+type part struct {
+	Rows      [][]*string       `json:"rows"`
+	Intervals []json.RawMessage `json:"intervals"`
+}
+
+// run asks the statement at the cursor, and sends as events: notice (progress, warnings, the charge), columns, rows, and at the end done or error.
+func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	var in asked
+	if !c.read(w, r, &in) {
+		return nil, nil
+	}
+	st, err := in.at()
+	if _, copies := st.Node.(*pgsyntax.Copy); copies {
+		err = sqlerr.New(sqlerr.Unsupported, "the console does not run COPY").WithHint("Run its query, then save the answer as CSV.")
+	}
+	if err != nil {
+		c.fail(w, http.StatusUnprocessableEntity, in.problemOf(err, st, ""))
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s.mu.Lock()
+	if s.running != nil {
+		s.mu.Unlock()
+		c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer.", Position: -1})
+		return nil, nil
+	}
+	s.running = cancel
+	if s.explaining != nil {
+		s.explaining()
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.running = nil
+		s.mu.Unlock()
+	}()
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	to := http.NewResponseController(w)
+	if err := to.SetReadDeadline(time.Time{}); err != nil { // else the end of the time for the request would look as if the client left
+		return nil, err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	events := &stream{w: w, to: to, most: c.o.Write, cancel: cancel}
+	s.tell = func(n *pgconn.Notice) {
+		events.send("notice", map[string]string{"severity": n.Severity, "text": n.Message})
+	}
+	defer func() { s.tell = nil }()
+	tag, err := s.stream(ctx, st.Text, events)
+	switch {
+	case s.gone.Load():
+		events.send("error", problem{Message: "this session has ended", Hint: "Log in again.", Position: -1})
+	case err != nil:
+		events.send("error", in.problemOf(err, st, ""))
+	default:
+		left := ""
+		if s.conn.TxStatus() != 'E' {
+			if left, err = s.left(r.Context()); err != nil {
+				left = ""
+			}
+		}
+		events.send("done", map[string]string{"tag": tag, "left": left})
+	}
+	return nil, nil
+}
+
+// stream runs one statement and sends its answer.
+func (s *session) stream(ctx context.Context, sql string, events *stream) (tag string, err error) {
+	results := s.conn.Exec(ctx, sql)
+	for results.NextResult() {
+		rows := results.ResultReader()
+		n := len(rows.FieldDescriptions()) - 1 // the last column has the intervals
+		if n >= 0 {
+			events.send("columns", columnsOf(rows.FieldDescriptions()[:n]))
+		}
+		p := part{}
+		for sent := 0; rows.NextRow(); sent++ {
+			if sent >= mostRows {
+				if sent == mostRows {
+					events.send("notice", map[string]string{"severity": "NOTICE", "text": fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", mostRows)})
+				}
+				continue
+			}
+			intervals := json.RawMessage("null")
+			if v := rows.Values()[n]; v != nil {
+				intervals = append(json.RawMessage{}, v...)
+			}
+			p.Rows, p.Intervals = append(p.Rows, texts(rows.Values()[:n])), append(p.Intervals, intervals)
+			if len(p.Rows) == rowsAtOnce {
+				events.send("rows", p)
+				p = part{}
+			}
+		}
+		if len(p.Rows) > 0 {
+			events.send("rows", p)
+		}
+		done, err := rows.Close()
+		if err == nil {
+			tag = done.String()
+		}
+	}
+	err = results.Close()
+	s.noteEnd()
+	return tag, err
+}

@@ -1,0 +1,291 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+)
+
+// loginTime is what a log-in may take: the proxy lets attempts wait that come too fast.
+const loginTime = time.Minute
+
+// secretHash is of a secret that only the page has.
+type secretHash [sha256.Size]byte
+
+func hashOf(text string) secretHash { return sha256.Sum256([]byte(text)) }
+
+// link lets whoever has its secret log in.
+type link struct {
+	user  string
+	until time.Time // zero: as long as the console serves
+	again bool      // it may be used more than once
+}
+
+// Link makes the secret of a link that logs in as a user. It works once, within a time; with 0 it works until the console ends.
+func (c *Server) Link(user string, within time.Duration) (fragment string) {
+	secret := rand.Text() + rand.Text()
+	l := link{user: user, again: within == 0}
+	if within > 0 {
+		l.until = c.now().Add(within)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links[hashOf(secret)] = l
+	return "#link=" + secret
+}
+
+// follow gives a link's user and uses the link up.
+func (c *Server) follow(secret string) (l link, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := hashOf(secret)
+	if l, ok = c.links[at]; !ok {
+		return l, false
+	}
+	if !l.again {
+		delete(c.links, at)
+	}
+	return l, l.until.IsZero() || c.now().Before(l.until)
+}
+
+// session is one log-in: a tab of a browser, and its session of the proxy.
+type session struct {
+	id, user      string
+	cookie, token secretHash
+	born          time.Time
+	used          time.Time // guarded by Server.mu
+
+	gone atomic.Bool // the proxy ended it
+
+	turn sync.Mutex // held while its connection is in use
+	conn *pgconn.PgConn
+	tell func(*pgconn.Notice) // hears what the proxy says beside answers; guarded by turn
+
+	mu         sync.Mutex
+	running    context.CancelFunc // of the statement that runs; nil: none does
+	explaining context.CancelFunc // of the latest explanation
+}
+
+const cookiePrefix = "dpsql_"
+
+// login checks a password, or a link, by a log-in to the proxy. The page's own part is only to carry it: the proxy compares, counts and delays as it does for all its clients.
+func (c *Server) login(w http.ResponseWriter, r *http.Request) {
+	var in struct{ User, Password, Link string }
+	if !c.read(w, r, &in) {
+		return
+	}
+	user, again := "", false
+	if in.Link != "" {
+		l, ok := c.follow(in.Link)
+		if !ok {
+			c.fail(w, http.StatusUnauthorized, problem{Message: "this link does not work any more", Hint: "Ask for a new one, or log in with your password."})
+			return
+		}
+		in.User, in.Password, user, again = l.user, "", l.user, l.again
+	}
+	s, err := c.open(r, in.User, in.Password, user)
+	if err != nil {
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) {
+			c.log.Error("console: log-in", "error", "the proxy did not answer")
+			c.fail(w, http.StatusServiceUnavailable, problem{Message: "dpsql does not take log-ins now", Hint: "Try again in a minute."})
+			return
+		}
+		c.fail(w, http.StatusUnauthorized, shown(err, ""))
+		return
+	}
+	cookie, token := rand.Text(), rand.Text()
+	s.cookie, s.token = hashOf(cookie), hashOf(token)
+	c.mu.Lock()
+	c.sessions[s.id] = s
+	c.mu.Unlock()
+	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))
+	c.answer(w, map[string]any{"token": s.id + "." + token, "user": s.user, "database": c.o.Database(), "again": again})
+}
+
+// cookieOf is a session's cookie. Cookies ignore ports, so each session has a name of its own.
+func (c *Server) cookieOf(s *session, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: cookiePrefix + s.id, Value: value, Path: "/api/", MaxAge: age, HttpOnly: true, Secure: c.o.TLS != nil, SameSite: http.SameSiteStrictMode}
+}
+
+// open logs in to the proxy. proved is the user whom a link proved.
+func (c *Server) open(r *http.Request, user, password, proved string) (*session, error) {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{id: rand.Text(), user: user, born: c.now(), used: c.now()}
+	cfg, err := pgconn.ParseConfig("host=inside sslmode=disable")
+	if err != nil {
+		return nil, err
+	}
+	cfg.User, cfg.Password, cfg.Database = user, password, c.o.Database()
+	cfg.RuntimeParams = map[string]string{"application_name": "dpsql console", "options": "-c dpsql.progress=on -c dpsql.notices=brief"}
+	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
+	cfg.DialFunc = func(context.Context, string, string) (net.Conn, error) {
+		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved), nil
+	}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if s.tell != nil {
+			s.tell(n)
+		}
+	}
+	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: time.Minute}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), loginTime)
+	defer cancel()
+	s.conn, err = pgconn.ConnectConfig(ctx, cfg)
+	return s, err
+}
+
+// authenticated serves a session's requests. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.
+func (c *Server) authenticated(serve func(*session, http.ResponseWriter, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := c.sessionOf(r)
+		if s == nil {
+			c.ended(w)
+			return
+		}
+		out, err := serve(s, w, r)
+		c.mu.Lock()
+		s.used = c.now()
+		c.mu.Unlock()
+		switch {
+		case s.gone.Load():
+			c.end(s)
+			if out != nil || err != nil { // else it has answered
+				c.ended(w)
+			}
+		case err != nil:
+			c.fail(w, http.StatusUnprocessableEntity, shown(err, ""))
+		case out != nil:
+			c.answer(w, out)
+		}
+	}
+}
+
+// sessionOf is a request's session; nil where there is none, or it has ended.
+func (c *Server) sessionOf(r *http.Request) *session {
+	id, token, _ := strings.Cut(r.Header.Get("X-Dpsql-Token"), ".")
+	cookie, err := r.Cookie(cookiePrefix + id)
+	if err != nil {
+		return nil
+	}
+	c.mu.Lock()
+	s := c.sessions[id]
+	over := s != nil && c.isOver(s)
+	c.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	has, is := hashOf(cookie.Value), hashOf(token)
+	if subtle.ConstantTimeCompare(has[:], s.cookie[:])&subtle.ConstantTimeCompare(is[:], s.token[:]) != 1 {
+		return nil
+	}
+	if over {
+		c.end(s)
+		return nil
+	}
+	return s
+}
+
+// isOver says whether a session was idle too long, is too old, or was ended by the proxy. It is called under c.mu.
+func (c *Server) isOver(s *session) bool {
+	now := c.now()
+	return !s.isRunning() && now.Sub(s.used) > c.o.Idle || now.Sub(s.born) > c.o.Most || s.gone.Load()
+}
+
+func (s *session) isRunning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running != nil
+}
+
+// logout ends the session, and its running statement.
+func (c *Server) logout(s *session, w http.ResponseWriter, _ *http.Request) (any, error) {
+	http.SetCookie(w, c.cookieOf(s, "", -1))
+	c.end(s)
+	return struct{}{}, nil
+}
+
+// end closes a session. What runs in it is cancelled.
+func (c *Server) end(s *session) {
+	c.mu.Lock()
+	delete(c.sessions, s.id)
+	c.mu.Unlock()
+	s.cancelAll()
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.conn.Close(ctx)
+}
+
+// endIdle ends the sessions that are over.
+func (c *Server) endIdle() {
+	c.mu.Lock()
+	var over []*session
+	for _, s := range c.sessions {
+		if c.isOver(s) {
+			over = append(over, s)
+		}
+	}
+	for at, l := range c.links {
+		if !l.until.IsZero() && c.now().After(l.until) {
+			delete(c.links, at)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range over {
+		c.end(s)
+	}
+}
+
+// endAll ends all sessions.
+func (c *Server) endAll() {
+	c.mu.Lock()
+	list := c.sessions
+	c.sessions = map[string]*session{}
+	c.mu.Unlock()
+	for _, s := range list {
+		s.cancelAll()
+	}
+	for _, s := range list {
+		c.end(s)
+	}
+}
+
+func (c *Server) ended(w http.ResponseWriter) {
+	c.fail(w, http.StatusUnauthorized, problem{Message: "this session has ended", Hint: "Log in again."})
+}
+
+// read takes a request's JSON.
+func (c *Server) read(w http.ResponseWriter, r *http.Request, into any) bool {
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		c.fail(w, http.StatusUnsupportedMediaType, problem{Message: "the request is not JSON"})
+		return false
+	}
+	err := json.NewDecoder(r.Body).Decode(into)
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		c.fail(w, http.StatusRequestEntityTooLarge, problem{Message: "the request is too long"})
+	case err != nil:
+		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
+	}
+	return err == nil
+}

@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Options are what a console needs. Zero times mean the defaults.
+type Options struct {
+	// Connect begins a session of the proxy for a client's address: of the user, who has proved who they are, or with "" of whoever logs in by password.
+	Connect  func(client net.Addr, user string) net.Conn
+	Database func() string // the data set's name
+	Logger   *slog.Logger  // nothing is logged by default
+	TLS      *tls.Config   // with GetCertificate; nil serves clear text, which is for this machine alone
+	Loopback bool          // the listener has an address of this machine alone
+
+	Idle  time.Duration // a session without a request ends after it; 30 minutes
+	Most  time.Duration // and any session after this; 12 hours
+	Write time.Duration // for a client that does not read; 30 s
+	Read  time.Duration // for a request to arrive; 30 s
+}
+
+// The limits of what a client may send and hold.
+const (
+	maxBody        = 1 << 20
+	maxHeader      = 16 << 10
+	maxConnections = 512
+)
+
+// Server is a console. It serves one listener, once.
+type Server struct {
+	o        Options
+	log      *slog.Logger
+	files    map[string]file
+	now      func() time.Time
+	mu       sync.Mutex
+	sessions map[string]*session // by id
+	links    map[secretHash]link // those that were not used
+}
+
+// New makes a console that is not serving yet.
+func New(o Options) *Server {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, d := range []struct {
+		v   *time.Duration
+		def time.Duration
+	}{{&o.Idle, 30 * time.Minute}, {&o.Most, 12 * time.Hour}, {&o.Write, 30 * time.Second}, {&o.Read, 30 * time.Second}} {
+		if *d.v == 0 {
+			*d.v = d.def
+		}
+	}
+	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}}
+}
+
+// Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.
+func (c *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelDebug), TLSConfig: c.o.TLS,
+	}
+	l = &limited{Listener: l, places: make(chan struct{}, maxConnections)}
+	done := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(done)
+		c.endAll()
+		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if h.Shutdown(grace) != nil {
+			_ = h.Close()
+		}
+	})
+	ticks := time.NewTicker(time.Minute)
+	defer ticks.Stop()
+	go func() {
+		for {
+			select {
+			case <-ticks.C:
+				c.endIdle()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	serve := h.Serve
+	if c.o.TLS != nil {
+		serve = func(l net.Listener) error { return h.ServeTLS(l, "", "") }
+	}
+	err := serve(l)
+	if !unhook() {
+		<-done
+	}
+	c.endAll()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Handler is the whole page: fixed files, and the endpoints of api.go, with the defences before both.
+func (c *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", c.file)
+	mux.HandleFunc("POST /api/login", c.login)
+	for path, serve := range map[string]func(*session, http.ResponseWriter, *http.Request) (any, error){
+		"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
+	} {
+		mux.HandleFunc("POST /api/"+path, c.authenticated(serve))
+	}
+	return c.defended(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// policyOfContent forbids all but the page's own files. Observable Plot and CodeMirror write style elements; their text is theirs alone.
+const policyOfContent = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// defended refuses hosts that are not this server's, and bounds and heads what goes through it.
+func (c *Server) defended(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policyOfContent)
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !c.isOurs(r.Host) {
+			http.Error(w, "This server does not have that name.", http.StatusMisdirectedRequest)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOurs says whether a Host header names this server. A page elsewhere whose name was bound to our address (DNS rebinding) has its own name in it.
+func (c *Server) isOurs(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	if ip, err := netip.ParseAddr(name); c.o.Loopback && (name == "localhost" || err == nil && ip.IsLoopback()) {
+		return true
+	}
+	if c.o.TLS == nil {
+		return false
+	}
+	cert, err := c.o.TLS.GetCertificate(&tls.ClientHelloInfo{ServerName: name})
+	return err == nil && cert.Leaf != nil && cert.Leaf.VerifyHostname(name) == nil
+}
+
+// limited is a listener that gives out only so many connections at once.
+type limited struct {
+	net.Listener
+	places chan struct{}
+}
+
+// Accept waits for a place.
+func (l *limited) Accept() (net.Conn, error) {
+	l.places <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &placed{Conn: conn, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+// Close gives the place free.
+func (p *placed) Close() error {
+	p.leave()
+	return p.Conn.Close()
+}

@@ -1,0 +1,131 @@
+// The endpoints of the server. The token stays in this module's memory.
+
+export interface Problem {
+  code?: string;
+  message: string;
+  detail?: string;
+  hint?: string;
+  position: number;
+}
+
+export interface Explanation {
+  lines: string[] | null;
+  note?: string;
+  error?: Problem;
+}
+
+export interface Table {
+  columns: string[];
+  rows: (string | null)[][];
+}
+
+export interface Column {
+  name: string;
+  kind: "number" | "time" | "bool" | "text";
+}
+
+export interface Interval {
+  of: number;
+  low?: number;
+  high?: number;
+  why?: string;
+}
+
+export type Row = { values: (string | null)[]; intervals: (Interval | undefined)[] };
+
+export interface Login {
+  token: string;
+  user: string;
+  database: string;
+  again: boolean;
+}
+
+export class Refused extends Error {
+  constructor(public problem: Problem, public status: number) {
+    super(problem.message);
+  }
+}
+
+let token = "";
+let ended: () => void = () => {};
+
+export function onEnd(f: () => void) {
+  ended = f;
+}
+
+async function post(path: string, body: unknown): Promise<Response> {
+  let r: Response;
+  try {
+    r = await fetch("/api/" + path, { method: "POST", headers: { "Content-Type": "application/json", "X-Dpsql-Token": token }, body: JSON.stringify(body) });
+  } catch {
+    throw new Refused({ message: "dpsql does not answer", hint: "It may have been stopped. Reload this page when it runs.", position: -1 }, 0);
+  }
+  if (!r.ok) {
+    const { error } = await r.json().catch(() => ({ error: { message: `the server answered ${r.status}`, position: -1 } }));
+    if (r.status === 401 && token !== "") {
+      token = "";
+      ended();
+    }
+    throw new Refused(error, r.status);
+  }
+  return r;
+}
+
+async function ask<T>(path: string, body: unknown = {}): Promise<T> {
+  return (await post(path, body)).json();
+}
+
+export async function login(by: { user: string; password: string } | { link: string }): Promise<Login> {
+  const is = await ask<Login>("login", by);
+  token = is.token;
+  return is;
+}
+
+export async function logout(): Promise<void> {
+  await ask("logout");
+  token = "";
+}
+
+export const budget = () => ask<{ left: string }>("budget");
+export const explain = (sql: string, cursor: number) => ask<Explanation>("explain", { sql, cursor });
+export const cancel = () => ask("cancel");
+export const statements = () => ask<Table>("statements");
+export const schema = () => ask<{ columns: Table; settings: Table; functions: Table }>("schema");
+
+export interface Heard {
+  notice(severity: string, text: string): void;
+  columns(list: Column[]): void;
+  rows(list: Row[]): void;
+}
+
+// run asks a statement and tells what is heard of it. It gives the command's tag and what is left.
+export async function run(sql: string, cursor: number, heard: Heard): Promise<{ tag: string; left: string }> {
+  const r = await post("run", { sql, cursor });
+  const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let columns = 0;
+  for (let text = ""; ; ) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+      const [head, body] = text.slice(0, end).split("\n", 2);
+      const event = head.slice("event: ".length);
+      const data = JSON.parse(body.slice("data: ".length));
+      if (event === "notice") heard.notice(data.severity, data.text);
+      else if (event === "columns") {
+        columns = data.length;
+        heard.columns(data);
+      } else if (event === "rows") {
+        heard.rows(
+          data.rows.map((values: (string | null)[], i: number) => {
+            const intervals: (Interval | undefined)[] = Array(columns).fill(undefined);
+            for (const x of (data.intervals[i] ?? []) as Interval[]) intervals[x.of] = x;
+            return { values, intervals };
+          }),
+        );
+      } else if (event === "error") throw new Refused(data, 200);
+      else if (event === "done") return data;
+    }
+  }
+  throw new Refused({ message: "the answer ended early", hint: "Ask again. What was released is answered at no charge.", position: -1 }, 0);
+}
