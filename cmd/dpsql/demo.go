@@ -95,12 +95,12 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	fmt.Fprintf(d.out, "The privacy unit is the patient. The data set's budget is epsilon %g, delta %g. A question has the price %g unless you say otherwise.\n",
 		p.Budget.Epsilon, p.Budget.Delta, p.Query.Epsilon)
 
-	ctx, cancel := context.WithCancel(ctx)
-	served := make(chan error, 1)
 	px, err := proxy.New(wire{e}, proxy.Options{Logger: log})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
 	go func() { served <- px.Serve(ctx, l) }()
 	defer func() {
 		cancel()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/console"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"
@@ -68,6 +69,7 @@ type daemon struct {
 	certs  *proxy.Certificates // nil without TLS
 	signs  *proxy.Authorities  // of clients' certificates; nil where none are asked for
 	audit  *ops.Audit          // nil without one
+	page   *console.Server     // nil without one
 }
 
 func (s *daemon) run(ctx context.Context) (err error) {
@@ -147,6 +149,15 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		served = append(served, func(ctx context.Context) error {
 			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
 		})
+	}
+	if p.Console != "" {
+		cl, err := net.Listen("tcp", p.Console)
+		if err != nil {
+			return closeAll(err)
+		}
+		s.page = s.console()
+		served = append(served, func(ctx context.Context) error { return s.page.Serve(ctx, cl) })
+		s.log.Info("console", "listen", cl.Addr().String())
 	}
 	if post != nil {
 		served = append(served, func(ctx context.Context) error {
@@ -231,7 +242,7 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 		key  string
 		same bool
 	}{
-		{"listen", s.listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
+		{"listen", s.listen == now.Listen}, {"console", s.policy.Console == now.Console}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
 		{"balancers", now.Balancers.Header == s.policy.Balancers.Header && slices.Equal(now.Balancers.Addresses, s.policy.Balancers.Addresses)}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
 	} {
 		if !k.same {
@@ -342,6 +353,15 @@ func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	}
 	o.ClientCerts = &proxy.ClientCerts{Authorities: s.signs.Pool, Login: proxy.ClientLogin(p.TLS.ClientCert), Name: proxy.CertName(p.TLS.ClientName)}
 	return o, nil
+}
+
+// console is the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
+func (s *daemon) console() *console.Server {
+	o := console.Options{Connect: s.wire.Connect, Database: s.engine.Database, Logger: s.log, Loopback: s.policy.IsConsoleLocal()}
+	if !o.Loopback {
+		o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate, MinVersion: tls.VersionTLS12}
+	}
+	return console.New(o)
 }
 
 // warnOfRights says at the start what dpsql check says at length: the backend's role should read the listed tables and no more.

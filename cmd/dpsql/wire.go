@@ -23,7 +23,6 @@ func (w wire) Open(user, application string) (proxy.Session, error) {
 	return wireSession{s}, nil
 }
 
-// wireSession is a session, likewise.
 type wireSession struct{ *session.Session }
 
 // Prepare binds a statement.

@@ -90,7 +90,7 @@ export const budget = () => ask<{ left: string }>("budget");
 export const explain = (sql: string, cursor: number) => ask<Explanation>("explain", { sql, cursor });
 export const cancel = () => ask("cancel");
 export const statements = () => ask<Table>("statements");
-export const schema = () => ask<{ columns: Table; settings: Table; functions: Table }>("schema");
+export const schema = () => ask<{ columns: Table; settings: Table }>("schema");
 
 export interface Heard {
   notice(severity: string, text: string): void;

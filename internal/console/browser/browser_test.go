@@ -1,0 +1,294 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+var update = flag.Bool("update", false, "write the pictures of docs/console.md")
+
+var running = flag.String("link", "", "link of a demo that runs already")
+
+const root = "../../.."
+
+// demo runs `dpsql demo` and gives the link that it prints.
+func demo(t *testing.T) (link string) {
+	t.Helper()
+	if *running != "" {
+		return *running
+	}
+	program := filepath.Join(t.TempDir(), "dpsql")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/dpsql")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(program, "demo")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	found := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if m := regexp.MustCompile(`http://\S+#link=\S+`).FindString(lines.Text()); m != "" {
+				found <- m
+			}
+		}
+	}()
+	select {
+	case link = <-found:
+	case <-time.After(5 * time.Minute):
+		t.Fatal("the demo prints no link")
+	}
+	return link
+}
+
+// tab is a page of the browser, and what it did.
+type tab struct {
+	*testing.T
+	ctx    context.Context
+	failed []string // what its scripts and its Content-Security-Policy complained of
+	asked  []string // the addresses that it asked
+}
+
+func open(t *testing.T) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.WindowSize(1280, 900))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	alloc, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	p := &tab{T: t}
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			p.failed = append(p.failed, ev.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if ev.Type == runtime.APITypeError {
+				p.failed = append(p.failed, fmt.Sprint(ev.Args))
+			}
+		case *network.EventRequestWillBeSent:
+			p.asked = append(p.asked, ev.Request.URL)
+		}
+	})
+	p.ctx = ctx
+	if err := chromedp.Run(ctx); err != nil { // starts the browser, which would end with the time of an action
+		t.Fatal(err)
+	}
+	p.do(network.Enable(), runtime.Enable())
+	return p
+}
+
+// do acts on the page. An action that takes longer than a minute fails.
+func (p *tab) do(actions ...chromedp.Action) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var text string
+		_ = chromedp.Run(p.ctx, chromedp.Evaluate(`document.body.innerText`, &text))
+		p.Fatalf("%v, on the page:\n%s", err, text)
+	}
+}
+
+// value computes an expression in the page.
+func value[T any](p *tab, expression string) (v T) {
+	p.Helper()
+	p.do(chromedp.Evaluate(expression, &v, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	return v
+}
+
+// until waits for an expression to be true.
+func (p *tab) until(expression string) {
+	p.Helper()
+	p.do(chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(100*time.Millisecond)))
+}
+
+// button presses one by its text.
+func (p *tab) button(text string) {
+	p.Helper()
+	p.do(chromedp.Click(fmt.Sprintf(`//button[normalize-space()=%q]`, text), chromedp.BySearch))
+}
+
+// write puts a statement in place of what is in the editor, as a keyboard does.
+func (p *tab) write(sql string) {
+	p.Helper()
+	p.do(chromedp.Focus(".cm-content", chromedp.ByQuery), chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(kb.Delete))
+	p.do(chromedp.ActionFunc(func(ctx context.Context) error { return insert(ctx, sql) }))
+	p.do(chromedp.KeyEvent(kb.Escape))
+}
+
+// run presses Run and waits for the end.
+func (p *tab) run() {
+	p.Helper()
+	p.button("Run")
+	p.until(`![...document.querySelectorAll("button")].find((b) => b.textContent == "Run").disabled`)
+}
+
+// picture keeps the window as a picture of the documentation.
+func (p *tab) picture(name string) {
+	p.Helper()
+	var png []byte
+	p.do(chromedp.CaptureScreenshot(&png))
+	path := filepath.Join(root, "docs", "console", name)
+	if !*update {
+		path = filepath.Join(os.TempDir(), "dpsql-console-"+name)
+	}
+	if err := os.WriteFile(path, png, 0o644); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// accessible finds nothing that axe objects to.
+func (p *tab) accessible(where string) {
+	p.Helper()
+	axe, err := os.ReadFile("../web/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.do(chromedp.Evaluate(string(axe), nil))
+	for _, v := range value[[]string](p, `axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + " " + n.failureSummary)))`) {
+		p.Errorf("%s: %s", where, v)
+	}
+}
+
+// TestConsole: somebody opens the demo's link, sees the price while typing, and gets a chart and a table with intervals, without a word of help.
+func TestConsole(t *testing.T) {
+	link := demo(t)
+	p := open(t)
+	p.do(chromedp.Navigate(link))
+
+	// The page begins with a statement and its price.
+	p.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
+	if left := value[string](p, `document.getElementById("left").textContent`); !strings.Contains(left, "left: ") {
+		t.Errorf("left: %q", left)
+	}
+	p.run()
+	p.until(`document.querySelectorAll(".chart svg .interval line, .chart svg .interval path").length >= 10`)
+	if bars := value[int](p, `document.querySelectorAll(".chart svg .bar rect").length`); bars < 10 {
+		t.Errorf("%d bars", bars)
+	}
+	p.accessible("chart, light")
+	p.picture("chart.png")
+	p.button("Table")
+	p.until(`/[0-9] to [0-9]/.test(document.querySelector("td .interval")?.textContent)`)
+	p.accessible("table, light")
+	p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+	p.accessible("table, dark")
+	p.button("Chart")
+	p.until(`document.querySelectorAll(".chart svg .bar rect").length >= 10`)
+	p.accessible("chart, dark")
+	p.picture("dark.png")
+	p.do(emulation.SetEmulatedMedia())
+
+	// The price follows what is typed, and so do mistakes.
+	p.write("SET dpsql.price = 1")
+	p.until(`document.querySelector(".price").textContent.includes("costs nothing")`)
+	p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2))) // Ctrl-Enter
+	p.until(`document.querySelector("main").textContent.includes("SET")`)
+	p.write("SELECT gender, count(*) FROM patients GROUP BY 1")
+	p.until(`/Price1,/.test(document.querySelector(".price dl")?.textContent)`)
+	p.write("SELECT gendr FROM patients")
+	p.until(`document.querySelector(".price").textContent.includes("gender") && document.querySelector(".cm-lintRange-error")`)
+
+	// What was asked is listed.
+	p.button("My statements")
+	p.until(`/free again until/.test(document.querySelector("aside").textContent)`)
+	p.accessible("statements")
+
+	// A long statement says how far it is, and is cancelled.
+	p.write("TRAIN DP MODEL slow USING mlp METHOD dp_sgd TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 2, hidden = (64, 64), steps = 20000) AS SELECT days_in_hospital, medications, diagnoses, readmitted = '<30' AS y FROM encounters")
+	p.button("Run")
+	p.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
+	p.button("Cancel")
+	p.until(`document.querySelector(".error")?.textContent.includes("canceling statement due to user request")`)
+
+	// Nothing of a statement or its answer becomes a script, a tag or a formula.
+	p.do(chromedp.Evaluate(`window.saved = []; URL.createObjectURL = (b) => (b.text().then((t) => window.saved.push(t)), "blob:none")`, nil))
+	p.write(`SELECT '<img src=x onerror="window.pwned=1">' AS "<script>window.pwned=1</script>", '=1+1' AS "=2+2", 5 AS n`)
+	p.run()
+	p.button("Table")
+	p.until(`document.querySelector("td")?.textContent.includes("<img")`)
+	p.button("Save as CSV")
+	p.until(`window.saved.length == 1`)
+	want := "<script>window.pwned=1</script>,'=2+2,n\r\n\"<img src=x onerror=\"\"window.pwned=1\"\">\",'=1+1,5\r\n"
+	if got := value[string](p, `window.saved[0]`); got != want {
+		t.Errorf("CSV: %q", got)
+	}
+	if value[bool](p, `"pwned" in window || !!document.querySelector("td img, th script")`) {
+		t.Error("text of a statement became a part of the page")
+	}
+
+	// CSV has the intervals; a chart is a file of its own.
+	p.write("SELECT gender, count(*) FROM patients GROUP BY 1")
+	p.run()
+	p.button("Save as CSV")
+	p.until(`window.saved.length == 2`)
+	if got := value[string](p, `window.saved[1]`); !regexp.MustCompile(`^gender,count,count_low,count_high\r\nFemale,[0-9]+,[0-9.]+,[0-9.]+\r\n`).MatchString(got) {
+		t.Errorf("CSV: %q", got)
+	}
+	p.button("Chart")
+	p.until(`document.querySelectorAll(".chart svg .bar rect").length == 2`)
+	p.button("Save as SVG")
+	p.until(`window.saved.length == 3`)
+	if got := value[string](p, `window.saved[2]`); !strings.HasPrefix(got, "<svg") || strings.Contains(got, "var(--accent") {
+		t.Errorf("SVG: %.100q", got)
+	}
+
+	// Who logs out is out; an analyst without budget is told.
+	p.button("Log out")
+	p.do(chromedp.WaitVisible(`input[name=user]`, chromedp.ByQuery))
+	p.accessible("log-in")
+	p.do(chromedp.SendKeys(`input[name=user]`, "guest", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "wrong"+kb.Enter, chromedp.ByQuery))
+	p.until(`document.querySelector(".error")?.textContent.includes("password authentication failed")`)
+	p.do(chromedp.SetValue(`input[name=password]`, "demo", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, kb.Enter, chromedp.ByQuery))
+	p.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
+	p.write("SELECT race, count(*) FROM patients WHERE gender = 'Male' GROUP BY 1")
+	p.run()
+	p.until(`document.querySelector(".error")?.textContent.includes("budget")`)
+
+	// All came from the server itself, and the browser had nothing to forbid.
+	at, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.asked {
+		if u, err := url.Parse(a); err != nil || u.Host != at.Host && u.Scheme != "data" && u.Scheme != "blob" {
+			t.Errorf("the page asked %s", a)
+		}
+	}
+	for _, f := range p.failed {
+		t.Errorf("in the page: %s", f)
+	}
+}
+
+// insert types a text at once, without the editor's help with brackets.
+func insert(ctx context.Context, text string) error { return input.InsertText(text).Do(ctx) }

@@ -1,0 +1,123 @@
+// The answer: its notices, a table with each number's interval, and a chart.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Column, Interval, Row } from "./api";
+import { measures } from "./columns";
+import { csv } from "./csv";
+import { ends } from "./format";
+
+export interface Asked {
+  columns: Column[];
+  rows: Row[];
+  notices: string[];
+  progress: string;
+  tag: string;
+}
+
+// The rows that the table has at first; a chart has no more bars than it can show.
+const shownRows = 500;
+const mostBars = 200;
+
+function save(name: string, type: string, text: string) {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob([text], { type }));
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 1000);
+}
+
+function Value({ text, column, interval }: { text: string | null; column: Column; interval: Interval | undefined }) {
+  const [low, high] = interval ? ends(interval.low, interval.high) : ["?", "?"];
+  const known = interval && (interval.low !== undefined || interval.high !== undefined);
+  return (
+    <td class={column.kind === "number" ? "number" : ""}>
+      {text === null ? <em>NULL</em> : text}
+      {interval && (known || interval.why || text === null) && (
+        <span class="interval">
+          {text === null ? interval.why || "see the warnings" : ""}
+          {known && (text === null ? ": " : "") + `${low} to ${high}`}
+        </span>
+      )}
+    </td>
+  );
+}
+
+function Grid({ of }: { of: Asked }) {
+  const [all, setAll] = useState(false);
+  const rows = all ? of.rows : of.rows.slice(0, shownRows);
+  return (
+    <>
+      <div class="rows" tabIndex={0} role="region" aria-label="Answer as a table">
+        <table>
+          <thead>
+            <tr>{of.columns.map((c) => <th scope="col" class={c.kind === "number" ? "number" : ""}>{c.name}</th>)}</tr>
+          </thead>
+          <tbody>
+            {rows.map((r) => <tr>{of.columns.map((c, i) => <Value text={r.values[i]} column={c} interval={r.intervals[i]} />)}</tr>)}
+          </tbody>
+        </table>
+      </div>
+      {rows.length < of.rows.length && <button onClick={() => setAll(true)}>Show all {of.rows.length} rows</button>}
+    </>
+  );
+}
+
+function Chart({ of, measure }: { of: Asked; measure: number }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState("");
+  useEffect(() => {
+    let gone = false;
+    import("./chart").then(({ draw }) => {
+      if (gone || !place.current) return;
+      place.current.replaceChildren(draw(of.columns, of.rows, measure, Math.max(320, place.current.clientWidth)));
+    }).catch((e) => setFailed(String(e)));
+    return () => { gone = true; };
+  }, [of, measure]);
+  return (
+    <>
+      {failed && <p class="said" role="alert">The chart cannot be drawn: {failed}</p>}
+      <div class="chart" ref={place} />
+    </>
+  );
+}
+
+export function Answer({ of, running }: { of: Asked; running: boolean }) {
+  const [chosen, setChosen] = useState<"table" | "chart">("chart");
+  const [measure, setMeasure] = useState(0);
+  const list = measures(of.columns, of.rows);
+  const can = !running && list.length > 0 && of.rows.length > 0 && of.rows.length <= mostBars;
+  const view = can ? chosen : "table";
+  const drawn = list.includes(measure) ? measure : list[0];
+  const saveChart = async () => {
+    const { svg } = await import("./chart");
+    const chart = document.querySelector(".chart svg");
+    if (chart) save("chart.svg", "image/svg+xml", svg(chart));
+  };
+  return (
+    <section aria-label="Answer">
+      {of.columns.length > 0 && (
+        <>
+          <div class="actions" style="margin: 0.6rem 0">
+            {can && (
+              <div role="group" aria-label="Show the answer as">
+                <button aria-pressed={view === "chart"} onClick={() => setChosen("chart")}>Chart</button>{" "}
+                <button aria-pressed={view === "table"} onClick={() => setChosen("table")}>Table</button>
+              </div>
+            )}
+            {view === "chart" && list.length > 1 && (
+              <label>Value{" "}
+                <select value={String(drawn)} onChange={(e) => setMeasure(Number((e.target as HTMLSelectElement).value))}>
+                  {list.map((i) => <option value={String(i)}>{of.columns[i].name}</option>)}
+                </select>
+              </label>
+            )}
+            {!running && <button onClick={() => save("answer.csv", "text/csv", csv(of.columns, of.rows))}>Save as CSV</button>}
+            {view === "chart" && <button onClick={saveChart}>Save as SVG</button>}
+          </div>
+          {view === "chart" ? <Chart of={of} measure={drawn} /> : <Grid of={of} />}
+        </>
+      )}
+      {of.notices.length > 0 && <ul class="notices" aria-live="polite">{of.notices.map((n) => <li>{n}</li>)}</ul>}
+      {of.columns.length === 0 && of.tag && <p role="status">{of.tag}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,84 @@
+// The schema, and the analyst's own statements so far.
+import { useEffect, useState } from "preact/hooks";
+import * as api from "./api";
+import { quoted, type Schema } from "./schema";
+
+function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name: string) => void }) {
+  if (!schema) return <p class="said">Loading</p>;
+  return (
+    <>
+      {schema.tables.map((t) => (
+        <details open={t.schema !== "dpsql" && schema.tables.length < 4}>
+          <summary>{t.schema === "public" ? t.name : t.schema + "." + t.name}</summary>
+          {t.says && <p class="said">{t.says}</p>}
+          <ul>
+            {t.columns.map((c) => (
+              <li>
+                <button class="plain" onClick={() => insert(quoted(c.name))} title="Insert into the statement">{c.name}</button> <span class="said">{c.type}</span>
+                {c.says && <div class="said">{c.says}</div>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+      <details>
+        <summary>settings</summary>
+        <ul>
+          {schema.settings.map((s) => (
+            <li>
+              <button class="plain" onClick={() => insert(`SET ${s.name} = '${s.value.replaceAll("'", "''")}'`)} title="Insert into the statement">{s.name}</button> <span class="said">{s.value}</span>
+              {s.says && <div class="said">{s.says}</div>}
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  );
+}
+
+function Statements({ ran, use }: { ran: number; use: (text: string) => void }) {
+  const [list, setList] = useState<api.Table>();
+  const [failed, setFailed] = useState("");
+  useEffect(() => {
+    api.statements().then((t) => { setList(t); setFailed(""); }, (e) => setFailed(e instanceof api.Refused ? e.problem.message : String(e)));
+  }, [ran]);
+  if (failed) return <p class="said" role="alert">{failed}</p>;
+  if (!list) return <p class="said">Loading</p>;
+  if (list.rows.length === 0) return <p class="said">Nothing was charged yet.</p>;
+  const now = new Date().toISOString().replace("T", " ");
+  return (
+    <ol>
+      {list.rows.map(([, made, state, price, query, until]) => (
+        <li>
+          {query === null ? <span class="said">The text of this statement is not kept.</span> : <button class="plain" onClick={() => use(query)} title="Put into the editor">{query.length > 200 ? query.slice(0, 200) + "…" : query}</button>}
+          <div class="said">
+            {(made ?? "").slice(0, 16)} UTC, price {Number(price).toPrecision(3).replace(/\.?0+$/, "")}{state === "committed" ? "" : ", " + state}
+            {until !== null && until > now ? `, free again until ${until.slice(0, 16)} UTC` : ""}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+export function Aside({ schema, ran, use, insert }: { schema: Schema | undefined; ran: number; use: (text: string) => void; insert: (name: string) => void }) {
+  const [tab, setTab] = useState<"schema" | "statements">("schema");
+  const tabs = ["schema", "statements"] as const;
+  return (
+    <aside aria-label="Schema and statements">
+      <div class="tabs" role="tablist">
+        {tabs.map((t) => (
+          <button role="tab" id={"tab-" + t} aria-controls="aside" aria-selected={tab === t} tabIndex={tab === t ? 0 : -1} onClick={() => setTab(t)} onKeyDown={(e) => {
+            if (e.key !== "ArrowRight" && e.key !== "ArrowLeft") return;
+            const other = tabs[1 - tabs.indexOf(t)];
+            setTab(other);
+            document.getElementById("tab-" + other)!.focus();
+          }}>{t === "schema" ? "Schema" : "My statements"}</button>
+        ))}
+      </div>
+      <div role="tabpanel" id="aside" aria-labelledby={"tab-" + tab}>
+        {tab === "schema" ? <Tables schema={schema} insert={insert} /> : <Statements ran={ran} use={use} />}
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,74 @@
+// Charts of an answer, with its intervals: bars with error bars, or a line with a ribbon over time. Loaded when the first is shown.
+import * as Plot from "@observablehq/plot";
+import type { Column, Row } from "./api";
+import { measures } from "./columns";
+
+interface Point {
+  x: string | number | Date;
+  facet?: string;
+  y: number;
+  low: number;
+  high: number;
+}
+
+const numbers = (text: string | null) => (text === null ? NaN : Number(text));
+
+// draw makes the chart of one measure.
+export function draw(columns: Column[], rows: Row[], measure: number, width: number): SVGSVGElement | HTMLElement {
+  const keys = columns.map((_, i) => i).filter((i) => !measures(columns, rows).includes(i));
+  const key = keys[keys.length - 1];
+  const time = key !== undefined && columns[key].kind === "time";
+  const scale = key !== undefined && columns[key].kind === "number" && rows.length > 20;
+  const x = (r: Row) => (key === undefined ? columns[measure].name : time ? new Date((r.values[key] ?? "").replace(" ", "T") + (/[T ]/.test(r.values[key] ?? "") ? "Z" : "")) : scale ? Number(r.values[key]) : (r.values[key] ?? "NULL"));
+  const facet = keys.length > 1 ? (r: Row) => keys.slice(0, -1).map((k) => r.values[k] ?? "NULL").join(", ") : () => undefined;
+  const points: Point[] = rows.map((r) => {
+    const y = numbers(r.values[measure]);
+    const interval = r.intervals[measure];
+    return { x: x(r), facet: facet(r), y, low: interval?.low ?? (interval ? NaN : y), high: interval?.high ?? (interval ? NaN : y) };
+  });
+  const known = points.filter((p) => Number.isFinite(p.low) && Number.isFinite(p.high));
+  const facets = [...new Set(points.map((p) => p.facet))].length;
+  const inFacets = facets > 1 ? { fy: "facet" } : {};
+  const title = (p: Point) => `${key === undefined ? "" : p.x instanceof Date ? p.x.toISOString().slice(0, 10) : p.x}${p.facet ? ", " + p.facet : ""}: ${Number.isFinite(p.y) ? p.y : "NULL"}${Number.isFinite(p.low) ? ` (${p.low} to ${p.high})` : ""}`;
+  const fill = "var(--accent, #1f5fbf)";
+  const line = time || scale;
+  const marks: Plot.Markish[] = line
+    ? [
+        Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill, fillOpacity: 0.25, sort: "x", className: "ribbon", ...inFacets }),
+        Plot.lineY(points, { x: "x", y: "y", stroke: fill, sort: "x", ...inFacets }),
+        Plot.dot(points, { x: "x", y: "y", fill, r: 2, title, ...inFacets }),
+      ]
+    : [
+        Plot.barY(points.filter((p) => Number.isFinite(p.y)), { x: "x", y: "y", fill, fillOpacity: 0.55, title, className: "bar", ...inFacets }),
+        Plot.ruleX(known, { x: "x", y1: "low", y2: "high", stroke: "currentColor", strokeWidth: 1.5, title, className: "interval", marker: "tick", ...inFacets }),
+        Plot.ruleY([0]),
+      ];
+  const order = line ? {} : { domain: [...new Set(points.map((p) => p.x as string))] };
+  const name = columns[measure].name;
+  const chart = Plot.plot({
+    width,
+    height: facets > 1 ? Math.max(320, facets * 140) : 320,
+    marginLeft: 70,
+    marginRight: facets > 1 ? 90 : 20,
+    marginBottom: 45,
+    style: { background: "transparent", color: "inherit", fontSize: "12px" },
+    ariaLabel: `${name}${key === undefined ? "" : " by " + columns[key].name}`,
+    ariaDescription: "Each value is drawn with its 95% interval. The table has the same numbers.",
+    x: { label: key === undefined ? null : columns[key].name, ...(time ? { type: "utc" } : scale ? {} : { type: "band", padding: 0.25 }), ...order },
+    y: { label: name, grid: true, zero: !line },
+    fy: { label: null },
+    marks,
+  }) as SVGSVGElement | HTMLElement;
+  const whole = chart.matches("svg") ? chart : chart.querySelector("svg")!;
+  for (const g of whole.querySelectorAll("g[aria-label]")) g.removeAttribute("aria-label"); // the picture has one label, and the table tells the rest
+  whole.setAttribute("role", "img");
+  return chart;
+}
+
+// svg is a chart as a file of its own.
+export function svg(chart: Element): string {
+  const copy = (chart.matches("svg") ? chart : chart.querySelector("svg")!).cloneNode(true) as SVGSVGElement;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("style", "background: #fff; color: #1b1f26; font-family: sans-serif; font-size: 12px");
+  return new XMLSerializer().serializeToString(copy).replaceAll("var(--accent, #1f5fbf)", "#1f5fbf");
+}

@@ -1,0 +1,229 @@
+import { render } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import * as api from "./api";
+import { Answer, type Asked } from "./answer";
+import { Aside } from "./aside";
+import { editor, type Editor } from "./editor";
+import { example, read, type Schema } from "./schema";
+
+const none: api.Problem = { message: "", position: -1 };
+
+const problemOf = (e: unknown): api.Problem => (e instanceof api.Refused ? e.problem : { ...none, message: String(e) });
+
+export function Failure({ of }: { of: api.Problem }) {
+  return (
+    <div class="error" role="alert">
+      <p>{of.message}{of.code ? ` (${of.code})` : ""}</p>
+      {of.detail && <p>{of.detail}</p>}
+      {of.hint && <p>Hint: {of.hint}</p>}
+    </div>
+  );
+}
+
+function Login({ done, said }: { done: (is: api.Login) => void; said: string }) {
+  const [failed, setFailed] = useState<api.Problem>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (e: SubmitEvent) => {
+    e.preventDefault();
+    const form = new FormData(e.target as HTMLFormElement);
+    setBusy(true);
+    try {
+      done(await api.login({ user: String(form.get("user")), password: String(form.get("password")) }));
+    } catch (e) {
+      setFailed(problemOf(e));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="login">
+      <h1>dpsql</h1>
+      {said && <p role="status">{said}</p>}
+      <form onSubmit={submit} style="display: contents">
+        <label>User <input name="user" autocomplete="username" required autofocus /></label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+        <button class="first" disabled={busy}>Log in</button>
+      </form>
+      {failed && <Failure of={failed} />}
+    </main>
+  );
+}
+
+// The lines of EXPLAIN that an analyst needs first.
+const first = /^(Price|Left|Expected|Warning|Free)\b[^:]*: /;
+
+function Price({ of }: { of: api.Explanation | undefined }) {
+  const lines = of?.lines ?? [];
+  const split = (l: string) => [l.slice(0, l.indexOf(": ")), l.slice(l.indexOf(": ") + 2)];
+  const rest = lines.filter((l) => !first.test(l) && !l.startsWith("Details:"));
+  return (
+    <section class="price" aria-label="Price of the statement" aria-live="polite">
+      {!of && <span class="said">The price of the statement is shown here while you type.</span>}
+      {of?.note && <span class="said">{of.note}</span>}
+      {of?.error && <span class="said">{of.error.message}{of.error.hint ? `. ${of.error.hint}` : ""}</span>}
+      <dl>
+        {lines.filter((l) => first.test(l)).map((l) => [<dt>{split(l)[0]}</dt>, <dd>{split(l)[1]}</dd>])}
+      </dl>
+      {rest.length > 0 && (
+        <details>
+          <summary>How it is answered</summary>
+          {rest.map((l) => <div>{l}</div>)}
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void }) {
+  const place = useRef<HTMLDivElement>(null);
+  const ed = useRef<Editor | undefined>(undefined);
+  const [schema, setSchema] = useState<Schema>();
+  const [left, setLeft] = useState("");
+  const [price, setPrice] = useState<api.Explanation>();
+  const [running, setRunning] = useState(false);
+  const [failed, setFailed] = useState<api.Problem>();
+  const [asked, setAsked] = useState<Asked>();
+  const [ran, setRan] = useState(0);
+  const busy = useRef(false);
+  const timer = useRef(0);
+  const latest = useRef(0);
+
+  const explain = useCallback(() => {
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(async () => {
+      const n = ++latest.current;
+      const text = ed.current!.text();
+      if (busy.current) return;
+      try {
+        const e = text.trim() === "" ? { lines: [] } : await api.explain(text, ed.current!.cursor());
+        if (n !== latest.current || ed.current!.text() !== text) return;
+        setPrice(e);
+        ed.current!.mark(e.error?.position, e.error?.message ?? "");
+      } catch (e) {
+        if (n === latest.current) setPrice({ lines: null, error: problemOf(e) });
+      }
+    }, 350);
+  }, []);
+
+  const run = useCallback(async () => {
+    if (busy.current) return;
+    busy.current = true;
+    latest.current++;
+    setRunning(true);
+    setFailed(undefined);
+    const now: Asked = { columns: [], rows: [], notices: [], progress: "", tag: "" };
+    setAsked({ ...now });
+    const show = () => setAsked({ ...now });
+    try {
+      const text = ed.current!.text();
+      const end = await api.run(text, ed.current!.cursor(), {
+        notice(severity, text) {
+          if (/^\d+ s: /.test(text)) now.progress = text;
+          else now.notices = [...now.notices, severity === "WARNING" ? "Warning: " + text : text];
+          show();
+        },
+        columns(list) {
+          now.columns = list;
+          show();
+        },
+        rows(list) {
+          now.rows = [...now.rows, ...list];
+          show();
+        },
+      });
+      now.tag = end.tag;
+      if (end.left) setLeft(end.left);
+    } catch (e) {
+      const p = problemOf(e);
+      setFailed(p);
+      ed.current!.mark(p.position, p.message);
+      if (now.columns.length > 0 && now.rows.length === 0) now.columns = [];
+    }
+    now.progress = "";
+    show();
+    busy.current = false;
+    setRunning(false);
+    setRan((n) => n + 1);
+    explain();
+  }, []);
+
+  useEffect(() => {
+    ed.current = editor(place.current!, "", explain, run);
+    (async () => {
+      try {
+        setLeft((await api.budget()).left);
+        const got = await api.schema();
+        const s = read(got.columns, got.settings);
+        setSchema(s);
+        ed.current!.learn(s);
+        if (ed.current!.text() === "") ed.current!.replace(example(s));
+      } catch (e) {
+        setFailed(problemOf(e));
+      }
+    })();
+    return () => ed.current!.view.destroy();
+  }, []);
+
+  const logout = async () => {
+    await api.logout().catch(() => {});
+    leave("");
+  };
+  return (
+    <>
+      <header>
+        <h1>dpsql</h1>
+        <span>{is.database}</span>
+        <span class="left" id="left" role="status">{left}</span>
+        <span>{is.user}</span>
+        <button onClick={logout}>Log out</button>
+      </header>
+      <div class="page">
+        <Aside schema={schema} ran={ran} use={(text) => ed.current!.replace(text)} insert={(name) => {
+          const v = ed.current!.view;
+          v.dispatch(v.state.replaceSelection(name));
+          v.focus();
+        }} />
+        <main>
+          <div class="editor" ref={place} />
+          <div class="actions">
+            <button class="first" onClick={run} disabled={running}>Run</button>
+            <button onClick={() => api.cancel().catch((e) => setFailed(problemOf(e)))} disabled={!running}>Cancel</button>
+            <span class="said">Ctrl-Enter runs the statement at the cursor.</span>
+            <span role="status">{running ? asked?.progress || "Running" : ""}</span>
+          </div>
+          <Price of={price} />
+          {failed && <Failure of={failed} />}
+          {asked && <Answer of={asked} running={running} />}
+        </main>
+      </div>
+    </>
+  );
+}
+
+function App() {
+  const [is, setIs] = useState<api.Login>();
+  const [said, setSaid] = useState("");
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    api.onEnd(() => {
+      setIs(undefined);
+      setSaid("The session has ended. Log in again.");
+    });
+    const link = new URLSearchParams(location.hash.slice(1)).get("link");
+    if (!link) {
+      setReady(true);
+      return;
+    }
+    api.login({ link }).then((l) => {
+      if (!l.again) history.replaceState(null, "", location.pathname);
+      setIs(l);
+    }, (e) => {
+      history.replaceState(null, "", location.pathname);
+      const p = problemOf(e);
+      setSaid([p.message, p.hint].filter(Boolean).join(". "));
+    }).finally(() => setReady(true));
+  }, []);
+  if (!ready) return null;
+  return is ? <Page is={is} left={(s) => { setSaid(s); setIs(undefined); }} /> : <Login done={setIs} said={said} />;
+}
+
+render(<App />, document.getElementById("app")!);
