@@ -199,7 +199,7 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	case *pgsyntax.Empty:
 		return explanation{}, nil
 	default:
-		return explanation{Note: "This statement costs nothing."}, nil
+		return explanation{Note: "A price is shown for SELECT, TRAIN and EVALUATE."}, nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -86,7 +86,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 		return nil, nil
 	}
 	st, err := in.at()
-	if _, copies := st.Node.(*pgsyntax.Copy); copies {
+	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Verb == "COPY" {
 		err = sqlerr.New(sqlerr.Unsupported, "the console does not run COPY").WithHint("Run its query, then save the answer as CSV.")
 	}
 	if err != nil {

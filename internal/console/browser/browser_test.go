@@ -211,7 +211,7 @@ func TestConsole(t *testing.T) {
 
 	// The price follows what is typed, and so do mistakes.
 	p.write("SET dpsql.price = 1")
-	p.until(`document.querySelector(".price").textContent.includes("costs nothing")`)
+	p.until(`document.querySelector(".price").textContent.includes("A price is shown for")`)
 	p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2))) // Ctrl-Enter
 	p.until(`document.querySelector("main").textContent.includes("SET")`)
 	p.write("SELECT gender, count(*) FROM patients GROUP BY 1")

@@ -1,0 +1,257 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/secret"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+)
+
+// rowsOf are a run's rows and their intervals.
+func rowsOf(t testing.TB, list []event) (rows [][]*string, intervals []answer.Intervals) {
+	t.Helper()
+	for _, data := range of(list, "rows") {
+		p := decoded[struct {
+			Rows      [][]*string
+			Intervals []answer.Intervals
+		}](t, data)
+		rows, intervals = append(rows, p.Rows...), append(intervals, p.Intervals...)
+	}
+	return rows, intervals
+}
+
+// TestAsk: an analyst sees the price, runs the statement, and gets each number with its interval; both are the proxy's own, and so is what is left.
+func TestAsk(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	const sql = "SELECT readmitted, count(*), avg(days) AS days, count(*) / 2.0 AS half FROM encounters GROUP BY readmitted"
+	before := decoded[map[string]string](t, b.ask("budget", ""))["left"]
+	e := decoded[explanation](t, b.ask("explain", sql))
+	if text := strings.Join(e.Lines, "\n"); !strings.Contains(text, "Price: 0.5") || !strings.Contains(text, "Left: ") || !strings.Contains(text, "95% interval") {
+		t.Errorf("EXPLAIN: %s", text)
+	}
+	if left := decoded[map[string]string](t, b.ask("budget", ""))["left"]; left != before || !strings.HasPrefix(left, "left: ") {
+		t.Errorf("the price was charged: %q, then %q", before, left)
+	}
+	list := b.run(sql)
+	if got := of(list, "columns"); len(got) != 1 || got[0] != `[{"name":"readmitted","kind":"text"},{"name":"count","kind":"number"},{"name":"days","kind":"number"},{"name":"half","kind":"number"}]` {
+		t.Errorf("columns: %s", got)
+	}
+	rows, intervals := rowsOf(t, list)
+	if len(rows) != 3 || len(intervals) != 3 {
+		t.Fatalf("%d rows, %d intervals: %v", len(rows), len(intervals), list)
+	}
+	for i, row := range rows {
+		if len(row) != 4 || len(intervals[i]) != 3 {
+			t.Fatalf("row %d: %d values, %d intervals", i, len(row), len(intervals[i]))
+		}
+		for _, in := range intervals[i] {
+			if in.Low == nil || in.High == nil {
+				t.Errorf("row %d, column %d: no interval", i, in.Of)
+				continue
+			}
+			if v := row[in.Of]; v == nil != (in.Why != "") {
+				t.Errorf("row %d, column %d: a value and why it is NULL", i, in.Of)
+			} else if v != nil {
+				if x := decoded[float64](t, *v); x < *in.Low || x > *in.High {
+					t.Errorf("row %d, column %d: %v is not in %v to %v", i, in.Of, x, *in.Low, *in.High)
+				}
+			}
+		}
+	}
+	if notices := strings.Join(of(list, "notice"), "\n"); !strings.Contains(notices, "spent: price 0.5") {
+		t.Errorf("notices: %s", notices)
+	}
+	if done := of(list, "done"); len(done) != 1 || !strings.Contains(done[0], `"tag":"SELECT 3"`) || strings.Contains(done[0], before) {
+		t.Errorf("done: %s", done)
+	}
+	if own := decoded[table](t, b.ask("statements", "")); len(own.Rows) != 1 || *own.Rows[0][4] != sql || own.Rows[0][5] == nil {
+		t.Errorf("statements: %v", own.Rows)
+	}
+	schema := decoded[map[string]table](t, b.ask("schema", ""))
+	if text, _ := json.Marshal(schema); !strings.Contains(string(text), "values NO,") || !strings.Contains(string(text), "dpsql.price") {
+		t.Errorf("schema: %s", text)
+	}
+}
+
+// TestIntervals: a number's interval is the one of dp_low and dp_high in the same statement, whatever is rounded or hidden.
+func TestIntervals(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	b.run("SET dpsql.rounding = off")
+	for _, low := range []string{"keep", "null"} {
+		b.run("SET dpsql.on_low_count = '" + low + "'")
+		rows, intervals := rowsOf(t, b.run("SELECT kind_id, count(*), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1"))
+		if len(rows) < 2 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for i, row := range rows {
+			in := intervals[i]
+			if len(in) != 1 || in[0].Of != 1 || *in[0].Low != decoded[float64](t, *row[2]) || *in[0].High != decoded[float64](t, *row[3]) {
+				t.Errorf("%s, row %d: %v, %v", low, i, *row[2]+" "+*row[3], in)
+			}
+			if row[1] == nil != (in[0].Why != "") || row[1] == nil && low == "keep" {
+				t.Errorf("%s, row %d: NULL and why: %q", low, i, in[0].Why)
+			}
+		}
+	}
+	for _, sql := range []string{"SELECT 1", "SELECT * FROM kinds", "SHOW dpsql.price", "EXPLAIN SELECT count(*) FROM patients", "SELECT scope FROM dpsql.budget"} { // what is exact has none
+		rows, intervals := rowsOf(t, b.run(sql))
+		for i := range rows {
+			if intervals[i] != nil {
+				t.Errorf("%s: %v", sql, intervals[i])
+			}
+		}
+		if len(rows) == 0 {
+			t.Errorf("%s: no rows", sql)
+		}
+	}
+}
+
+// TestExplainOnly: whatever is in the text, its price is free. Only the statement at the cursor is run.
+func TestExplainOnly(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	const count = "SELECT count(*) FROM patients"
+	for _, sql := range []string{count + "; " + count, "EXPLAIN ANALYZE " + count, "(" + count + ")", "ANALYZE " + count, "ANALYZE) " + count, "COPY (" + count + ") TO STDOUT", "/* */ " + count,
+		"DECLARE c CURSOR FOR " + count, "PREPARE p AS " + count, "EXECUTE p", "VALUES (1)", "TABLE patients", "WITH x AS (" + count + ") SELECT * FROM x", "", ";", "-- " + count} {
+		b.ask("explain", sql)
+	}
+	if n := len(enginetest.Charges(t, s.engine)); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	two := "SELECT gender, count(*) FROM patients GROUP BY 1;\n\tSELECT 'ä€😀', nothing FROM patients"
+	r, body := b.post("explain", asked{SQL: two, Cursor: 3})
+	if e := decoded[explanation](t, body); r.StatusCode != 200 || e.Error != nil || len(e.Lines) == 0 {
+		t.Errorf("the first: %s", body)
+	}
+	// Positions count as browsers do: 😀 is two units.
+	e := decoded[explanation](t, b.ask("explain", two))
+	if e.Error == nil || e.Error.Position != 66 {
+		t.Errorf("the second: %+v", e.Error)
+	}
+	list := b.run(two)
+	if got := of(list, "error"); len(got) != 1 || decoded[problem](t, got[0]).Position != 66 || len(enginetest.Charges(t, s.engine)) != 0 {
+		t.Errorf("run: %v", list)
+	}
+	r, body = b.post("run", asked{SQL: "COPY (" + count + ") TO STDOUT"})
+	if r.StatusCode != 422 || !strings.Contains(body, "does not run COPY") || len(enginetest.Charges(t, s.engine)) != 0 {
+		t.Errorf("COPY: %d %s", r.StatusCode, body)
+	}
+}
+
+// TestTransaction: a mistake that is only being typed does not abort the analyst's transaction.
+func TestTransaction(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	b.run("BEGIN")
+	if e := decoded[explanation](t, b.ask("explain", "SELECT nothing FROM patients")); e.Note == "" {
+		t.Errorf("%+v", e)
+	}
+	b.run("SET LOCAL dpsql.price = 1")
+	if list := b.run("SHOW dpsql.price"); !strings.Contains(of(list, "rows")[0], `"1"`) {
+		t.Errorf("%v", list)
+	}
+	b.run("ROLLBACK")
+}
+
+// stalled is a backend whose private statements run until they are cancelled.
+type stalled struct {
+	backend.Backend
+	began chan struct{}
+}
+
+func (s stalled) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := s.Backend.Begin(ctx)
+	return stalledTx{tx, s.began}, err
+}
+
+type stalledTx struct {
+	backend.Tx
+	began chan struct{}
+}
+
+func (s stalledTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	if !strings.Contains(sql, "encounters") {
+		return s.Tx.Query(ctx, sql, args, want)
+	}
+	s.began <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestCancel: a running statement is cancelled by the analyst, and by a browser that leaves. The session goes on. While it runs there is no second one.
+func TestCancel(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	b := s.login(t, "ann")
+	const sql = "SELECT count(*) FROM encounters"
+	ended := make(chan []event)
+	go func() { ended <- b.run(sql) }()
+	<-began
+	if r, body := b.post("run", asked{SQL: sql}); r.StatusCode != 409 {
+		t.Errorf("a second one: %d %s", r.StatusCode, body)
+	}
+	if e := decoded[explanation](t, b.ask("explain", sql)); e.Note == "" {
+		t.Errorf("%+v", e)
+	}
+	b.ask("cancel", "")
+	if list := <-ended; len(of(list, "error")) != 1 || !strings.Contains(of(list, "error")[0], "57014") {
+		t.Errorf("%v", list)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	text, err := json.Marshal(asked{SQL: "SELECT count(*) FROM encounters WHERE days > 2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-began
+		leave()
+	}()
+	r := b.request("POST", "/api/run", strings.NewReader(string(text))).WithContext(ctx)
+	if resp, err := transport.RoundTrip(r); err == nil {
+		_, err = resp.Body.Read(make([]byte, 1<<10))
+		for err == nil {
+			_, err = resp.Body.Read(make([]byte, 1<<10))
+		}
+		_ = resp.Body.Close()
+	}
+	for strings.Contains(b.ask("explain", "SELECT 1"), "the running statement") { // until the console saw it
+		continue
+	}
+	if list := b.run("SELECT gender, count(*) FROM patients GROUP BY 1"); len(of(list, "done")) != 1 {
+		t.Errorf("afterwards: %v", list)
+	}
+}
+
+// TestOwn: an analyst sees the own statements alone, and what the own rights allow.
+func TestOwn(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann, bob, clerk := s.login(t, "ann"), s.login(t, "bob"), s.login(t, "clerk")
+	ann.run("SELECT count(*) FROM patients WHERE race = 'anns secret question'")
+	for _, b := range []*browser{bob, clerk} {
+		for _, endpoint := range []string{"statements", "schema", "budget"} {
+			if body := b.ask(endpoint, ""); strings.Contains(body, "anns secret") {
+				t.Errorf("%s: %s", endpoint, body)
+			}
+		}
+	}
+	if body := ann.ask("statements", ""); !strings.Contains(body, "anns secret") {
+		t.Errorf("statements: %s", body)
+	}
+	if body := clerk.ask("schema", ""); strings.Contains(body, "encounters") || !strings.Contains(body, "gender") {
+		t.Errorf("the clerk's schema: %s", body)
+	}
+	if list := clerk.run("SELECT count(*) FROM encounters"); !strings.Contains(of(list, "error")[0], "42P01") {
+		t.Errorf("%v", list)
+	}
+	if list := s.login(t, "guest").run("SELECT count(*) FROM encounters"); len(of(list, "error")) != 1 { // the budget is less than the price
+		t.Errorf("%v", list)
+	}
+}

@@ -1,0 +1,338 @@
+package console
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/proxy"
+)
+
+// transport keeps no connection, so that none is left of a test.
+var transport = &http.Transport{DisableKeepAlives: true}
+
+// endpoints are all of an analyst's.
+var endpoints = []string{"budget", "explain", "cancel", "statements", "schema", "run", "logout"}
+
+// TestSecrets: every endpoint needs the cookie and the token of one session, by POST, as JSON, from the page itself.
+func TestSecrets(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann, other := s.login(t, "ann"), s.login(t, "ann")
+	const body = `{"sql": "SELECT 1"}`
+	for _, e := range endpoints {
+		for _, a := range []struct {
+			what   string
+			status int
+			change func(*http.Request)
+		}{
+			{"no token", 401, func(r *http.Request) { r.Header.Del("X-Dpsql-Token") }},
+			{"another session's token", 401, func(r *http.Request) { r.Header.Set("X-Dpsql-Token", other.token) }},
+			{"the session's name and another's secret", 401, func(r *http.Request) {
+				id, _, _ := strings.Cut(ann.token, ".")
+				_, secret, _ := strings.Cut(other.token, ".")
+				r.Header.Set("X-Dpsql-Token", id+"."+secret)
+			}},
+			{"no cookie", 401, func(r *http.Request) { r.Header.Del("Cookie") }},
+			{"another session's cookie", 401, func(r *http.Request) {
+				r.Header.Del("Cookie")
+				r.AddCookie(other.cookies[0])
+			}},
+			{"the cookie's name and another's value", 401, func(r *http.Request) {
+				r.Header.Del("Cookie")
+				r.AddCookie(&http.Cookie{Name: ann.cookies[0].Name, Value: other.cookies[0].Value})
+			}},
+			{"a form of another page", 403, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }},
+			{"a page of another port", 403, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }},
+			{"an older browser's page of another origin", 403, func(r *http.Request) {
+				r.Header.Del("Sec-Fetch-Site")
+				r.Header.Set("Origin", "http://127.0.0.1:1")
+			}},
+			{"GET", 404, func(r *http.Request) { r.Method, r.Body, r.ContentLength = "GET", nil, 0 }},
+			{"another name (rebinding)", 421, func(r *http.Request) { r.Host = "evil.example:8543" }},
+			{"another address", 421, func(r *http.Request) { r.Host = "192.0.2.1" }},
+		} {
+			r := ann.request("POST", "/api/"+e, strings.NewReader(body))
+			a.change(r)
+			if resp, text := ann.send(r); resp.StatusCode != a.status {
+				t.Errorf("%s, %s: %d %s", e, a.what, resp.StatusCode, text)
+			}
+		}
+	}
+	for _, e := range []string{"explain", "run", "login"} {
+		r := ann.request("POST", "/api/"+e, strings.NewReader(body))
+		r.Header.Set("Content-Type", "text/plain")
+		if resp, text := ann.send(r); resp.StatusCode != 415 {
+			t.Errorf("%s of a form: %d %s", e, resp.StatusCode, text)
+		}
+		r = ann.request("POST", "/api/"+e, strings.NewReader(`{"sql": "`+strings.Repeat(" ", maxBody)+`"}`))
+		if resp, text := ann.send(r); resp.StatusCode != 413 {
+			t.Errorf("%s of a huge body: %d %s", e, resp.StatusCode, text)
+		}
+	}
+	for _, host := range []string{"localhost:1", "127.0.0.1", "[::1]:9", "localhost"} { // a tunnel's port is another
+		r := ann.request("POST", "/api/budget", strings.NewReader(`{}`))
+		r.Host = host
+		if resp, text := ann.send(r); resp.StatusCode != 200 {
+			t.Errorf("%s: %d %s", host, resp.StatusCode, text)
+		}
+	}
+	if n := ann.ask("statements", ""); !strings.Contains(n, `"rows":[]`) {
+		t.Errorf("something was run: %s", n)
+	}
+}
+
+// TestHeaders: whatever is answered forbids frames, sniffing, foreign scripts and caches of answers; cookies are for the console alone.
+func TestHeaders(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	for _, path := range []string{"/", "/app.js", "/style.css", "/nothing", "/api/login", "/api/budget"} {
+		for _, method := range []string{"GET", "POST"} {
+			resp, _ := b.send(b.request(method, path, strings.NewReader("{}")))
+			h := resp.Header
+			csp := h.Get("Content-Security-Policy")
+			if h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Cache-Control") == "" ||
+				!strings.Contains(csp, "default-src 'none'; script-src 'self';") || !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "base-uri 'none'") {
+				t.Errorf("%s %s: %v", method, path, h)
+			}
+			if strings.HasPrefix(path, "/api/") && h.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s is cached", method, path)
+			}
+		}
+	}
+	c := b.cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/api/" || c.Domain != "" || c.MaxAge <= 0 {
+		t.Errorf("%+v", c)
+	}
+	if _, page := b.send(b.request("GET", "/", nil)); strings.Contains(page, "<script>") || strings.Contains(page, "<style") || strings.Contains(page, " on") {
+		t.Errorf("the page has a script or a style of its own:\n%s", page)
+	}
+}
+
+// TestSessionEnds: a session ends when it is idle, old, logged out, or ended by the proxy. Its secrets are worth nothing then.
+func TestSessionEnds(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	late := time.Duration(0)
+	s.console.mu.Lock()
+	s.console.now = func() time.Time { return time.Now().Add(late) }
+	s.console.mu.Unlock()
+	after := func(d time.Duration) {
+		s.console.mu.Lock()
+		late += d
+		s.console.mu.Unlock()
+	}
+	over := func(what string, b *browser) {
+		t.Helper()
+		for _, e := range endpoints {
+			if resp, body := b.post(e, asked{SQL: "SELECT 1"}); resp.StatusCode != 401 {
+				t.Errorf("%s, %s: %d %s", what, e, resp.StatusCode, body)
+			}
+		}
+	}
+	b := s.login(t, "ann")
+	after(29 * time.Minute)
+	b.ask("budget", "")
+	after(29 * time.Minute)
+	b.ask("budget", "")
+	after(31 * time.Minute)
+	over("idle", b)
+	b = s.login(t, "ann")
+	for range 24 {
+		after(29 * time.Minute)
+		b.ask("budget", "")
+	}
+	after(29 * time.Minute)
+	over("old", b)
+	b = s.login(t, "ann")
+	b.ask("logout", "")
+	over("logged out", b)
+	b = s.login(t, "ann")
+	if n := s.proxy.Terminate("ann"); n != 1 {
+		t.Errorf("the proxy has %d sessions", n)
+	}
+	over("ended by the proxy", b)
+	b = s.login(t, "ann")
+	after(time.Hour)
+	s.console.endIdle()
+	s.console.mu.Lock()
+	defer s.console.mu.Unlock()
+	if len(s.console.sessions) != 0 {
+		t.Errorf("%d sessions are kept", len(s.console.sessions))
+	}
+}
+
+// TestLinks: a link logs in once, in its time, as its user; one for as long as the console serves logs in again.
+func TestLinks(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	late := time.Duration(0)
+	s.console.now = func() time.Time { return time.Now().Add(late) }
+	use := func(link string) (int, string) {
+		return s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(link, "#link=")})
+	}
+	once := s.console.Link("ann", time.Minute)
+	if status, body := use(once); status != 200 || !strings.Contains(body, `"user":"ann"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := use(once); status != 401 {
+		t.Errorf("a stolen link: %d", status)
+	}
+	tardy := s.console.Link("ann", time.Minute)
+	late = 2 * time.Minute
+	if status, _ := use(tardy); status != 401 {
+		t.Errorf("an old link: %d", status)
+	}
+	always := s.console.Link("bob", 0)
+	for range 2 {
+		if status, body := use(always); status != 200 || !strings.Contains(body, `"user":"bob"`) {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	for _, link := range []string{"", "x", always + "x"} {
+		if status, _ := use(link); status != 401 {
+			t.Errorf("%q: %d", link, status)
+		}
+	}
+	if status, _ := use(s.console.Link("stranger", time.Minute)); status != 401 { // who is no analyst, or not any more
+		t.Errorf("a link of nobody: %d", status)
+	}
+}
+
+// TestGuesses: passwords are guessed no faster through the console than through the proxy, and in both together no faster than in one. Whether a user exists is not told.
+func TestGuesses(t *testing.T) {
+	s := serve(t, clinic(t), func(_ *Options, p *proxy.Options) { p.LoginTimeout, p.MaxPreAuth = 2*time.Second, 1000 })
+	b := s.browser(t)
+	_, known := b.enter(map[string]string{"user": "ann", "password": "wrong"})
+	_, unknown := b.enter(map[string]string{"user": "eve", "password": "wrong"})
+	if strings.ReplaceAll(known, "ann", "eve") != unknown || !strings.Contains(known, "28P01") {
+		t.Errorf("%s %s", known, unknown)
+	}
+	// 20 may be tried at once, and then one each second (a log-in takes 2 seconds at most).
+	began := time.Now()
+	said := make(chan string, 60)
+	for i := range cap(said) {
+		go func() {
+			if i%2 == 0 {
+				_, body := s.browser(t).enter(map[string]string{"user": "bob", "password": "wrong"})
+				said <- body
+				return
+			}
+			conn, err := pgconn.Connect(context.Background(), fmt.Sprintf("postgres://bob:wrong@%s/clinic?sslmode=disable", s.wire))
+			if err == nil {
+				_ = conn.Close(context.Background())
+			}
+			said <- fmt.Sprint(err)
+		}()
+	}
+	taken := 0
+	for range cap(said) {
+		switch text := <-said; {
+		case strings.Contains(text, "password authentication failed"):
+			taken++
+		case !strings.Contains(text, "too many wrong passwords"):
+			t.Errorf("a guess: %s", text)
+		}
+	}
+	if most := 22 + int(time.Since(began).Seconds()); taken > most {
+		t.Errorf("%d guesses were taken, of %d", taken, most)
+	}
+}
+
+// TestLimits: the sessions of an analyst are as many as the proxy allows, in the console and elsewhere together.
+func TestLimits(t *testing.T) {
+	s := serve(t, clinic(t), func(_ *Options, p *proxy.Options) { p.MaxSessionsPerUser = 2 })
+	s.login(t, "ann")
+	b := s.login(t, "ann")
+	if status, body := s.browser(t).enter(map[string]string{"user": "ann", "password": "demo"}); status != 401 || !strings.Contains(body, "53300") {
+		t.Errorf("%d %s", status, body)
+	}
+	b.ask("logout", "")
+	s.login(t, "ann")
+}
+
+// TestSlowClients: a client that sends its request slowly, or does not read its answer, is left; the statement is cancelled and the session goes on.
+func TestSlowClients(t *testing.T) {
+	s := serve(t, clinic(t), func(o *Options, _ *proxy.Options) { o.Read, o.Write = 300*time.Millisecond, 300*time.Millisecond })
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(conn); err != nil { // until the console hangs up
+		t.Logf("hung up: %v", err)
+	}
+	_ = conn.Close()
+
+	b := s.login(t, "ann")
+	r := b.request("POST", "/api/run", strings.NewReader(`{"sql": "SELECT repeat('x', 4000) FROM generate_series(1, 10000)"}`))
+	if conn, err = net.Dial("tcp", s.addr); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	for _, running := range []bool{true, false} { // until it is asked, and until the console has given the client up: 40 MB are in no buffer
+		for strings.Contains(b.ask("explain", "SELECT 1"), "the running statement") != running {
+			continue
+		}
+	}
+	if list := b.run("SELECT 1"); len(of(list, "done")) != 1 {
+		t.Errorf("afterwards: %v", list)
+	}
+}
+
+// TestTLS: elsewhere than on this machine's own addresses the console has a certificate, answers to its names alone, and its cookie is never sent in clear text.
+func TestTLS(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"dpsql.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+	s := serve(t, clinic(t), func(o *Options, _ *proxy.Options) {
+		o.Loopback, o.TLS = false, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil }}
+	})
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	to := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "dpsql.example"}}
+	for host, want := range map[string]int{"dpsql.example": 200, "dpsql.example:8543": 200, "localhost": 421, "evil.example": 421, "127.0.0.1": 421} {
+		r := s.browser(t).request("POST", "/api/login", strings.NewReader(`{"user": "ann", "password": "demo"}`))
+		r.URL.Scheme, r.Host = "https", host
+		resp, err := to.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want || want == 200 && !resp.Cookies()[0].Secure {
+			t.Errorf("%s: %d %v", host, resp.StatusCode, resp.Cookies())
+		}
+	}
+	if resp, _ := s.browser(t).send(s.browser(t).request("GET", "/", nil)); resp.StatusCode != 400 {
+		t.Errorf("clear text: %d", resp.StatusCode)
+	}
+}
