@@ -144,6 +144,9 @@ func (s *connection) refuse(err error) {
 			return
 		}
 	}
+	if s.inside { // a pipe has no buffer, and its other end reads only while it asks
+		s.io.timeout = time.Second
+	}
 	e := s.shown(err)
 	s.log.Info("connection refused or ended", "code", e.Code, "id", e.ID)
 	s.sendError("FATAL", e, "")
