@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients console test-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -87,6 +87,18 @@ test-clients: deps
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
+
+# The page of the console, built from internal/console/web/src into dist beside it.
+console:
+	cd internal/console/web && npm ci && npm run check && npm run build
+
+# The console in Chromium, against dpsql demo, and whether its page is that of its sources; UPDATE=1 takes the pictures of docs/console.md.
+test-console: deps
+	@sh .ci/console-deps.sh
+	rm -rf bin/dist && mkdir -p bin && cp -r internal/console/web/dist bin/dist
+	$(MAKE) console
+	diff -r bin/dist internal/console/web/dist
+	cd internal/console/browser && $(GO) vet . && $(GO) test -count=1 -timeout 15m -v . $(if $(UPDATE),-args -update)
 
 # CORPUS=folder SCHEMA=name, or every corpus that is here (building PostgreSQL's own parser takes some minutes the first time). SCHEMA is
 # a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.

@@ -109,6 +109,6 @@ explain FILE).`,
 	}
 	c.SetVersionTemplate("{{.Version}}\n")
 	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
-		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), manCommand(), versionCommand())
+		consoleCommand(), queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), manCommand(), versionCommand())
 	return strict(c)
 }

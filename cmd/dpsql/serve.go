@@ -69,7 +69,9 @@ type daemon struct {
 	certs  *proxy.Certificates // nil without TLS
 	signs  *proxy.Authorities  // of clients' certificates; nil where none are asked for
 	audit  *ops.Audit          // nil without one
-	page   *console.Server     // nil without one
+
+	page    *console.Server // nil without one
+	pageURL string
 }
 
 func (s *daemon) run(ctx context.Context) (err error) {
@@ -155,9 +157,8 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		if err != nil {
 			return closeAll(err)
 		}
-		s.page = s.console()
+		s.openConsole(cl)
 		served = append(served, func(ctx context.Context) error { return s.page.Serve(ctx, cl) })
-		s.log.Info("console", "listen", cl.Addr().String())
 	}
 	if post != nil {
 		served = append(served, func(ctx context.Context) error {
@@ -353,15 +354,6 @@ func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	}
 	o.ClientCerts = &proxy.ClientCerts{Authorities: s.signs.Pool, Login: proxy.ClientLogin(p.TLS.ClientCert), Name: proxy.CertName(p.TLS.ClientName)}
 	return o, nil
-}
-
-// console is the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
-func (s *daemon) console() *console.Server {
-	o := console.Options{Connect: s.wire.Connect, Database: s.engine.Database, Logger: s.log, Loopback: s.policy.IsConsoleLocal()}
-	if !o.Loopback {
-		o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate, MinVersion: tls.VersionTLS12}
-	}
-	return console.New(o)
 }
 
 // warnOfRights says at the start what dpsql check says at length: the backend's role should read the listed tables and no more.

@@ -98,4 +98,3 @@ func TestNeighbours(t *testing.T) {
 		t.Errorf("%d lines", len(with))
 	}
 }
-

@@ -35,6 +35,8 @@ type Server interface {
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
 	Reload(ctx context.Context) error
+	// Link makes a link that logs an analyst in to the console, once.
+	Link(ctx context.Context, analyst, by string) (string, error)
 }
 
 // order is one command on the socket.
@@ -115,18 +117,22 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 		page, err := s.Statements(r.Context(), f)
 		reply(w, page, err)
 	})
-	for name, do := range map[string]func(context.Context, order) error{
-		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
-		"unfreeze": func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) },
-		"grant":    func(ctx context.Context, o order) error { return s.Grant(ctx, o.Analyst, o.Epsilon, o.By, o.Reason) },
-		"raise": func(ctx context.Context, o order) error {
+	none := func(do func(context.Context, order) error) func(context.Context, order) (any, error) {
+		return func(ctx context.Context, o order) (any, error) { return struct{}{}, do(ctx, o) }
+	}
+	for name, do := range map[string]func(context.Context, order) (any, error){
+		"freeze":   none(func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) }),
+		"unfreeze": none(func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) }),
+		"grant":    none(func(ctx context.Context, o order) error { return s.Grant(ctx, o.Analyst, o.Epsilon, o.By, o.Reason) }),
+		"raise": none(func(ctx context.Context, o order) error {
 			if o.Promise == nil {
 				return errors.New("a raise says what is promised")
 			}
 			return s.Raise(ctx, *o.Promise, o.By, o.Reason)
-		},
-		"reload": func(ctx context.Context, _ order) error { return s.Reload(ctx) },
-		"verify": func(ctx context.Context, _ order) error { return s.Verify(ctx) },
+		}),
+		"reload": none(func(ctx context.Context, _ order) error { return s.Reload(ctx) }),
+		"verify": none(func(ctx context.Context, _ order) error { return s.Verify(ctx) }),
+		"link":   func(ctx context.Context, o order) (any, error) { return s.Link(ctx, o.Analyst, o.By) },
 	} {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
@@ -136,7 +142,8 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 				reply(w, nil, err)
 				return
 			}
-			reply(w, struct{}{}, do(r.Context(), o))
+			v, err := do(r.Context(), o)
+			reply(w, v, err)
 		})
 	}
 	h := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 5 * time.Minute}
@@ -204,6 +211,11 @@ func (c *Client) Raise(ctx context.Context, p Promise, by, reason string) error 
 // Reload makes the server read its policy again.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "reload", order{}, nil)
+}
+
+// Link makes a link that logs an analyst in to the console.
+func (c *Client) Link(ctx context.Context, analyst, by string) (url string, err error) {
+	return url, c.call(ctx, http.MethodPost, "link", order{Analyst: analyst, By: by}, &url)
 }
 
 // History tells how the budget was spent.

@@ -44,6 +44,11 @@ func (f *fakeServer) Grant(_ context.Context, analyst string, epsilon float64, b
 	return f.err
 }
 
+func (f *fakeServer) Link(_ context.Context, analyst, by string) (string, error) {
+	f.orders = append(f.orders, "link "+analyst+" by "+by)
+	return "http://here/#link=secret", f.err
+}
+
 func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) error {
 	f.orders = append(f.orders, fmt.Sprintf("raise to %s by %s: %s", p, by, reason))
 	return f.err
@@ -108,6 +113,9 @@ func TestControl(t *testing.T) {
 	}
 	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis; raise to epsilon 12, delta 1e-06, lifetime 60 for data set d by root: more" {
 		t.Error(got)
+	}
+	if url, err := c.Link(ctx, "ann", "root"); err != nil || url != "http://here/#link=secret" || f.orders[len(f.orders)-1] != "link ann by root" {
+		t.Errorf("%s %v", url, err)
 	}
 	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {
 		t.Errorf("%+v %v", h, err)

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/console"
+	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// linkTime is how long a link to the console may lie unused.
+const linkTime = time.Minute
+
+func consoleCommand() *cobra.Command {
+	c := &cobra.Command{Use: "console", Short: "The page on which analysts ask in a browser"}
+	var config, user string
+	link := &cobra.Command{
+		Use:   "link --config policy.yaml --user analyst",
+		Short: "Print a link that logs an analyst in to the console, once and within a minute",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := policy.Places(config)
+			if err != nil {
+				return err
+			}
+			s, up := owner.Dial(cmd.Context(), p.Socket)
+			if !up {
+				return fmt.Errorf("no server answers on %s", p.Socket)
+			}
+			url, err := s.Link(cmd.Context(), user, whoami())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), url)
+			return err
+		},
+	}
+	configFlag(link, &config)
+	link.Flags().StringVar(&user, "user", "", "the analyst")
+	if err := link.MarkFlagRequired("user"); err != nil {
+		panic(err)
+	}
+	c.AddCommand(link)
+	return c
+}
+
+// openConsole makes the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
+func (s *daemon) openConsole(l net.Listener) {
+	o := console.Options{Connect: s.wire.Connect, Database: s.engine.Database, Logger: s.log, Loopback: s.policy.IsConsoleLocal()}
+	s.pageURL = "http://" + l.Addr().String() + "/"
+	if !o.Loopback {
+		o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate, MinVersion: tls.VersionTLS12}
+		s.pageURL = "https://" + s.certificateHost(l) + "/"
+	}
+	s.page = console.New(o)
+	s.log.Info("console", "url", s.pageURL)
+}
+
+// certificateHost is the first name of the certificate, with the console's port: the page answers to those names alone.
+func (s *daemon) certificateHost(l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return l.Addr().String()
+	}
+	if cert, err := s.certs.GetCertificate(&tls.ClientHelloInfo{}); err == nil && cert.Leaf != nil {
+		switch {
+		case len(cert.Leaf.DNSNames) > 0:
+			host = cert.Leaf.DNSNames[0]
+		case len(cert.Leaf.IPAddresses) > 0:
+			host = cert.Leaf.IPAddresses[0].String()
+		}
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// Link makes a link that logs an analyst in to the console.
+func (s *daemon) Link(_ context.Context, analyst, by string) (string, error) {
+	if s.page == nil {
+		return "", fmt.Errorf("the server has no console. Write console: {listen: %s} into its policy, and start it again", policy.DefaultConsole)
+	}
+	if _, ok := s.engine.Verifier(analyst); !ok {
+		return "", fmt.Errorf("the policy has no analyst %q", analyst)
+	}
+	s.log.Warn("link to the console", "analyst", analyst, "by", by)
+	return s.pageURL + s.page.Link(analyst, linkTime), nil
+}
