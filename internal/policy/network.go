@@ -176,6 +176,7 @@ const DefaultConsole = "127.0.0.1:8543"
 
 // console reads where the console listens: under the rule of listen. It asks for passwords, so it does not stand beside client certificates.
 func (f *file) console(n ast.Node) {
+	f.tell(n, sight{kind: sawWord, words: []string{"none"}})
 	if w, ok := n.(*ast.StringNode); ok && w.Value == "none" {
 		return
 	}
