@@ -80,7 +80,7 @@ function Chart({ of, measure }: { of: Asked; measure: number }) {
   );
 }
 
-export function Answer({ of, running }: { of: Asked; running: boolean }) {
+export function Answer({ of, running, old }: { of: Asked; running: boolean; old: boolean }) {
   const [chosen, setChosen] = useState<"table" | "chart">("chart");
   const [measure, setMeasure] = useState(0);
   const list = measures(of.columns, of.rows);
@@ -94,6 +94,7 @@ export function Answer({ of, running }: { of: Asked; running: boolean }) {
   };
   return (
     <section aria-label="Answer">
+      {old && of.columns.length > 0 && <p class="said">This is the answer to what was in the editor before.</p>}
       {of.columns.length > 0 && (
         <>
           <div class="actions" style="margin: 0.6rem 0">

@@ -53,7 +53,10 @@ const first = /^(Price|Left|Expected|Warning|Free)\b[^:]*: /;
 
 function Price({ of }: { of: api.Explanation | undefined }) {
   const lines = of?.lines ?? [];
-  const split = (l: string) => [l.slice(0, l.indexOf(": ")), l.slice(l.indexOf(": ") + 2)];
+  const split = (l: string) => {
+    const [, key, of, words] = l.match(/^(.*?)( for .*?)?: (.*)$/s)!;
+    return [key, of ? `${of.trim()}: ${words}` : words];
+  };
   const rest = lines.filter((l) => !first.test(l) && !l.startsWith("Details:"));
   return (
     <section class="price" aria-label="Price of the statement" aria-live="polite">
@@ -83,6 +86,8 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
   const [failed, setFailed] = useState<api.Problem>();
   const [asked, setAsked] = useState<Asked>();
   const [ran, setRan] = useState(0);
+  const [old, setOld] = useState(false); // the answer is another text's
+  const answered = useRef("");
   const busy = useRef(false);
   const timer = useRef(0);
   const latest = useRef(0);
@@ -92,6 +97,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     timer.current = window.setTimeout(async () => {
       const n = ++latest.current;
       const text = ed.current!.text();
+      setOld(text !== answered.current);
       if (busy.current) return;
       try {
         const e = text.trim() === "" ? { lines: [] } : await api.explain(text, ed.current!.cursor());
@@ -115,6 +121,8 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     const show = () => setAsked({ ...now });
     try {
       const text = ed.current!.text();
+      answered.current = text;
+      setOld(false);
       const end = await api.run(text, ed.current!.cursor(), {
         notice(severity, text) {
           if (/^\d+ s: /.test(text)) now.progress = text;
@@ -192,7 +200,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
           </div>
           <Price of={price} />
           {failed && <Failure of={failed} />}
-          {asked && <Answer of={asked} running={running} />}
+          {asked && <Answer of={asked} running={running} old={old} />}
         </main>
       </div>
     </>
