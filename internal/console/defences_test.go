@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -221,13 +222,16 @@ func TestGuesses(t *testing.T) {
 	// 20 may be tried at once, and then one each second (a log-in takes 2 seconds at most).
 	began := time.Now()
 	said := make(chan string, 60)
-	for i := range cap(said) {
+	for i := range cap(said) / 2 {
+		if i < 3 { // a few at once: more of one address wait for the console, not for the proxy
+			go func() {
+				for range cap(said) / 2 / 3 {
+					_, body := s.browser(t).enter(map[string]string{"user": "bob", "password": "wrong"})
+					said <- body
+				}
+			}()
+		}
 		go func() {
-			if i%2 == 0 {
-				_, body := s.browser(t).enter(map[string]string{"user": "bob", "password": "wrong"})
-				said <- body
-				return
-			}
 			conn, err := pgconn.Connect(context.Background(), fmt.Sprintf("postgres://bob:wrong@%s/clinic?sslmode=disable", s.wire))
 			if err == nil {
 				_ = conn.Close(context.Background())
@@ -247,6 +251,42 @@ func TestGuesses(t *testing.T) {
 	if most := 22 + int(time.Since(began).Seconds()); taken > most {
 		t.Errorf("%d guesses were taken, of %d", taken, most)
 	}
+}
+
+// TestManyLogins: of one address few log-ins are under way at once. Those of others, and those who are logged in, go on.
+func TestManyLogins(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	connect, arrived := s.console.o.Connect, make(chan net.Conn)
+	s.console.o.Connect = func(net.Addr, string) net.Conn { // a proxy that lets log-ins wait
+		ours, theirs := net.Pipe()
+		arrived <- ours
+		return theirs
+	}
+	ended := make(chan int, maxLogins)
+	var waiting []net.Conn
+	for range maxLogins {
+		go func() {
+			status, _ := s.browser(t).enter(map[string]string{"user": "ann", "password": "demo"})
+			ended <- status
+		}()
+		waiting = append(waiting, <-arrived)
+	}
+	s.console.o.Connect = connect
+	if status, body := s.browser(t).enter(map[string]string{"user": "ann", "password": "demo"}); status != 503 || !strings.Contains(body, "too many log-ins") {
+		t.Errorf("one more: %d %s", status, body)
+	}
+	if !s.console.mayLogIn(netip.MustParseAddr("192.0.2.1"), 1) {
+		t.Error("another address waits")
+	}
+	b.ask("budget", "")
+	for _, c := range waiting {
+		_ = c.Close()
+		if status := <-ended; status != 503 {
+			t.Errorf("a log-in without an answer: %d", status)
+		}
+	}
+	s.login(t, "ann")
 }
 
 // TestLimits: the sessions of an analyst are as many as the proxy allows, in the console and elsewhere together.

@@ -114,9 +114,6 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	to := http.NewResponseController(w)
-	if err := to.SetReadDeadline(time.Time{}); err != nil { // else the end of the time for the request would look as if the client left
-		return nil, err
-	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := &stream{w: w, to: to, most: c.o.Write, cancel: cancel}
 	s.tell = func(n *pgconn.Notice) {

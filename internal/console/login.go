@@ -87,6 +87,12 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	if !c.read(w, r, &in) {
 		return
 	}
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !c.mayLogIn(at.Addr(), 1) {
+		c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute.", Position: -1})
+		return
+	}
+	defer c.mayLogIn(at.Addr(), -1)
 	user, again := "", false
 	if in.Link != "" {
 		l, ok := c.follow(in.Link)
@@ -96,7 +102,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		in.User, in.Password, user, again = l.user, "", l.user, l.again
 	}
-	s, err := c.open(r, in.User, in.Password, user)
+	s, err := c.open(r.Context(), at, in.User, in.Password, user)
 	if err != nil {
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) {
@@ -122,11 +128,7 @@ func (c *Server) cookieOf(s *session, value string, age int) *http.Cookie {
 }
 
 // open logs in to the proxy. proved is the user whom a link proved.
-func (c *Server) open(r *http.Request, user, password, proved string) (*session, error) {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return nil, err
-	}
+func (c *Server) open(ctx context.Context, at netip.AddrPort, user, password, proved string) (*session, error) {
 	s := &session{id: rand.Text(), user: user, born: c.now(), used: c.now()}
 	cfg, err := pgconn.ParseConfig("host=inside sslmode=disable")
 	if err != nil {
@@ -146,10 +148,29 @@ func (c *Server) open(r *http.Request, user, password, proved string) (*session,
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: time.Minute}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), loginTime)
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	s.conn, err = pgconn.ConnectConfig(ctx, cfg)
 	return s, err
+}
+
+// mayLogIn counts a log-in that begins (1) or ends (-1); false refuses it.
+func (c *Server) mayLogIn(from netip.Addr, n int) bool {
+	from = from.Unmap().WithZone("")
+	bits := min(from.BitLen(), 64)
+	of, err := from.Prefix(bits)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.logins[of]+n > maxLogins {
+		return false
+	}
+	if c.logins[of] += n; c.logins[of] == 0 {
+		delete(c.logins, of)
+	}
+	return true
 }
 
 // authenticated serves a session's requests. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.
@@ -286,6 +307,8 @@ func (c *Server) read(w http.ResponseWriter, r *http.Request, into any) bool {
 		c.fail(w, http.StatusRequestEntityTooLarge, problem{Message: "the request is too long"})
 	case err != nil:
 		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
+	default: // else the end of the time for reading it would look as if the client left
+		err = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	return err == nil
 }

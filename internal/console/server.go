@@ -32,6 +32,7 @@ const (
 	maxBody        = 1 << 20
 	maxHeader      = 16 << 10
 	maxConnections = 512
+	maxLogins      = 8 // log-ins of one address that are under way: each computes a key from its password here, which the proxy's own clients do themselves
 )
 
 // Server is a console. It serves one listener, once.
@@ -41,8 +42,9 @@ type Server struct {
 	files    map[string]file
 	now      func() time.Time
 	mu       sync.Mutex
-	sessions map[string]*session // by id
-	links    map[secretHash]link // those that were not used
+	sessions map[string]*session  // by id
+	links    map[secretHash]link  // those that were not used
+	logins   map[netip.Prefix]int // that are under way, by address (of IPv6 by /64)
 }
 
 // New makes a console that is not serving yet.
@@ -58,14 +60,14 @@ func New(o Options) *Server {
 			*d.v = d.def
 		}
 	}
-	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}}
+	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[netip.Prefix]int{}}
 }
 
 // Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.
 func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelDebug), TLSConfig: c.o.TLS,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS,
 	}
 	l = &limited{Listener: l, places: make(chan struct{}, maxConnections)}
 	done := make(chan struct{})

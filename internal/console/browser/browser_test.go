@@ -227,6 +227,16 @@ func TestConsole(t *testing.T) {
 	p.write("SELECT gendr FROM patients")
 	p.until(`document.querySelector(".price").textContent.includes("gender") && document.querySelector(".cm-lintRange-error")`)
 
+	// The keyboard alone is enough.
+	p.do(chromedp.Focus(".cm-content", chromedp.ByQuery), chromedp.KeyEvent(kb.Tab))
+	if on := value[string](p, `document.activeElement.textContent`); on != "Run" {
+		t.Errorf("Tab in the editor leads to %q", on)
+	}
+	p.do(chromedp.Focus("#tab-schema", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight))
+	if on := value[string](p, `document.activeElement.textContent + document.activeElement.ariaSelected`); on != "My statementstrue" {
+		t.Errorf("the arrow leads to %q", on)
+	}
+
 	// Many numbers are a line with a ribbon; two groupings are charts below each other.
 	p.write("SELECT lab_procedures, count(*) FROM encounters GROUP BY 1 ORDER BY 1")
 	p.run()
