@@ -11,27 +11,39 @@ interface Point {
   high: number;
 }
 
-const numbers = (text: string | null) => (text === null ? NaN : Number(text));
+// number is NaN where there is none to draw.
+function number(text: string | null): number {
+  const x = text === null ? NaN : Number(text);
+  return Number.isFinite(x) ? x : NaN;
+}
+
+// time reads a date or a timestamp as PostgreSQL writes it; one without a zone is read as UTC.
+function time(text: string | null): Date {
+  const m = (text ?? "").match(/^(\d{4,}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d(?::\d\d)?)?)?$/);
+  if (!m) return new Date(NaN);
+  const zone = m[3] === undefined ? "Z" : m[3].length === 3 ? m[3] + ":00" : m[3];
+  return new Date(`${m[1]}T${m[2] ?? "00:00:00"}${zone}`);
+}
 
 // draw makes the chart of one measure.
 export function draw(columns: Column[], rows: Row[], measure: number, width: number): SVGSVGElement | HTMLElement {
   const keys = columns.map((_, i) => i).filter((i) => !measures(columns, rows).includes(i));
   const key = keys[keys.length - 1];
-  const time = key !== undefined && columns[key].kind === "time";
+  const byTime = key !== undefined && columns[key].kind === "time";
   const scale = key !== undefined && columns[key].kind === "number" && rows.length > 20;
-  const x = (r: Row) => (key === undefined ? columns[measure].name : time ? new Date((r.values[key] ?? "").replace(" ", "T") + (/[T ]/.test(r.values[key] ?? "") ? "Z" : "")) : scale ? Number(r.values[key]) : (r.values[key] ?? "NULL"));
+  const x = (r: Row) => (key === undefined ? columns[measure].name : byTime ? time(r.values[key]) : scale ? Number(r.values[key]) : (r.values[key] ?? "NULL"));
   const facet = keys.length > 1 ? (r: Row) => keys.slice(0, -1).map((k) => r.values[k] ?? "NULL").join(", ") : () => undefined;
-  const points: Point[] = rows.map((r) => {
-    const y = numbers(r.values[measure]);
+  const points = rows.map((r): Point => {
+    const y = number(r.values[measure]);
     const interval = r.intervals[measure];
     return { x: x(r), facet: facet(r), y, low: interval?.low ?? (interval ? NaN : y), high: interval?.high ?? (interval ? NaN : y) };
-  });
+  }).filter((p) => typeof p.x === "string" || Number.isFinite(Number(p.x)));
   const known = points.filter((p) => Number.isFinite(p.low) && Number.isFinite(p.high));
   const facets = [...new Set(points.map((p) => p.facet))].length;
   const inFacets = facets > 1 ? { fy: "facet" } : {};
   const title = (p: Point) => `${key === undefined ? "" : p.x instanceof Date ? p.x.toISOString().slice(0, 10) : p.x}${p.facet ? ", " + p.facet : ""}: ${Number.isFinite(p.y) ? p.y : "NULL"}${Number.isFinite(p.low) ? ` (${p.low} to ${p.high})` : ""}`;
   const fill = "var(--accent, #1f5fbf)";
-  const line = time || scale;
+  const line = byTime || scale;
   const marks: Plot.Markish[] = line
     ? [
         Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill, fillOpacity: 0.25, sort: "x", className: "ribbon", ...inFacets }),
@@ -54,7 +66,7 @@ export function draw(columns: Column[], rows: Row[], measure: number, width: num
     style: { background: "transparent", color: "inherit", fontSize: "12px" },
     ariaLabel: `${name}${key === undefined ? "" : " by " + columns[key].name}`,
     ariaDescription: "Each value is drawn with its 95% interval. The table has the same numbers.",
-    x: { label: key === undefined ? null : columns[key].name, ...(time ? { type: "utc" } : scale ? {} : { type: "band", padding: 0.25 }), ...order },
+    x: { label: key === undefined ? null : columns[key].name, ...(byTime ? { type: "utc" } : scale ? {} : { type: "band", padding: 0.25 }), ...order },
     y: { label: name, grid: true, zero: !line },
     fy: { label: null },
     marks,

@@ -28,9 +28,9 @@ const looks = EditorView.theme({
 
 // What may be called, by what it does: the usual ones, and dpsql's own.
 const functions: [string, string][] = [
-  ["count", "rows, or values"], ["sum", "of a number"], ["avg", "of a number"], ["min", "needs a range in the policy"], ["max", "needs a range in the policy"], ["stddev", "of a number"],
+  ["count", "rows, or values"], ["sum", "of a number"], ["avg", "of a number"], ["min", "of many people's values"], ["max", "of many people's values"], ["stddev", "of a number"],
   ["variance", "of a number"], ["corr", "of two numbers"], ["regr_slope", "of two numbers"], ["regr_intercept", "of two numbers"], ["percentile_cont", "WITHIN GROUP (ORDER BY x)"],
-  ["dp_error", "half of the width of an aggregate's 95% interval"], ["dp_low", "lower end of an aggregate's 95% interval"], ["dp_high", "upper end of an aggregate's 95% interval"],
+  ["dp_error", "95% error of an aggregate"], ["dp_low", "lower end of an aggregate's 95% interval"], ["dp_high", "upper end of an aggregate's 95% interval"],
   ["dp_predict", "what a model says"], ["dp_predict_proba", "the probability that a model says"],
   ["date_trunc", "a time, cut to a unit"], ["extract", "a part of a time"], ["coalesce", "the first that is not NULL"], ["nullif", "NULL for one value"], ["greatest", ""], ["least", ""],
   ["round", ""], ["floor", ""], ["ceil", ""], ["abs", ""], ["ln", ""], ["exp", ""], ["sqrt", ""], ["power", ""], ["lower", ""], ["upper", ""], ["length", ""], ["substring", ""], ["width_bucket", ""],
