@@ -121,12 +121,8 @@ type table struct {
 }
 
 // query runs one statement of the page's own and holds its answer. The caller has the session's turn.
-func (s *session) query(ctx context.Context, sql string, args ...string) (*table, error) {
-	var values [][]byte
-	for _, a := range args {
-		values = append(values, []byte(a))
-	}
-	res := s.conn.ExecParams(ctx, sql, values, nil, nil, nil).Read()
+func (s *session) query(ctx context.Context, sql string) (*table, error) {
+	res := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read() // of one statement: the extended protocol takes no second
 	s.noteEnd()
 	if res.Err != nil {
 		return nil, res.Err
