@@ -292,6 +292,14 @@ func TestConsole(t *testing.T) {
 		t.Errorf("SVG: %.100q", got)
 	}
 
+	// A session that ended leaves what was being written.
+	p.write("SELECT 42 AS kept")
+	p.do(network.ClearBrowserCookies())
+	p.button("Run")
+	p.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
+	p.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
+	p.until(`document.querySelector(".cm-content")?.textContent == "SELECT 42 AS kept"`)
+
 	// Who logs out is out; an analyst without budget is told.
 	p.button("Log out")
 	p.do(chromedp.WaitVisible(`input[name=user]`, chromedp.ByQuery))
@@ -300,6 +308,9 @@ func TestConsole(t *testing.T) {
 	p.until(`document.querySelector(".error")?.textContent.includes("password authentication failed")`)
 	p.do(chromedp.SetValue(`input[name=password]`, "demo", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, kb.Enter, chromedp.ByQuery))
 	p.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
+	if value[bool](p, `document.querySelector(".cm-content").textContent.includes("kept")`) {
+		t.Error("another analyst sees what was written")
+	}
 	p.write("SELECT race, count(*) FROM patients WHERE gender = 'Male' GROUP BY 1")
 	p.run()
 	p.until(`document.querySelector(".error")?.textContent.includes("budget")`)

@@ -48,6 +48,9 @@ function Login({ done, said }: { done: (is: api.Login) => void; said: string }) 
   );
 }
 
+// What an analyst was writing when the session ended, for the next log-in.
+const kept = { user: "", text: "" };
+
 // The lines of EXPLAIN that an analyst needs first.
 const first = /^(Price|Left|Expected|Warning|Free)\b[^:]*: /;
 
@@ -155,7 +158,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
   }, []);
 
   useEffect(() => {
-    ed.current = editor(place.current!, "", explain, run);
+    ed.current = editor(place.current!, kept.user === is.user ? kept.text : "", explain, run);
     (async () => {
       try {
         setLeft((await api.budget()).left);
@@ -164,15 +167,21 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
         setSchema(s);
         ed.current!.learn(s);
         if (ed.current!.text() === "") ed.current!.replace(example(s));
+        else explain();
       } catch (e) {
         setFailed(problemOf(e));
       }
     })();
-    return () => ed.current!.view.destroy();
+    return () => {
+      Object.assign(kept, { user: is.user, text: ed.current!.text() });
+      clearTimeout(timer.current);
+      ed.current!.view.destroy();
+    };
   }, []);
 
   const logout = async () => {
     await api.logout().catch(() => {});
+    ed.current!.replace("");
     leave("");
   };
   return (
