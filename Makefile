@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients console test-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients console test-console bench-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -99,6 +99,10 @@ test-console: deps
 	$(MAKE) console
 	diff -r bin/dist internal/console/web/dist
 	cd internal/console/browser && $(GO) vet . && $(GO) test -count=1 -timeout 15m -v . $(if $(UPDATE),-args -update)
+
+# 50 users of the console: memory of each, and a statement's time beside them.
+bench-console:
+	$(GO) test -run '^$$' -bench Users -benchtime 1x ./internal/console
 
 # CORPUS=folder SCHEMA=name, or every corpus that is here (building PostgreSQL's own parser takes some minutes the first time). SCHEMA is
 # a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.
