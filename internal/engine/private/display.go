@@ -44,11 +44,11 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				return math.NaN()
 			}
 			v, low, high := row[m.Out], at(1), at(2)
-			intervals[i] = answer.Interval{Of: m.Out, Low: end(math.Max(low, m.Least)), High: end(math.Min(high, m.Most))}
+			intervals[i] = answer.Interval{Of: m.Out, Low: end(low), High: end(high)}
 			if v == nil {
 				continue
 			}
-			x, _ := InFloat(v)
+			x, _ := inFloat(v)
 			width := math.Max(x-low, high-x)
 			if m.Of != 0 {
 				width = at(0)
