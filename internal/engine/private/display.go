@@ -48,7 +48,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			if v == nil {
 				continue
 			}
-			x, _ := inFloat(v)
+			x, _ := InFloat(v)
 			width := math.Max(x-low, high-x)
 			if m.Of != 0 {
 				width = at(0)
