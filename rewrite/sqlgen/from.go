@@ -98,7 +98,7 @@ func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
 	name, ok := s.names[text]
 	if !ok {
 		name = quote(fmt.Sprintf("c%d", len(s.names)+1))
-		s.names[text] = name
+		s.names[p.held(text)] = name
 		s.list = append(s.list, text+" AS "+name)
 		t, _ := s.in.typeOf(id)
 		s.exports = append(s.exports, export{text, t})

@@ -28,6 +28,8 @@ type printer struct {
 	known   map[argKey]string // printed constants
 	aliases int
 	scans   int  // of tables
+	texts   int  // bytes of what is printed and not yet part of a longer text
+	made    int  // bytes of all that was printed
 	elems   int  // of arrays of texts
 	asList  bool // a list of DuckDB's may be read here
 
@@ -84,8 +86,16 @@ func (p *printer) scalar(x plan.Scalar, f *from, m mode) string {
 	if p.err != nil {
 		return "NULL"
 	}
+	before := p.texts
 	text := p.scalarText(x, f, m)
-	if len(text) > maxText {
+	p.texts = before // its parts are in the text
+	return p.held(text)
+}
+
+// held counts a text that is printed, and ends the printing of a statement that gets too long, long before all of it is written.
+func (p *printer) held(text string) string {
+	p.texts, p.made = p.texts+len(text), p.made+len(text)
+	if len(text) > maxText || p.texts > mostHeld || p.made > mostMade {
 		return p.fail(tooComplex())
 	}
 	return text

@@ -63,8 +63,10 @@ const (
 
 // limits of a printed statement.
 const (
-	maxText = 4 << 20 // bytes; nested derived columns multiply
-	maxArgs = 60_000  // PostgreSQL's protocol ends at 65,535
+	maxText  = 4 << 20     // bytes; nested derived columns multiply
+	mostHeld = 4 * maxText // while it is printed: parts that are read twice are printed twice
+	mostMade = 1 << 30     // each expression is part of the longer ones around it
+	maxArgs  = 60_000      // PostgreSQL's protocol ends at 65,535
 )
 
 func tooComplex() error {

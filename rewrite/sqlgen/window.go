@@ -15,7 +15,7 @@ import (
 //
 // Proof: claim: the multiset of the subquery's rows, in the columns that are read of it, is a function of the multiset of its input's rows, and each row depends on
 // rows of its partition alone, which are one unit's (unit.Linker.windowRows). (a) Where which row is first or next matters, the written order is completed by all that is read
-// of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (Spellings). Rows that still are
+// of the rows: exported columns, and the columns that any of the functions reads; values that are equal and spelled differently by their spelling (Spellings). Rows that still are
 // equal agree in all of these, so an exchange of them changes no row that is read. PostgreSQL may give the same answer: it leaves
 // the order of ties open. (b) Where rows that are equal in the written order count together (ranks, frames of RANGE and GROUPS) it stays as written, and what is made of
 // the frame does not depend on its order: the aggregates of ofUnit. (c) Nothing raises: offsets and numbers of buckets are constants, those of RANGE
@@ -41,19 +41,24 @@ func (p *printer) unitWindow(n *plan.Window) *from {
 		}
 		ties, out := p.ties(read, s), []string(nil)
 		for _, it := range read.Items {
-			out = append(out, p.unitCall(it, in, ties)+" AS "+s.fixed[it.ID])
+			if p.err != nil {
+				return nil
+			}
+			out = append(out, p.held(p.unitCall(it, in, ties))+" AS "+s.fixed[it.ID])
 		}
 		return out
 	}
 	return f
 }
 
-// ties are the keys that complete an order: what is read of a window's input.
+// ties are the keys that complete an order: the columns that are read of a window's input, each once. What the functions compute of columns is equal where these are. An array is read where it is asked about, and not as a key.
 func (p *printer) ties(n *plan.Window, s *subquery) []string {
 	var out []string
+	known := map[string]bool{}
 	add := func(text string, t sqltype.Type) {
 		for _, k := range p.d.Spellings(text, t) {
-			if k = direction(k, false, false); !slices.Contains(out, k) {
+			if k = direction(k, false, false); !known[k] {
+				known[k] = true
 				out = append(out, k)
 			}
 		}
@@ -61,11 +66,22 @@ func (p *printer) ties(n *plan.Window, s *subquery) []string {
 	for _, e := range s.exports {
 		add(e.text, e.typ)
 	}
+	read := map[plan.ColID]bool{}
 	for _, x := range plan.Scalars(n) {
-		switch x.(type) {
-		case *plan.Const, *plan.Param:
-		default:
+		arrays, cols := false, []*plan.Col(nil)
+		plan.VisitCols(x, func(c *plan.Col) {
+			arrays = arrays || c.Type().IsArray()
+			cols = append(cols, c)
+		})
+		if arrays {
 			add(p.scalar(x, s.in, stored), x.Type())
+			continue
+		}
+		for _, c := range cols {
+			if !read[c.ID] {
+				read[c.ID] = true
+				add(p.scalar(c, s.in, stored), c.Type())
+			}
 		}
 	}
 	return out
@@ -104,8 +120,15 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 		o.order = append(o.order, p.orderKeys(it.Order[i:i+1], in))
 	}
 	completed := func() {
+		known := map[string]bool{}
+		for _, k := range o.order {
+			known[k] = true
+		}
+		for _, k := range o.partition {
+			known[direction(k, false, false)] = true
+		}
 		for _, k := range ties {
-			if !slices.Contains(o.order, k) && !slices.ContainsFunc(o.partition, func(of string) bool { return direction(of, false, false) == k }) {
+			if !known[k] {
 				o.order = append(o.order, k)
 			}
 		}
