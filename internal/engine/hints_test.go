@@ -61,7 +61,7 @@ type hintSource struct {
 // unpaired are hints without a pair, and why. Their words stand here as they begin.
 var unpaired = map[string]string{
 	"Write it with fewer: a product":              "it takes more than a thousand operators: TestTooManyOperators asks it",
-	"Each WHEN of CASE x WHEN ... repeats x":      "it takes a prediction of hundreds of levels: TestWalkable asks it",
+	"Each place that reads a computed column":     "it takes a prediction of hundreds of levels: TestWalkable asks it",
 	"The owner can add a unique constraint there": "it asks for a change of the database; checked in internal/policy",
 	"Use shorter lists and fewer expressions":     "the printer's limit is above the front end's",
 	"The reason: ":                                 "the registry's own words, which name no statement",

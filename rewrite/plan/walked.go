@@ -1,17 +1,20 @@
 package plan
 
+import "github.com/dpsql/dpsql/internal/base/sqltype"
+
 // MostWalked is the most nodes that a pass over a statement may visit: passes take about ten microseconds a node together.
 const MostWalked = 1 << 20
 
-// Walked is how many nodes a pass visits. What stands in several places, as the operand of CASE does before each WHEN, counts at each. It looks at each node once itself, and is right up to MostWalked.
+// Walked is how many nodes a pass visits. What stands in several places, as the operand of CASE does before each WHEN, counts at each, and so does what a derived column computes, wherever the column is read. A long constant counts by its length. Walked looks at each node once itself, and is right up to MostWalked.
 func Walked(q *Query) int {
-	w := &walked{scalars: map[Scalar]int{}, rels: map[Rel]int{}}
+	w := &walked{scalars: map[Scalar]int{}, rels: map[Rel]int{}, cols: map[ColID]int{}}
 	return w.rel(q.Root)
 }
 
 type walked struct {
 	scalars map[Scalar]int
 	rels    map[Rel]int
+	cols    map[ColID]int // those of projections
 }
 
 func (w *walked) rel(r Rel) int {
@@ -19,11 +22,18 @@ func (w *walked) rel(r Rel) int {
 		return n
 	}
 	n := 1
+	for _, in := range Inputs(r) { // their columns are read here
+		n = fewer(n + w.rel(in))
+	}
+	if p, ok := r.(*Project); ok {
+		for _, it := range p.Items {
+			if c, same := it.Expr.(*Col); !same || c.ID != it.ID {
+				w.cols[it.ID] = w.scalar(it.Expr)
+			}
+		}
+	}
 	for _, x := range Scalars(r) {
 		n = fewer(n + w.scalar(x))
-	}
-	for _, in := range Inputs(r) {
-		n = fewer(n + w.rel(in))
 	}
 	w.rels[r] = n
 	return n
@@ -34,14 +44,34 @@ func (w *walked) scalar(x Scalar) int {
 		return n
 	}
 	n := 1
-	if s, ok := x.(*Subquery); ok {
-		n = fewer(n + w.rel(s.Query))
+	switch y := x.(type) {
+	case *Subquery:
+		n = fewer(n + w.rel(y.Query))
+	case *Col:
+		n = fewer(n + w.cols[y.ID])
+	case *Const:
+		n = fewer(n + length(y.Value))
 	}
 	for _, y := range Children(x) {
 		n = fewer(n + w.scalar(y))
 	}
 	w.scalars[x] = n
 	return n
+}
+
+// length is what a constant adds to one node.
+func length(v sqltype.Value) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) / 64
+	case sqltype.Bytes:
+		return len(v) / 64
+	case sqltype.JSON:
+		return len(v) / 64
+	case *sqltype.Array:
+		return len(v.Values)
+	}
+	return 0
 }
 
 // fewer keeps sums of sums from overflowing.

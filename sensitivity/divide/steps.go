@@ -26,5 +26,5 @@ func walkable(q *plan.Query) error {
 		return nil
 	}
 	return sqlerr.New(sqlerr.TooComplex, "the statement's expressions are too long, as they repeat long parts").
-		WithHint("Each WHEN of CASE x WHEN ... repeats x: write fewer of them, or a prediction that has fewer features.")
+		WithHint("Each place that reads a computed column repeats what it computes, and each WHEN of CASE x WHEN ... repeats x: use fewer of them, shorter lists, or a prediction of fewer features.")
 }
