@@ -68,6 +68,8 @@ type store interface {
 	sums() (at row, text []byte, ok bool, err error)
 	segment(seq int64) ([]byte, error)
 	releases() (out map[int64]fingerprint, head int64, err error)
+	// sizes are those of all stored releases, without reading them.
+	sizes() (map[int64]int64, error)
 	// sound asks the store itself whether it is damaged.
 	sound() error
 	// shared says that other processes write too: then errUncertain is resolved by reading again, and what is known may be old.
@@ -176,6 +178,9 @@ func (l *book) load(w waterline, place string) error {
 		return &CorruptError{Seq: 1, Reason: "it is missing"}
 	}
 	l.state = st
+	if err := l.measure(); err != nil {
+		return err
+	}
 	if st.moved != nil { // its mark may be where it goes on
 		if l.moving {
 			return nil

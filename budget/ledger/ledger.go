@@ -26,6 +26,9 @@ type Ledger interface {
 	Commit(ctx context.Context, id int64, r Release) error
 	// NewSpool begins the spool of a release of many groups. It is Commit's to keep; the caller closes it.
 	NewSpool(id int64, release Hash) (*Spool, error)
+	// StoredBytes is what an analyst's stored releases take, and Room an error where the ledger's disk has none for so many bytes more.
+	StoredBytes(analyst string) int64
+	Room(bytes int64) error
 	// Scratch is a folder for files without a name, beside the ledger.
 	Scratch() string
 	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted; MaxFailures of FailResource in a window stop the analyst (ErrStopped), until Unfreeze.

@@ -91,6 +91,26 @@ func (s *server) segment(seq int64) (text []byte, err error) {
 	return text, readFailed(err)
 }
 
+func (s *server) sizes() (map[int64]int64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
+	defer cancel()
+	c, err := s.connected(ctx)
+	if err != nil {
+		return nil, readFailed(err)
+	}
+	list, err := c.Query(ctx, "SELECT seq, octet_length(payload) FROM "+s.schema+".releases")
+	if err != nil {
+		return nil, readFailed(err)
+	}
+	out := map[int64]int64{}
+	var seq, size int64
+	_, err = pgx.ForEachRow(list, []any{&seq, &size}, func() error {
+		out[seq] = size
+		return nil
+	})
+	return out, readFailed(err)
+}
+
 func (s *server) releases() (out map[int64]fingerprint, head int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()

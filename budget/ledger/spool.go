@@ -22,6 +22,7 @@ type Spool struct {
 	reservation int64
 	named       SpoolRef
 	sum         hash.Hash // while it is written
+	room        func(bytes int64) error
 	forget      func() error
 }
 
@@ -57,6 +58,8 @@ type spools interface {
 	sweep(upTo int64, keep []int64) error
 	// scratch is a folder for files that have no name.
 	scratch() string
+	// room is an error where so many bytes more would take the disk's reserve. A database's disk is its own.
+	room(bytes int64) error
 }
 
 // spoolFile is a file. Tests put one that fails, or forgets what was not synced, in its place.
@@ -82,7 +85,7 @@ func (l *book) NewSpool(id int64, release Hash) (*Spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: spool: %w", err)
 	}
-	return &Spool{file: f, key: key, release: release, reservation: id, sum: sha256.New(), forget: forget}, nil
+	return &Spool{file: f, key: key, release: release, reservation: id, sum: sha256.New(), room: l.spools.room, forget: forget}, nil
 }
 
 // Scratch is a folder beside the ledger for files that have no name.
@@ -101,6 +104,9 @@ func (s *Spool) Add(chunk []byte) error {
 		return err
 	}
 	text := append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(sealed)), uint32(len(sealed))), sealed...)
+	if err := s.room(int64(len(text))); err != nil {
+		return fmt.Errorf("ledger: spool: %w", err)
+	}
 	if _, err := s.file.WriteAt(text, s.named.Bytes); err != nil {
 		return fmt.Errorf("ledger: spool: %w", err)
 	}
@@ -262,12 +268,13 @@ func (l *book) sweepSpools() error {
 
 // expired drops what has expired where there is much, or a spool among it. Under mu, in a batch that writes.
 func (l *book) expired(now time.Time) []int64 {
-	many := len(l.state.stored) >= l.sweep
+	many := len(l.state.stored) >= l.sweep || l.state.held.expired(now) >= mostExpired
 	spool := !l.state.nextSpool.IsZero() && !l.state.nextSpool.After(now)
 	if !many && !spool {
 		return nil
 	}
 	gone := l.state.dropExpired(now)
+	l.state.held.dead = 0
 	l.unswept = l.unswept || spool
 	if many {
 		l.sweep = max(firstSweep, 2*len(l.state.stored))

@@ -26,6 +26,7 @@ type spoolDisk interface {
 	remove(path string) error
 	list(dir string) ([]string, error) // none where there is no folder
 	syncDir(dir string) error          // so that its names are durable
+	free(dir string) (int64, error)    // bytes that can be written there
 }
 
 const (
@@ -74,6 +75,17 @@ func (d spoolDir) sweep(upTo int64, keep []int64) error {
 
 func (d spoolDir) scratch() string { return d.dir }
 
+func (d spoolDir) room(bytes int64) error { return room(d.disk, d.dir, bytes, spool.Reserve) }
+
+// room is an error where so many bytes more would leave less of a ledger's disk free than is kept.
+func room(disk spoolDisk, beside string, bytes, keep int64) error {
+	free, err := disk.free(filepath.Dir(beside))
+	if err != nil {
+		return err
+	}
+	return spool.Room(free, bytes, keep)
+}
+
 // osDisk is the operating system's.
 type osDisk struct{}
 
@@ -100,6 +112,8 @@ func (osDisk) list(dir string) (names []string, err error) {
 }
 
 func (osDisk) syncDir(dir string) error { return SyncDir(dir) }
+
+func (osDisk) free(dir string) (int64, error) { return spool.Free(dir) }
 
 // scratchFile is a spool without a name.
 func scratchFile(dir string) (spoolFile, error) { return spool.Scratch(dir) }

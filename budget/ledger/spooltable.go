@@ -143,4 +143,6 @@ func (t spoolTable) sweep(upTo int64, keep []int64) error {
 	})
 }
 
+func (t spoolTable) room(int64) error { return nil }
+
 func (t spoolTable) scratch() string { return t.dir }

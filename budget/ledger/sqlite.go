@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/dpsql/dpsql/internal/spool"
 )
 
 // SQLite is a ledger in one file, owned by one process. Each batch is one transaction that is synced before any of its methods returns.
@@ -22,6 +25,7 @@ type SQLite struct {
 type file struct {
 	path   string
 	before string // the path whose mark a new file is held against too
+	disk   spoolDisk
 	db     *sqlite3.Conn
 	format int // of the file
 	mark   *mark
@@ -133,7 +137,7 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 	if err := notLinked(abs); err != nil {
 		return nil, err
 	}
-	l := &SQLite{b, &file{path: abs, before: opt.Mark}}
+	l := &SQLite{b, &file{path: abs, before: opt.Mark, disk: cmp.Or[spoolDisk](opt.disk, osDisk{})}}
 	b.place, b.store, b.spools = Place{SQLite: abs}.String(), l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {
 		err = fmt.Errorf("%s: %w", path, l.named(err))
@@ -362,9 +366,12 @@ func (l *file) begin(waterline, bool) ([]row, error) {
 	return nil, inUse(l.db.Exec("BEGIN IMMEDIATE"))
 }
 
-// write inserts and commits. After a failed COMMIT nobody knows what is on disk; after any other failure nothing is.
+// write inserts and commits. After a failed COMMIT nobody knows what is on disk; after any other failure nothing is. So that none fails for want of disk, nothing is written where little is free: it can be once there is more.
 func (l *file) write(c change) error {
-	err := l.insert(c)
+	err := room(l.disk, l.path, c.bytes(), leastFree)
+	if err == nil {
+		err = l.insert(c)
+	}
 	if err == nil {
 		if err = l.db.Exec("COMMIT"); err == nil {
 			l.format = format
@@ -382,6 +389,23 @@ func (l *file) write(c change) error {
 		}
 	}
 	return err
+}
+
+// leastFree is how much of the disk a write leaves free: part of the reserve that Room keeps for it.
+const leastFree = spool.Reserve / 4
+
+// bytes are about how many a write takes: in the log, and from there in the file.
+func (c *change) bytes() (n int64) {
+	for _, r := range c.rows {
+		n += int64(len(r.body))
+	}
+	for _, r := range c.releases {
+		n += int64(len(r.payload))
+	}
+	if c.sums != nil {
+		n += int64(len(c.sums.text) + len(c.sums.segment))
+	}
+	return 2 * n
 }
 
 func (l *file) insert(c change) error {

@@ -119,6 +119,18 @@ func (l *file) releases() (out map[int64]fingerprint, head int64, err error) {
 	return out, math.MaxInt64, damaged(errors.Join(stmt.Err(), stmt.Close()))
 }
 
+func (l *file) sizes() (map[int64]int64, error) {
+	stmt, _, err := l.db.Prepare("SELECT seq, length(payload) FROM releases")
+	if err != nil {
+		return nil, damaged(err)
+	}
+	out := map[int64]int64{}
+	for stmt.Step() {
+		out[stmt.ColumnInt64(0)] = stmt.ColumnInt64(1)
+	}
+	return out, damaged(errors.Join(stmt.Err(), stmt.Close()))
+}
+
 // sound is SQLite's own check.
 func (l *file) sound() error {
 	if got, err := queryText(l.db, "PRAGMA integrity_check(1)"); err != nil || got != "ok" {

@@ -23,6 +23,7 @@ type state struct {
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef // in the order of their records
 	piles       map[Hash]pile        // of the keys with more than few of them
+	held        holdings             // what they take
 	related     map[Hash][]Hash      // the keys of a family's stored releases, each once
 	frozen      map[string]FrozenAnalyst
 	stopped     map[string]StoppedAnalyst
@@ -88,6 +89,7 @@ type storedRef struct {
 	sealed        string
 	family        Hash
 	spool         *SpoolRef
+	bytes         int64 // on disk, with the spool's
 }
 
 func newState() *state {
@@ -387,8 +389,12 @@ func (s *state) addCommit(r *Record) {
 	c := s.outstanding[r.Commit.Reservation]
 	delete(s.outstanding, r.Commit.Reservation)
 	if r.Commit.Expires.After(r.Time) {
+		bytes := int64(r.Commit.Bytes)
+		if r.Commit.Spool != nil {
+			bytes += r.Commit.Spool.Bytes
+		}
 		s.store(r.Commit.Key, storedRef{
-			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
+			bytes: bytes, seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
 			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed, family: r.Commit.Family, spool: r.Commit.Spool,
 		})
 		s.recent = append(s.recent, r.Commit.Key)
@@ -401,6 +407,7 @@ func (s *state) store(key Hash, ref storedRef) {
 	s.stored[key] = append(s.stored[key], ref)
 	s.piled(key, true)
 	s.expires(ref)
+	s.held.add(&ref)
 	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
 	}

@@ -150,6 +150,13 @@ func (s *Sorter[T]) write(plain []byte) error {
 	if s.end+int64(len(out)) > s.limits.File {
 		return ErrLarge
 	}
+	free, err := Free(s.limits.Dir)
+	if err == nil {
+		err = Room(free, int64(len(out)), Reserve)
+	}
+	if err != nil {
+		return err
+	}
 	n, err := s.file.WriteAt(out, s.end)
 	s.end += int64(n)
 	s.blocks++

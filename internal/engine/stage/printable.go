@@ -1,6 +1,8 @@
 package stage
 
 import (
+	"context"
+
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -40,8 +42,8 @@ func fewNodes(a *sensitivity.Analysis) error {
 	return nil
 }
 
-// printable refuses what could not be printed, and says what the total forms leave out.
-func printable(s *session.Session, a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
+// printable refuses what could not be printed, and says what the total forms leave out. It ends where the context has, after whichever statement it prints.
+func printable(ctx context.Context, s *session.Session, a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
 	if err := fewNodes(a); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func printable(s *session.Session, a *sensitivity.Analysis) (gaps []sqlgen.Gap, 
 	}
 	print := func(st *sqlgen.Statement, err error) error {
 		if err == nil {
-			gaps = merged(gaps, st.Gaps)
+			gaps, err = merged(gaps, st.Gaps), ctx.Err()
 		}
 		return err
 	}
@@ -118,12 +120,15 @@ func storable(s *session.Session, a *sensitivity.Analysis) error {
 }
 
 // printableWays leaves out what could not be printed, and gives the text of what is left: what has the same is one release, whichever is taken.
-func printableWays(s *session.Session, st *Stage) (text string, err error) {
+func printableWays(ctx context.Context, s *session.Session, st *Stage) (text string, err error) {
 	for _, one := range []*boundingMethod{&st.Ways.truncate, &st.Ways.elastic} {
 		if one.an == nil {
 			continue
 		}
-		gaps, err := printable(s, one.an)
+		gaps, err := printable(ctx, s, one.an)
+		if ended := ctx.Err(); ended != nil {
+			return "", ended
+		}
 		if err != nil {
 			*one = boundingMethod{no: message(err)}
 			continue

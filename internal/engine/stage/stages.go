@@ -24,12 +24,12 @@ func AnalyzeStages(ctx context.Context, s *session.Session, program *divide.Prog
 			return nil, err
 		}
 		st.As, st.Inputs, st.Request = i, program.Stages[i].Inputs, ask
-		if st.gaps, err = printable(s, st.An); err != nil {
+		if st.gaps, err = printable(ctx, s, st.An); err != nil {
 			return nil, err
 		}
 		text := reuse.Canonical(st.An)
 		if st.Ways != nil { // the other, too, is to be one release
-			if text, err = printableWays(s, st); err != nil {
+			if text, err = printableWays(ctx, s, st); err != nil {
 				return nil, err
 			}
 		}
