@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,6 +30,9 @@ type Store struct {
 
 	mu   sync.Mutex
 	held map[Name]bool // by Hold
+
+	counts  map[string]modelBytes // by Bytes
+	changes time.Time          // of the last change here
 }
 
 // Stored is a model in the store. Model is there where one was asked for by its name.
@@ -120,6 +125,7 @@ func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (
 	if replace {
 		conflict = "UPDATE SET head = excluded.head, body = excluded.body"
 	}
+	defer s.changed()
 	stored, err := s.db.read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, m.Name, owner, head, body)
 	return len(stored) > 0, err
 }
@@ -199,6 +205,48 @@ func (s *Store) decode(r *row) (*Model, error) {
 func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
 	list, err := s.rows(ctx, analyst, "''", "dataset = $1", s.dataset)
 	return slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) }), err
+}
+
+// countedFor is how long Bytes goes by what it counted, where another proxy stores models too.
+const countedFor = time.Minute
+
+type modelBytes struct {
+	bytes int64
+	at    time.Time
+}
+
+// Bytes is what an analyst's models take, in the store's data set: each is asked about for every charge, and the database seldom.
+func (s *Store) Bytes(ctx context.Context, analyst string) (n int64, err error) {
+	s.mu.Lock()
+	known, ok := s.counts[analyst]
+	s.mu.Unlock()
+	if ok && time.Since(known.at) < countedFor {
+		return known.bytes, nil
+	}
+	at := time.Now()
+	list, err := s.db.read(ctx, "SELECT CAST(COALESCE(sum(octet_length(body)), 0) AS text) FROM models WHERE dataset = $1 AND owner = $2", s.dataset, analyst)
+	if err == nil && len(list) == 1 {
+		n, err = strconv.ParseInt(list[0], 10, 64)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("mlext: the models' store: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = map[string]modelBytes{}
+	}
+	if s.changes.Before(at) {
+		s.counts[analyst] = modelBytes{n, at}
+	}
+	return n, nil
+}
+
+// changed makes Bytes count anew.
+func (s *Store) changed() {
+	s.mu.Lock()
+	s.counts, s.changes = nil, time.Now()
+	s.mu.Unlock()
 }
 
 // Named counts the models that are an analyst's, and those that were granted to that name, of the store's data set.
@@ -298,6 +346,7 @@ func (s *Store) Drop(ctx context.Context, name Name, analyst string) error {
 	if err != nil {
 		return err
 	}
+	defer s.changed()
 	return s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name)
 }
 

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -254,6 +255,40 @@ func TestPlanningIsCanceled(t *testing.T) {
 	}
 	if n := len(enginetest.Charges(t, s.Engine)); n != charged {
 		t.Errorf("%d charges, not %d", n, charged)
+	}
+}
+
+// asked counts how often a context was looked at.
+type asked struct {
+	context.Context
+	times int
+}
+
+func (a *asked) Err() error {
+	a.times++
+	return nil
+}
+
+// TestPrintingLooksAtTheContext: planning looks at the statement's context after each SQL statement that it prints: medians of different rows are read apart, each with a statement of its own.
+func TestPrintingLooksAtTheContext(t *testing.T) {
+	s := limited(t, func(p *policy.Policy) { p.Limits.StatementTime = 0 })
+	looks := func(n int) int {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("median(days) filter (where medications > %d)", i)
+		}
+		st, err := pgsyntax.Parse("select " + strings.Join(list, ", ") + " from encounters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := &asked{Context: t.Context()}
+		if _, err := engine.Prepare(ctx, s, st[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		return ctx.times
+	}
+	if a, b := looks(1), looks(11); b-a < 10*2 {
+		t.Errorf("%d looks, and %d", a, b)
 	}
 }
 

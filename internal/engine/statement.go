@@ -118,6 +118,9 @@ func (p *Prepared) bindAndArrange(ctx context.Context, args []sqltype.Value) err
 	if st.Explain != nil {
 		k = &explain.Statement{Statement: st, Of: k}
 	}
+	if p.kind != nil && !slices.EqualFunc(p.kind.Columns(), k.Columns(), func(a, b answer.Column) bool { return a.Type.OID == b.Type.OID }) { // a model was replaced, or a table's column has another type
+		return sqlerr.New(sqlerr.Unsupported, "cached plan must not change result type").WithHint("Nothing was spent. Prepare the statement again: its answer has other types than it had.")
+	}
 	p.Statement, p.kind, p.dependsOnParams, p.predicts, p.readsData, p.at = st, k, dependsOnParams, b.Predicts, b.ReadsData, time.Now()
 	return nil
 }

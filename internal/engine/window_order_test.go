@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
@@ -124,7 +125,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := s.LeftLine(b); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
+	if left := s.LeftLine(b, dp.Loss{}); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
 		t.Errorf("%s; want %s", a.Notice, left)
 	}
 	enginetest.Set(t, s, "dpsql.price", "0.25")

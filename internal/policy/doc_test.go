@@ -41,6 +41,7 @@ var beyond = map[string]string{
 	"release_groups":       "internal/engine/limits_test.go TestReleaseGroups",
 	"flow_memory":          "internal/engine/flow_memory_test.go TestFlowMemory",
 	"release_bytes":        "internal/engine/limits_test.go TestReleaseBytes",
+	"stored_bytes":         "internal/engine/stored_limit_test.go TestAttack37Storage",
 	"spool_groups":         "internal/engine/spool_test.go TestSpooledAnswers",
 	"finishing_memory":     "internal/engine/spool_test.go TestFinishingMemory",
 	"public_rows":          "internal/engine/limits_test.go TestPublicRows",
@@ -327,6 +328,10 @@ private statements are refused (PV013) until ''dpsql unfreeze''.
 - **''flow_memory''**: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for
   each person. The process may have as much again until Go's garbage collector has run. Where all statements that hold
   some wait, one begins again when the others have ended.
+- **''stored_bytes''**: a stored answer counts until ''cache.ttl'' has passed, and a model until it is dropped. A
+  release of public groups is refused where it might not fit. The size of one of chosen groups is not known before the
+  charge. It is stored, and the next statement is refused. A SQLite ledger also keeps 64 MiB of its disk free for
+  charges.
 - **''training_memory''**: the file on disk has no name and lies beside the ledger.
 - **''statements_at_once''**: as many statements, or one a core if these are more, read large stored releases.
 - **''tokens''**: to read a message takes at most about 70 MB beside its text, and its statements keep 15 MB.

@@ -382,6 +382,7 @@ type Limits struct {
 	StopTime           time.Duration // for running statements when the server stops
 	ReleaseGroups      int64         // groups of one stored release
 	ReleaseBytes       int64         // of one stored release
+	StoredBytes        int64         // of an analyst's stored releases and models
 	SpoolGroups        int64         // groups of a release that memory holds
 	FinishingMemory    int64         // bytes of released rows that are held at once, where they come from disk
 	PublicRows         int64         // of an answer over public tables

@@ -22,8 +22,8 @@ func repeated(n int, sep, format string) string {
 	return strings.Join(list, sep)
 }
 
-// TestPrintingStops: a statement whose print would be far longer than its text is given up before much of it is written, and windows' orders are completed by columns, of which there are few. It is the memory that counts: without that they take up to 9 GiB.
-func TestPrintingStops(t *testing.T) {
+// TestAttack38Printing: a statement whose print would be far longer than its text is given up before much of it is written, and windows' orders are completed by columns, of which there are few. It is the memory that counts: without that they take up to 9 GiB.
+func TestAttack38Printing(t *testing.T) {
 	for name, sql := range map[string]string{
 		"row_number": "SELECT sum(least(r, 5)) FROM (SELECT patient_id, " + repeated(1000, " + ", "row_number() OVER (PARTITION BY patient_id ORDER BY days, cost * #)") + " AS r FROM encounters) q",
 		"lag":        "SELECT sum(least(r, 5)) FROM (SELECT patient_id, " + repeated(1000, " + ", "lag(days, 1) OVER (PARTITION BY patient_id ORDER BY cost * #)") + " AS r FROM encounters) q",

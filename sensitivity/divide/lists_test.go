@@ -11,8 +11,8 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
-// TestLongListsAreRefused: a list of literals that many aggregates read through a column is refused before a pass repeats it; without that the analysis of this one takes a GiB. One aggregate may read it.
-func TestLongListsAreRefused(t *testing.T) {
+// TestAttack38Lists: a list of literals that many aggregates read through a column is refused before a pass repeats it; without that the analysis of this one takes a GiB. One aggregate may read it.
+func TestAttack38Lists(t *testing.T) {
 	const catalog = "people unit=id\n  id int4\nr unit=u path=u->people.id m=3\n  u int4\n  a int4 range=0..9\n  b int4 range=0..9\n"
 	list := make([]string, 60_000)
 	for i := range list {

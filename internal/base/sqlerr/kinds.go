@@ -76,6 +76,7 @@ var (
 	AdminShutdown       = reg("admin_shutdown", "57P01")
 	IdleTimeout         = reg("idle_timeout", "57P05")
 	IdleInTxTimeout     = reg("idle_in_transaction_timeout", "25P03")
+	DiskFull            = reg("disk_full", "53100")
 	TooManyConns        = reg("too_many_connections", "53300")
 	Privilege           = reg("insufficient_privilege", "42501")
 	Internal            = reg("internal", "XX000")

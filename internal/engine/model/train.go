@@ -294,6 +294,9 @@ func (t *Training) train(ctx context.Context, event *server.AuditEvent) error {
 		return s.Uncharged(ctx, err)
 	}
 	defer tx.Close()
+	if err := s.CanStore(ctx, 0); err != nil {
+		return err
+	}
 	ids, err := s.Engine.Ledger.ReserveAll(ctx, []ledger.Reservation{t.Reservation()}) // (1) the whole is charged before a private row is read
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()):

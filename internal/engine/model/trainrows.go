@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
@@ -18,7 +19,11 @@ var errRows = errors.New("engine: a training's rows are not as was asked")
 // within are the limits of what is taken in.
 func (t *Training) within() mlext.Limits {
 	l, dir := t.world.Policy.Limits, t.Session.Engine.Ledger.Scratch()
-	return mlext.Limits{Memory: int(l.TrainingMemory), Disk: l.TrainingDisk, File: func() (*os.File, error) { return spool.Scratch(dir) }}
+	disk := l.TrainingDisk
+	if free, err := spool.Free(filepath.Dir(dir)); err == nil { // the folder may not be there yet
+		disk = max(0, min(disk, free-spool.Reserve))
+	}
+	return mlext.Limits{Memory: int(l.TrainingMemory), Disk: disk, File: func() (*os.File, error) { return spool.Scratch(dir) }}
 }
 
 // Read takes the rows in.

@@ -226,11 +226,18 @@ func (r *Run) reserve(ctx context.Context, open []*StageRun, event *server.Audit
 	s := r.Session
 	var list []ledger.Reservation
 	var plans []*price.Quote
-	text := r.StatementText(r.args)
+	text, bytes := r.StatementText(r.args), uint64(0)
 	for _, a := range open {
+		if a.An.Groups.Public {
+			n, _ := release.PublicBytes(a.An, uint64(r.World.Policy.Limits.SpoolGroups)) //nolint:gosec // not negative
+			bytes += n
+		}
 		list = append(list, ledger.Reservation{Payer: s.Payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.Request.Filter,
 			Once: a.known && !r.Under.Fresh && r.waits < mostWaits, Known: a.stored, Enough: a.Request.TopUpThreshold()})
 		plans = append(plans, a.charge)
+	}
+	if err := s.CanStore(ctx, bytes); err != nil {
+		return err
 	}
 	ids, err := s.Engine.Ledger.ReserveAll(ctx, list)
 	sum := stage.Total(plans)

@@ -65,7 +65,7 @@ func (r *Run) Notice(ctx context.Context) string {
 		}
 	}
 	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == s.Filter.Order { // else another window has begun
-		text += "; " + s.LeftLine(b) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, whatever was asked
+		text += "; " + s.LeftLine(b, stage.Total(paid).Loss) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, and where a delta leaves fewer, those
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (" + r.GroupOfErrors() + r.simultaneousNote() + "): " + errs + OutlierNote(first...)

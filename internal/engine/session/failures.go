@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"math"
 	"syscall"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -106,6 +107,29 @@ func limitOf(ctx context.Context, err error) string {
 
 func clientCanceled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout)
+}
+
+// CanStore refuses, before its charge, a statement whose release its analyst or the ledger's disk has no room for. bytes is what a release of public groups may take, and 0 of groups
+// that are chosen: these count once they are stored. All of it follows from what was released, the policy and the disk.
+func (s *Session) CanStore(ctx context.Context, bytes uint64) error {
+	if s.World.Policy.Cache.TTL == 0 {
+		bytes = 0
+	}
+	models, err := s.Engine.Models.Bytes(ctx, s.Analyst.Name)
+	if err != nil { // who cannot train fills nothing
+		s.Engine.Log.Error("the models cannot be counted", "analyst", s.Analyst.Name, "error", err.Error())
+	}
+	held, most := uint64(s.Engine.Ledger.StoredBytes(s.Analyst.Name)+models), uint64(s.World.Policy.Limits.StoredBytes) //nolint:gosec // not negative
+	if held >= most || bytes > most-held {
+		return sqlerr.New(sqlerr.DiskFull, "your stored answers and models take %d bytes, and this one may take %d; limits.stored_bytes is %d", held, bytes, most).
+			WithHint("Nothing was spent. Wait until stored answers expire, drop a model (DROP DP MODEL), ask for fewer groups, or ask the owner to raise limits.stored_bytes.")
+	}
+	if err := s.Engine.Ledger.Room(int64(min(bytes, math.MaxInt64))); err != nil { //nolint:gosec // the least
+		s.Engine.Log.Error("the ledger's disk is nearly full", "analyst", s.Analyst.Name, "error", err.Error())
+		return sqlerr.New(sqlerr.DiskFull, "the disk of the budget's ledger is nearly full").
+			WithHint("Nothing was spent. Ask the owner of the data for space; what is stored is answered meanwhile.").WithCause(server.LedgerCause{Err: err})
+	}
+	return nil
 }
 
 // LedgerFailed is the error of a statement that the ledger refused or failed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen, nor under a promise that is no longer the one that this server has read.

@@ -158,7 +158,7 @@ func (s *Session) budgetLine() (string, error) {
 		return "", err
 	}
 	f := b.Filter
-	line := s.LeftLine(b) + RenewsNote(b)
+	line := s.LeftLine(b, dp.Loss{}) + RenewsNote(b)
 	share := fmt.Sprintf("; %.3g %% of your %s is spent", 100*b.Analyst.Used(), QuotaText(min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted), f.Epsilon))
 	if len(line)+len(share) <= BudgetLineLength {
 		line += share
@@ -193,8 +193,8 @@ func UsedNote(b ledger.Balance) string {
 	return fmt.Sprintf("%.3g %% of your budget is spent", 100*b.Analyst.Used())
 }
 
-// LeftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's.
-func (s *Session) LeftLine(b ledger.Balance) string {
+// LeftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's. asked is the charge of the statement before it: where its delta leaves fewer of its like, that is said.
+func (s *Session) LeftLine(b ledger.Balance, asked dp.Loss) string {
 	f, e := b.Filter, s.Now.Epsilon
 	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
 	noise, left := "", fmt.Sprintf("left: %s at price %s", server.StatementCount(n), server.Number(e))
@@ -203,9 +203,15 @@ func (s *Session) LeftLine(b ledger.Balance) string {
 			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
 		}
 	}
+	like := n
+	if asked.Delta > 0 {
+		like = b.StatementsLeft(asked)
+	}
 	switch {
 	case b.Dataset.Ended:
 		return "left: nothing, as the lifetime does not hold this window"
+	case n > 0 && like < n:
+		return fmt.Sprintf("left: %s like this one, by its delta (%d at price %s without delta)", server.StatementCount(like), n, server.Number(e))
 	case n > 0 && n < own:
 		return fmt.Sprintf("%s%s (your own budget alone holds %d)", left, noise, own)
 	case n > 0:
