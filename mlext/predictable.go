@@ -2,6 +2,7 @@ package mlext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -20,10 +21,17 @@ func (t *Training) fewClasses() error {
 // alwaysShort is how many parameters any prediction and evaluation is short enough for.
 const alwaysShort = 200
 
-// Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be. It writes them of a model whose coefficients have all their digits.
-func (t *Training) Predictable(most int) error {
+// Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be, and products how many the database computes of a row of a network. It writes the expressions of a model whose coefficients have all their digits.
+func (t *Training) Predictable(most, products int) error {
 	if t.size() <= alwaysShort && !t.family.network {
 		return nil
+	}
+	if n := t.products(); t.family.network && n > products {
+		err := sqlerr.New(sqlerr.TooComplex, "the network multiplies %d numbers for each row, and the data set's database evaluates networks of at most %d in time", n, products)
+		if units := products / (t.width + t.Loss.Outputs); units > 0 {
+			return err.WithHint("Use fewer units: hidden = (%d).", min(units, mostUnits))
+		}
+		return err.WithHint("Use fewer features, or columns with fewer values.")
 	}
 	theta := make([]float64, t.size())
 	for j := range theta {
@@ -54,6 +62,16 @@ func (t *Training) Predictable(most int) error {
 		}
 	}
 	return nil
+}
+
+// products are the multiplications of a network's prediction of a row.
+func (t *Training) products() (n int) {
+	before := t.width
+	for _, units := range append(slices.Clone(t.Spec.hidden), t.Loss.Outputs) {
+		n += before * units
+		before = units
+	}
+	return n
 }
 
 func (t *Training) unpredictable() *sqlerr.Error {

@@ -1,7 +1,9 @@
 package mlext
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,7 +40,7 @@ func TestPredictable(t *testing.T) {
 		spec := &Spec{Model: "softmax_regression", Method: "auto", Epsilon: 1, Delta: 1e-6, at: map[string]pgsyntax.Pos{}}
 		p, err := Plan(spec, c.features, Feature{Name: "y", Levels: levels(c.classes), Type: "text"}, 1, 1000)
 		if err == nil {
-			err = p.Predictable(1 << 20)
+			err = p.Predictable(1<<20, 0)
 		}
 		if (err != nil) != c.refused || err != nil && sqlerr.ID(err) != sqlerr.TooComplex.ID {
 			t.Errorf("%d classes of %d: %v", c.classes, c.features[0].width(), err)
@@ -66,5 +68,45 @@ func TestPredictable(t *testing.T) {
 		if _, err := pgsyntax.Parse("SELECT " + strings.Join(scoring.Columns, ", ")); err != nil {
 			t.Errorf("%d classes of %d: %v", c.classes, p.width, err)
 		}
+	}
+}
+
+// TestNetworkProducts: a network that multiplies more numbers for a row than the database takes is refused, with a hint of one that passes.
+func TestNetworkProducts(t *testing.T) {
+	features := []Feature{{Name: "x", Hi: 255, To: 255, Type: "bytea", Length: 60}, {Name: "z", Hi: 1, To: 1 << 20, Type: "double precision"}}
+	network := func(hidden string) *Training {
+		sts, err := pgsyntax.Parse("TRAIN DP MODEL m USING mlp TARGET y WITH (epsilon = 1, delta = 1e-6, hidden = " + hidden + ") AS SELECT 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := Read(sts[0].Node.(*pgsyntax.Train))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Plan(spec, features, Feature{Name: "y", Levels: []string{"n", "y"}, To: 1, Type: "text"}, 1, 4000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for hidden, want := range map[string]int{"(100, 50)": 62*100 + 100*50 + 50, "40": 62*40 + 40, "(3, 2)": 62*3 + 6 + 2} {
+		for _, room := range []int{0, -1} {
+			p := network(hidden)
+			if err := p.Predictable(1<<20, want+room); (err != nil) != (room < 0) || err != nil && sqlerr.ID(err) != sqlerr.TooComplex.ID {
+				t.Errorf("%s: %v", hidden, err)
+			}
+		}
+	}
+	err := network("256").Predictable(1<<20, 8192)
+	var refused *sqlerr.Error
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`hidden = \((\d+)\)`).FindStringSubmatch(refused.Hint)
+	if m == nil {
+		t.Fatal(refused.Hint)
+	}
+	if err := network(m[1]).Predictable(1<<20, 8192); err != nil {
+		t.Errorf("%s units: %v", m[1], err)
 	}
 }

@@ -32,7 +32,7 @@ type Store struct {
 	held map[Name]bool // by Hold
 
 	counts  map[string]modelBytes // by Bytes
-	changes time.Time          // of the last change here
+	changes time.Time             // of the last change here
 }
 
 // Stored is a model in the store. Model is there where one was asked for by its name.

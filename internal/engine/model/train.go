@@ -158,7 +158,7 @@ func Calibrated(ctx context.Context, s *session.Session, spec *mlext.Spec, featu
 		}()
 		p, err := mlext.Plan(spec, features, target, rows, population)
 		if err == nil {
-			err = p.Predictable(catalog.MostPredicted)
+			err = p.Predictable(catalog.MostPredicted, s.Engine.Dialect.Facts().Products)
 		}
 		made <- result{p, err}
 	}()

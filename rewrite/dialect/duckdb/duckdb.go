@@ -21,7 +21,7 @@ func (duckdb) String() string { return "duckdb" }
 
 // Facts of DuckDB, whose max_expression_depth is 1000. Its IN takes rows with NULLs for equal. Its averages of integers and numerics are doubles, and the scale of PostgreSQL's quotient depends on its values.
 func (duckdb) Facts() dialect.Facts {
-	return dialect.Facts{Levels: 900, HasTry: true, HoldsLongTexts: true, UnitAggregates: []string{"count(*)", "count", "sum", "min", "max", "bool_and", "bool_or"}}
+	return dialect.Facts{Levels: 900, Products: 1 << 17, HasTry: true, HoldsLongTexts: true, UnitAggregates: []string{"count(*)", "count", "sum", "min", "max", "bool_and", "bool_or"}}
 }
 
 func (duckdb) Decimals() dialect.Decimals { return decimals{} }

@@ -21,7 +21,7 @@ func (postgres) String() string { return "postgres" }
 
 // Facts of PostgreSQL: its parser keeps 10,000 words, of which a level has up to three. It raises at texts of a gigabyte.
 func (postgres) Facts() dialect.Facts {
-	return dialect.Facts{Levels: 2500, ComparesTypes: true, ComparesRows: true, TablesFirst: true, HasTies: true, LimitParameters: true, ExactAverages: true,
+	return dialect.Facts{Levels: 2500, Products: 1 << 14, ComparesTypes: true, ComparesRows: true, TablesFirst: true, HasTies: true, LimitParameters: true, ExactAverages: true,
 		UnitAggregates: []string{"count(*)", "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"}}
 }
 
