@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -312,4 +313,45 @@ func (l *book) lookUpSpool(ctx context.Context, found *storedRef, key Hash, anal
 		return nil, ctx.Err()
 	}
 	return nil, &BrokenRelease{Seq: found.seq, Reason: "its spool is missing"}
+}
+
+// StoredBytes is what an analyst's stored releases take on disk, large ones in spools too, about. Those that have expired do not count.
+func (l *book) StoredBytes(analyst string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.serving == nil {
+		return 0
+	}
+	own := l.state.held.of[holder{l.serving.head.Dataset, analyst}]
+	if own == nil {
+		return 0
+	}
+	l.state.held.expire(own, l.time())
+	return own.bytes
+}
+
+// Room is an error where a release of so many bytes would take what stays free of the ledger's disk, so that charges and small releases can still be written. What lies in a database is that database's.
+func (l *book) Room(bytes int64) error { return l.spools.room(bytes) }
+
+// measure counts what is stored, once the records are read: a checkpoint does not say how large releases are.
+func (l *book) measure() error {
+	sizes, err := l.store.sizes()
+	if err != nil {
+		return err
+	}
+	var all []*storedRef
+	for _, refs := range l.state.stored {
+		for i := range refs {
+			all = append(all, &refs[i])
+		}
+	}
+	slices.SortFunc(all, func(a, b *storedRef) int { return cmp.Compare(a.seq, b.seq) })
+	l.state.held = holdings{}
+	for _, ref := range all {
+		if ref.bytes = sizes[ref.seq]; ref.spool != nil {
+			ref.bytes += ref.spool.Bytes
+		}
+		l.state.held.add(ref.holder(), ref.ending())
+	}
+	return nil
 }

@@ -407,11 +407,15 @@ func (s *state) store(key Hash, ref storedRef) {
 	s.stored[key] = append(s.stored[key], ref)
 	s.piled(key, true)
 	s.expires(ref)
-	s.held.add(&ref)
+	s.held.add(ref.holder(), ref.ending())
 	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
 	}
 }
+
+// holder is whose it is, and ending what it takes until when.
+func (r *storedRef) holder() holder { return holder{r.of.head.Dataset, r.analyst} }
+func (r *storedRef) ending() ending { return ending{r.expires, r.seq, r.bytes} }
 
 func (s *state) inFamily(key, family Hash) bool {
 	for ref := range s.candidates(key) { // each family has a shelf

@@ -39,7 +39,7 @@ func (s *state) undoKind(r *Record) func() {
 			if s.stored[r.Commit.Key] = refs; len(refs) == 0 {
 				delete(s.stored, r.Commit.Key)
 			}
-			s.held.take(c, r.Seq)
+			s.held.take(holder{c.of.head.Dataset, c.Analyst}, r.Seq)
 			s.piled(r.Commit.Key, false)
 			s.leaves(r.Commit.Family)
 		}
