@@ -5,7 +5,7 @@ import "github.com/dpsql/dpsql/internal/base/sqltype"
 // MostWalked is the most nodes that a pass over a statement may visit: passes take about ten microseconds a node together.
 const MostWalked = 1 << 20
 
-// Walked is how many nodes a pass visits. What stands in several places, as the operand of CASE does before each WHEN, counts at each, and so does what a derived column computes, wherever the column is read. A long constant counts by its length. Walked looks at each node once itself, and is right up to MostWalked.
+// Walked is how many nodes a pass visits. What stands in several places, as the operand of CASE does before each WHEN, counts at each, and below an aggregate so does what a derived column computes, wherever the column is read: what is above is computed once a row. A long constant counts by its length. Walked looks at each node once itself, and is right up to MostWalked.
 func Walked(q *Query) int {
 	w := &walked{scalars: map[Scalar]int{}, rels: map[Rel]int{}, cols: map[ColID]int{}}
 	return w.rel(q.Root)
@@ -14,7 +14,8 @@ func Walked(q *Query) int {
 type walked struct {
 	scalars map[Scalar]int
 	rels    map[Rel]int
-	cols    map[ColID]int // those of projections
+	cols    map[ColID]int // those of projections below aggregates
+	below   int           // so many aggregates
 }
 
 func (w *walked) rel(r Rel) int {
@@ -22,10 +23,14 @@ func (w *walked) rel(r Rel) int {
 		return n
 	}
 	n := 1
+	if _, ok := r.(*Aggregate); ok {
+		w.below++
+		defer func() { w.below-- }()
+	}
 	for _, in := range Inputs(r) { // their columns are read here
 		n = fewer(n + w.rel(in))
 	}
-	if p, ok := r.(*Project); ok {
+	if p, ok := r.(*Project); ok && w.below > 0 {
 		for _, it := range p.Items {
 			if c, same := it.Expr.(*Col); !same || c.ID != it.ID {
 				w.cols[it.ID] = w.scalar(it.Expr)

@@ -6,7 +6,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// TestWalked: what a derived column computes counts wherever it is read, through several projections too; lists and texts count by their lengths.
+// TestWalked: below an aggregate what a derived column computes counts wherever it is read, through several projections too; lists and texts count by their lengths.
 func TestWalked(t *testing.T) {
 	list := make([]Scalar, 1000)
 	for i := range list {
@@ -20,7 +20,7 @@ func TestWalked(t *testing.T) {
 	}
 	for want, q := range map[int]Rel{
 		1002 + 3:               inner,
-		1 + 1005 + 1003:        &Filter{Input: inner, Cond: &Col{ID: 2}},
+		1 + 1005 + 1:           &Filter{Input: inner, Cond: &Col{ID: 2}},
 		200*1005 + 1004 + 1006: agg,
 		MostWalked + 1:         &Filter{Input: agg, Cond: &Logic{Op: And, Args: []Scalar{&Const{Value: string(make([]byte, 64<<20))}, &Col{ID: 3}}}},
 		1 + 1 + 1 + 101 + 501:  &Filter{Input: &Scan{}, Cond: &Logic{Op: And, Args: []Scalar{&Const{Value: string(make([]byte, 6400))}, &Const{Value: &sqltype.Array{Values: make([]sqltype.Value, 500)}}}}},
