@@ -29,7 +29,7 @@ func TestAttack38Printing(t *testing.T) {
 		"lag":        "SELECT sum(least(r, 5)) FROM (SELECT patient_id, " + repeated(1000, " + ", "lag(days, 1) OVER (PARTITION BY patient_id ORDER BY cost * #)") + " AS r FROM encounters) q",
 		"sum":        "SELECT sum(least(r, 5)) FROM (SELECT patient_id, " + repeated(1000, " + ", "sum(days * #) OVER (PARTITION BY patient_id ORDER BY days + #)") + " AS r FROM encounters) q",
 		"exports":    "SELECT sum(CASE WHEN " + repeated(700, " AND ", "c# > r#") + " THEN 1 END) FROM (SELECT patient_id, " + repeated(700, ", ", "days * # AS c#, row_number() OVER (PARTITION BY patient_id ORDER BY days + #) AS r#") + " FROM encounters) q",
-		"filters":    "SELECT " + repeated(250, ", ", "count(*) FILTER (WHERE b AND days > #)") + " FROM (SELECT patient_id, days, encounter_id IN (" + repeated(5000, ", ", "#") + ") AS b FROM encounters) q",
+		"filters":    "SELECT " + repeated(250, ", ", "count(*) FILTER (WHERE b AND days > #)") + " FROM (SELECT patient_id, days, encounter_id IN (" + repeated(4000, ", ", "#") + ") AS b FROM encounters) q",
 	} {
 		a := neighbour.Analyze(t, sql, neighbour.InsideClinic, 4)
 		for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
