@@ -310,7 +310,7 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 	for _, i := range sums {
 		m := a.Measures[i]
 		if a.HasTimes(m) {
-			return []string{"column BETWEEN lo AND hi for each column of times", "least(greatest(x, lo), hi) with constants and x IS NOT NULL", "days in place of seconds (a::date - b::date)"}
+			return []string{"least(greatest(x, lo), hi) with constants and x IS NOT NULL"} // of BETWEEN on both columns a difference has twice their range
 		}
 		declared, between = declared && m.OfColumns, between && m.Column != ""
 		conds = append(conds, m.Column+" BETWEEN lo AND hi")
