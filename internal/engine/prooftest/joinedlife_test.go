@@ -50,7 +50,7 @@ func TestJoinedReleases(t *testing.T) {
 	if _, again := ask("select count(*), dp_error(count(*)) from encounters y join encounters x on y.days = x.days"); again != first || spent() != was {
 		t.Errorf("asked again, it answers %s after %s, for %g", again, first, spent()-was)
 	}
-	if _, last := ask("select * from dpsql.last"); !regexp.MustCompile(`^\[\[1 1 rows chosen \d+ 1 gaussian .* 0\.5 true as released <nil> rows in which encounters\.patient_id is NULL lead to no person .*\]\]$`).MatchString(last) {
+	if _, last := ask("select * from dpsql.last"); !regexp.MustCompile(`(?s)^\[\[1 1 rows chosen \d+ 1 gaussian .* 0\.5 true as released <nil> rows in which encounters\.patient_id is NULL lead to no person .*\]\]$`).MatchString(last) {
 		t.Errorf("of the last answer it is said: %s", last)
 	}
 	mp, err := p.Staged().Stages[0].Price()
