@@ -45,6 +45,9 @@ func run(ctx context.Context, c *cobra.Command) int {
 		_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s %v\nSee dpsql --help.\n", coloured(c.ErrOrStderr(), red, "dpsql:"), err)
 		return exitUsage
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
 	_, _ = fmt.Fprintln(c.ErrOrStderr(), coloured(c.ErrOrStderr(), red, "dpsql:"), err)
 	hint := connectionHint(err)
 	var e *sqlerr.Error

@@ -192,7 +192,7 @@ func parsePath(text string) (p pathRef, err error) {
 		return p, distinct(append(slices.Clone(p.columns), p.fallbackColumns...))
 	}
 	if !s.accept("->") {
-		return p, fmt.Errorf("an arrow -> is missing")
+		return p, fmt.Errorf("an arrow -> is missing, or double quotes around a name that has spaces")
 	}
 	parts, err := s.dotted(3)
 	if err != nil {
