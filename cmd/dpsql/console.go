@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,16 +64,17 @@ func (s *daemon) openConsole(l net.Listener) {
 	s.log.Info("console", "url", s.pageURL)
 }
 
-// certificateHost is the first name of the certificate, with the console's port: the page answers to those names alone.
+// certificateHost is the first name of the certificate that is no wildcard, with the console's port: the page answers to those names alone.
 func (s *daemon) certificateHost(l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return l.Addr().String()
 	}
 	if cert, err := s.certs.GetCertificate(&tls.ClientHelloInfo{}); err == nil && cert.Leaf != nil {
+		names := slices.DeleteFunc(slices.Clone(cert.Leaf.DNSNames), func(name string) bool { return strings.HasPrefix(name, "*") })
 		switch {
-		case len(cert.Leaf.DNSNames) > 0:
-			host = cert.Leaf.DNSNames[0]
+		case len(names) > 0:
+			host = names[0]
 		case len(cert.Leaf.IPAddresses) > 0:
 			host = cert.Leaf.IPAddresses[0].String()
 		}

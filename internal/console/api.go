@@ -185,18 +185,6 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	if !c.read(w, r, &in) {
 		return nil, nil
 	}
-	st, err := in.at()
-	if err != nil {
-		p := in.problemOf(err, st, "")
-		return explanation{Error: &p}, nil
-	}
-	switch st.Node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate:
-	case *pgsyntax.Empty:
-		return explanation{}, nil
-	default:
-		return explanation{Note: "A price is shown for SELECT, TRAIN and EVALUATE."}, nil
-	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	s.mu.Lock()
@@ -213,6 +201,18 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	defer s.turn.Unlock()
 	if ctx.Err() != nil {
 		return explanation{}, nil
+	}
+	st, err := in.at() // the latest text of a session, one at a time
+	if err != nil {
+		p := in.problemOf(err, st, "")
+		return explanation{Error: &p}, nil
+	}
+	switch st.Node.(type) {
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate:
+	case *pgsyntax.Empty:
+		return explanation{}, nil
+	default:
+		return explanation{Note: "A price is shown for SELECT, TRAIN and EVALUATE."}, nil
 	}
 	if s.conn.TxStatus() != 'I' { // an error in it would abort the analyst's transaction
 		return explanation{Note: "The price is shown when the transaction has ended."}, nil

@@ -279,6 +279,16 @@ func TestManyLogins(t *testing.T) {
 	if !s.console.mayLogIn(netip.MustParseAddr("192.0.2.1"), 1) {
 		t.Error("another address waits")
 	}
+	if status, body := s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(s.console.Link("ann", time.Minute), "#link=")}); status != 200 {
+		t.Errorf("a link waits: %d %s", status, body)
+	}
+	v6 := func(text string, n int) bool { return s.console.mayLogIn(netip.MustParseAddr(text), n) }
+	for range maxLogins {
+		v6("2001:db8::1", 1)
+	}
+	if v6("2001:db8::2", 1) || !v6("2001:db8:0:1::1", 1) {
+		t.Error("addresses are counted other than by their /64")
+	}
 	b.ask("budget", "")
 	for _, c := range waiting {
 		_ = c.Close()
@@ -287,6 +297,27 @@ func TestManyLogins(t *testing.T) {
 		}
 	}
 	s.login(t, "ann")
+}
+
+// TestLargeRows: events hold about so many bytes, however long rows are, and a log-in is short: what a client does not take, or a stranger sends, is in memory.
+func TestLargeRows(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	events := 0
+	for _, e := range b.run("SELECT repeat('x', 30000) FROM generate_series(1, 30)") {
+		if e.name == "rows" {
+			events++
+			if len(e.data) > 2*bytesAtOnce {
+				t.Errorf("an event of %d bytes", len(e.data))
+			}
+		}
+	}
+	if events != 10 {
+		t.Errorf("%d events", events)
+	}
+	if status, body := s.browser(t).enter(map[string]string{"user": strings.Repeat("u", maxLoginBody), "password": "demo"}); status < 400 || strings.Contains(body, "password authentication") {
+		t.Errorf("%d %s", status, body)
+	}
 }
 
 // TestLimits: the sessions of an analyst are as many as the proxy allows, in the console and elsewhere together.

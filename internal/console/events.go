@@ -17,8 +17,11 @@ import (
 // mostRows are the rows of one answer that the page gets.
 const mostRows = 10000
 
-// rowsAtOnce are the rows of one event.
-const rowsAtOnce = 200
+// rowsAtOnce and bytesAtOnce are the most rows of one event, and about the most bytes of their values: what a client does not take is in memory several times.
+const (
+	rowsAtOnce  = 200
+	bytesAtOnce = 1 << 16
+)
 
 // stream sends server-sent events. A client that does not take one in time gets no more, and what it asked is cancelled.
 type stream struct {
@@ -85,14 +88,6 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	if !c.read(w, r, &in) {
 		return nil, nil
 	}
-	st, err := in.at()
-	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Verb == "COPY" {
-		err = sqlerr.New(sqlerr.Unsupported, "the console does not run COPY").WithHint("Run its query, then save the answer as CSV.")
-	}
-	if err != nil {
-		c.fail(w, http.StatusUnprocessableEntity, in.problemOf(err, st, ""))
-		return nil, nil
-	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	s.mu.Lock()
@@ -113,6 +108,14 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	}()
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	st, err := in.at() // one text of a session at a time
+	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Verb == "COPY" {
+		err = sqlerr.New(sqlerr.Unsupported, "the console does not run COPY").WithHint("Run its query, then save the answer as CSV.")
+	}
+	if err != nil {
+		c.fail(w, http.StatusUnprocessableEntity, in.problemOf(err, st, ""))
+		return nil, nil
+	}
 	to := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := &stream{w: w, to: to, most: c.o.Write, cancel: cancel}
@@ -147,7 +150,7 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 		if n >= 0 {
 			events.send("columns", columnsOf(rows.FieldDescriptions()[:n]))
 		}
-		p := part{}
+		p, size := part{}, 0
 		for sent := 0; rows.NextRow(); sent++ {
 			if sent >= mostRows {
 				if sent == mostRows {
@@ -160,9 +163,12 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 				intervals = append(json.RawMessage{}, v...)
 			}
 			p.Rows, p.Intervals = append(p.Rows, texts(rows.Values()[:n])), append(p.Intervals, intervals)
-			if len(p.Rows) == rowsAtOnce {
+			for _, v := range rows.Values() {
+				size += len(v)
+			}
+			if len(p.Rows) == rowsAtOnce || size >= bytesAtOnce {
 				events.send("rows", p)
-				p = part{}
+				p, size = part{}, 0
 			}
 		}
 		if len(p.Rows) > 0 {

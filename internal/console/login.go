@@ -22,6 +22,9 @@ import (
 // loginTime is what a log-in may take: the proxy lets attempts wait that come too fast.
 const loginTime = time.Minute
 
+// maxLoginBody is how long a log-in may be: it is read from whoever comes.
+const maxLoginBody = 8 << 10
+
 // secretHash is of a secret that only the page has.
 type secretHash [sha256.Size]byte
 
@@ -84,15 +87,18 @@ const cookiePrefix = "dpsql_"
 // login checks a password, or a link, by a log-in to the proxy. The page's own part is only to carry it: the proxy compares, counts and delays as it does for all its clients.
 func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	var in struct{ User, Password, Link string }
+	r.Body = http.MaxBytesReader(w, r.Body, maxLoginBody)
 	if !c.read(w, r, &in) {
 		return
 	}
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !c.mayLogIn(at.Addr(), 1) {
-		c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute.", Position: -1})
-		return
+	if in.Link == "" { // a link proves its user: others' guesses do not keep it waiting
+		if err != nil || !c.mayLogIn(at.Addr(), 1) {
+			c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute.", Position: -1})
+			return
+		}
+		defer c.mayLogIn(at.Addr(), -1)
 	}
-	defer c.mayLogIn(at.Addr(), -1)
 	user, again := "", false
 	if in.Link != "" {
 		l, ok := c.follow(in.Link)

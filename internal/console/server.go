@@ -67,8 +67,9 @@ func New(o Options) *Server {
 func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, Protocols: new(http.Protocols),
 	}
+	h.Protocols.SetHTTP1(true) // of HTTP/2 a connection has many requests at once, which maxConnections does not count
 	l = &limited{Listener: l, places: make(chan struct{}, maxConnections)}
 	done := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {

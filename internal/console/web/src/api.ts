@@ -53,10 +53,24 @@ export function onEnd(f: () => void) {
   ended = f;
 }
 
+// A page that is closed or loaded anew ends its session, which counts among its user's connections.
+addEventListener("pagehide", () => {
+  if (token !== "") send("logout", {}, true).catch(() => {});
+});
+addEventListener("pageshow", (e) => {
+  if (e.persisted && token !== "") {
+    token = "";
+    ended();
+  }
+});
+
+const send = (path: string, body: unknown, keepalive = false) =>
+  fetch("/api/" + path, { method: "POST", keepalive, headers: { "Content-Type": "application/json", "X-Dpsql-Token": token }, body: JSON.stringify(body) });
+
 async function post(path: string, body: unknown): Promise<Response> {
   let r: Response;
   try {
-    r = await fetch("/api/" + path, { method: "POST", headers: { "Content-Type": "application/json", "X-Dpsql-Token": token }, body: JSON.stringify(body) });
+    r = await send(path, body);
   } catch {
     throw new Refused({ message: "dpsql does not answer", hint: "It may have been stopped. Reload this page when it runs.", position: -1 }, 0);
   }
