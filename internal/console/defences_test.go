@@ -299,6 +299,34 @@ func TestManyLogins(t *testing.T) {
 	s.login(t, "ann")
 }
 
+// TestConnections: an address has half of the connections at most, and the others go on.
+func TestConnections(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	closed := func() bool {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := io.WriteString(conn, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return true
+		}
+		n, err := conn.Read(make([]byte, 1))
+		return err != nil || n == 0
+	}
+	for i := range maxOfAddress - 8 { // other tests' connections may be idle
+		if closed() {
+			t.Fatalf("connection %d is closed", i)
+		}
+	}
+	for range 16 {
+		if closed() {
+			return
+		}
+	}
+	t.Error("one address has more than its connections")
+}
+
 // TestLargeRows: events hold about so many bytes, however long rows are, and a log-in is short: what a client does not take, or a stranger sends, is in memory.
 func TestLargeRows(t *testing.T) {
 	s := serve(t, clinic(t), nil)

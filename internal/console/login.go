@@ -160,14 +160,16 @@ func (c *Server) open(ctx context.Context, at netip.AddrPort, user, password, pr
 	return s, err
 }
 
+// network is whose an address is: itself, or the /64 of IPv6, which one client has whole.
+func network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	p, _ := a.Prefix(min(a.BitLen(), 64)) // of no address: the zero one
+	return p
+}
+
 // mayLogIn counts a log-in that begins (1) or ends (-1); false refuses it.
 func (c *Server) mayLogIn(from netip.Addr, n int) bool {
-	from = from.Unmap().WithZone("")
-	bits := min(from.BitLen(), 64)
-	of, err := from.Prefix(bits)
-	if err != nil {
-		return false
-	}
+	of := network(from)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.logins[of]+n > maxLogins {

@@ -32,7 +32,8 @@ const (
 	maxBody        = 1 << 20
 	maxHeader      = 16 << 10
 	maxConnections = 512
-	maxLogins      = 8 // log-ins of one address that are under way: each computes a key from its password here, which the proxy's own clients do themselves
+	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
+	maxLogins      = 8                  // log-ins of one address that are under way: each computes a key from its password here, which the proxy's own clients do themselves
 )
 
 // Server is a console. It serves one listener, once.
@@ -70,7 +71,7 @@ func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, Protocols: new(http.Protocols),
 	}
 	h.Protocols.SetHTTP1(true) // of HTTP/2 a connection has many requests at once, which maxConnections does not count
-	l = &limited{Listener: l, places: make(chan struct{}, maxConnections)}
+	l = &limited{Listener: l, places: make(chan struct{}, maxConnections), of: map[netip.Prefix]int{}}
 	done := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -160,21 +161,44 @@ func (c *Server) isOurs(host string) bool {
 	return err == nil && cert.Leaf != nil && cert.Leaf.VerifyHostname(name) == nil
 }
 
-// limited is a listener that gives out only so many connections at once.
+// limited is a listener that gives out only so many connections at once, and fewer to one address.
 type limited struct {
 	net.Listener
 	places chan struct{}
+	mu     sync.Mutex
+	of     map[netip.Prefix]int // connections of an address
 }
 
-// Accept waits for a place.
+// Accept waits for a place. Of an address that has all of its own, a connection is closed.
 func (l *limited) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
+	for {
+		l.places <- struct{}{}
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			<-l.places
+			return nil, err
+		}
+		at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+		from := network(at.Addr())
+		leave := sync.OnceFunc(func() { l.count(from, -1); <-l.places })
+		if l.count(from, 1) <= maxOfAddress {
+			return &placed{Conn: conn, leave: leave}, nil
+		}
+		leave()
+		_ = conn.Close()
 	}
-	return &placed{Conn: conn, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+// count is how many connections an address has, after n more.
+func (l *limited) count(from netip.Prefix, n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of[from] += n
+	now := l.of[from]
+	if now == 0 {
+		delete(l.of, from)
+	}
+	return now
 }
 
 type placed struct {
