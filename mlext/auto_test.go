@@ -20,6 +20,8 @@ func TestAuto(t *testing.T) {
 		with, want, says, why string
 	}{
 		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd with numbers cut into bins errs less"},
+		{"logistic_regression", 2, 1, 1e9, "epsilon = 1, delta = 1e-6", "objective_perturbation", "", "needs no tuning"},
+		{"logistic_regression", 2, 5, 1e9, "epsilon = 1, delta = 1e-6", "dp_gd", "", "dp_gd errs less above"},
 		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, bins = 0", "objective_perturbation", "", "needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, at most 1 row a person. 1 feature and epsilon 1 did not matter"},
 		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6, bins = 0", "objective_perturbation", "", "needs no tuning"},
 		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6, bins = 0", "dp_gd", "", "dp_gd errs less above 3 scores or 4 rows. It went by: logistic_regression, 1 score, at most 5 rows a person"},

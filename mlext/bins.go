@@ -11,27 +11,9 @@ import (
 // binsOption is into how many bins the range of each number is cut. A linear model then has a coefficient for each bin beside the slope: its score is a sum of step functions, one of each feature, as that of an explainable boosting machine (Nori, Caruana, Bu, Shen, Kulkarni 2021) is.
 const binsOption = "bins"
 
-// usualBins are those of METHOD auto.
-const usualBins = 16
-
-// bins is into how many the training cuts numbers. METHOD auto does where it takes dp_gd for a logistic regression, as it was measured there (docs/training.md).
-func (t *Training) bins() int {
-	usual := 0
-	if t.Spec.Method == "auto" && t.Method == "dp_gd" && t.family.name == logisticRegression {
-		usual = usualBins
-	}
-	return int(t.Spec.number(binsOption, float64(usual)))
-}
-
 // hasBins says that some number is cut into bins.
 func (t *Training) hasBins() bool {
 	return slices.ContainsFunc(t.parts, func(p []partition) bool { return p != nil })
-}
-
-// wantsBins says that METHOD auto would cut some number into bins, were dp_gd to train. A noise multiplier means another epsilon of each method, so it is left to the usual one.
-func (t *Training) wantsBins() bool {
-	bins := int(t.Spec.number(binsOption, usualBins))
-	return t.family.name == logisticRegression && t.Spec.Noise() == 0 && slices.ContainsFunc(t.Features, func(f Feature) bool { return f.partitions(bins) != nil })
 }
 
 // partition cuts a range of steps: the first steps, counted from the range's beginning, of all bins but the first.

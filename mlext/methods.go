@@ -228,6 +228,9 @@ func (t *Training) clipping(p *descent.Plan) {
 	p.Schedule = map[string]descent.Schedule{"linear": descent.Linear, "cosine": descent.Cosine}[s.words["schedule"]]
 }
 
+// usualSteps are those of noisy gradients without the option.
+const usualSteps = 400
+
 // mostSampled is how many steps may be of samples: the time to find their noise, in a free EXPLAIN too, grows with them.
 const mostSampled = 100_000
 
@@ -253,7 +256,7 @@ func planDescent(t *Training) (run, error) {
 		p.LearningRate = s.number("learning_rate", networkRate[p.Adam]*(1-p.Momentum))
 	}
 	t.clipping(p)
-	steps := 400.0
+	steps := float64(usualSteps)
 	switch {
 	case t.family.network:
 		steps = networkSteps
