@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/console"
-	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -27,13 +26,9 @@ func consoleCommand() *cobra.Command {
 		Short: "Print a link that logs an analyst in to the console, once and within a minute",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := policy.Places(config)
+			s, err := runningServer(cmd.Context(), config)
 			if err != nil {
 				return err
-			}
-			s, up := owner.Dial(cmd.Context(), p.Socket)
-			if !up {
-				return fmt.Errorf("no server answers on %s", p.Socket)
 			}
 			url, err := s.Link(cmd.Context(), user, whoami())
 			if err != nil {

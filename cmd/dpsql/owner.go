@@ -344,6 +344,19 @@ func whoami() string {
 	return "unknown"
 }
 
+// runningServer is the server that runs with a policy.
+func runningServer(ctx context.Context, config string) (*owner.Client, error) {
+	p, err := policy.Places(config)
+	if err != nil {
+		return nil, err
+	}
+	s, up := owner.Dial(ctx, p.Socket)
+	if !up {
+		return nil, fmt.Errorf("no server answers on %s", p.Socket)
+	}
+	return s, nil
+}
+
 func reloadCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
@@ -351,13 +364,9 @@ func reloadCommand() *cobra.Command {
 		Short: "Make the running server read its policy and certificate again",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := policy.Places(config)
+			s, err := runningServer(cmd.Context(), config)
 			if err != nil {
 				return err
-			}
-			s, up := owner.Dial(cmd.Context(), p.Socket)
-			if !up {
-				return fmt.Errorf("no server answers on %s", p.Socket)
 			}
 			if err := s.Reload(cmd.Context()); err != nil {
 				return err
