@@ -41,7 +41,7 @@ type Facts struct {
 	LimitParameters bool // LIMIT takes a parameter in a subquery that reads the row around it
 	Products        int  // of a network's prediction of a row: 10,000 rows are evaluated in a minute
 	ExactAverages   bool // avg of integers and of numerics is PostgreSQL's
-	// UnitAggregates are those that do not depend on the order of rows, and can be computed within a unit's rows.
+	// UnitAggregates are those of plan.AggFacts.IsOfUnit that the database computes as PostgreSQL does.
 	UnitAggregates []string
 }
 

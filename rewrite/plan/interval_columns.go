@@ -3,7 +3,6 @@ package plan
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
@@ -112,7 +111,7 @@ func (w *IntervalColumns) Aggregate(r Rel, col ColID) (*Aggregate, ColID, string
 			case g.ID != col:
 			case !w.released(n):
 				return nil, 0, "it is computed from released values"
-			case IsRoundable(g.Fn):
+			case g.Fn.IsRoundable():
 				return n, col, ""
 			default:
 				return nil, 0, OtherError
@@ -128,17 +127,6 @@ func hidden(a *Aggregate, why, by string) (*Aggregate, ColID, string) {
 		why = by
 	}
 	return nil, 0, why
-}
-
-// isLinear reports an aggregate that is its value and symmetric noise (7). An average is not: its quotient is cut to its range, where the errors of all groups have one sign.
-func isLinear(fn AggFunc) bool { return fn == CountRows || fn == Count || fn == Sum }
-
-// IsRoundable reports an aggregate that is shown with the digits that its interval supports.
-func IsRoundable(fn AggFunc) bool { return isLinear(fn) || fn == Avg || isStatistic(fn) }
-
-// isStatistic reports an aggregate of centred moments: a variance, a deviation, a correlation or a regression's.
-func isStatistic(fn AggFunc) bool {
-	return fn == "variance" || fn == "corr" || slices.ContainsFunc([]string{"var_", "stddev", "covar_", "regr_"}, func(begins string) bool { return strings.HasPrefix(string(fn), begins) })
 }
 
 // Error is the column of a released aggregate's error, or of an end of its interval.
@@ -189,7 +177,7 @@ func (w *IntervalColumns) pass(id ColID) {
 // Computed is the interval of what is computed from released aggregates (Intervals).
 type Computed struct {
 	Ends    [2]ColID
-	Exact   bool // it is not rounded: some of the aggregates are not (IsRoundable)
+	Exact   bool // it is not rounded: some of the aggregates are not (AggFunc.IsRoundable)
 	Totals  bool // some are summed over rows
 	Divides bool // something is divided
 }
@@ -234,7 +222,7 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 			if !w.released(n) {
 				return w.ofReleased(n, g, joint, read)
 			}
-			read[Source{Of: col, Total: joint.Total}] = IsRoundable(g.Fn)
+			read[Source{Of: col, Total: joint.Total}] = g.Fn.IsRoundable()
 			v = columnsOf(joint, func(kind ErrorKind) ColID { return w.error(n, col, kind, joint) })
 			v.Open = g.Fn == Min || g.Fn == Max
 			return v, true
@@ -299,7 +287,7 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 	switch n := r.(type) {
 	case *Aggregate:
 		at := slices.IndexFunc(n.Aggs, func(g AggItem) bool { return g.ID == col })
-		if at < 0 || !w.released(n) || !isLinear(n.Aggs[at].Fn) || !n.Aggs[at].Type.IsNumber() {
+		if at < 0 || !w.released(n) || !n.Aggs[at].Fn.Facts().IsTotal || !n.Aggs[at].Type.IsNumber() {
 			return nil, false
 		}
 		return []term{{of: col, in: n, fn: n.Aggs[at].Fn, once: n.Sets == nil, times: 1, total: joint.Total, item: func(kind ErrorKind, beside Beside, total bool) Scalar {
@@ -411,7 +399,7 @@ func withoutAggregates(x Scalar) bool {
 }
 
 // HasInterval reports an aggregate whose dp_low and dp_high are known.
-func HasInterval(g AggItem) bool { return g.Type.IsNumber() && g.Fn != TopK && g.Fn != "mode" }
+func HasInterval(g AggItem) bool { return g.Type.IsNumber() && !g.Fn.Facts().HasNoInterval }
 
 // columnsOf makes an interval of two columns; of none where nothing is made.
 func columnsOf(joint Joint, column func(ErrorKind) ColID) Interval {

@@ -134,20 +134,6 @@ func (a *AggItem) Plain() bool {
 	return len(a.More) == 0 && len(a.Order) == 0 && !a.Within && a.Filter == nil
 }
 
-// AggFunc is an aggregate function by PostgreSQL's name; count(*) is CountRows.
-type AggFunc string
-
-// The aggregates that dpsql knows by more than their names.
-const (
-	CountRows AggFunc = "count(*)"
-	Count     AggFunc = "count"
-	Sum       AggFunc = "sum"
-	Avg       AggFunc = "avg"
-	Min       AggFunc = "min"
-	Max       AggFunc = "max"
-	TopK      AggFunc = "dp_top_k" // dpsql's own, over private rows alone
-)
-
 // ErrorItem is a statement about the noise in the aggregate Of. Its interval holds at once with those of Joint - 1 others with 95%; 0 and 1: it stands alone.
 // Total says that it is summed over groups: it is NULL where some groups may not be shown. Some: it is NULL where noise does not tell the aggregate's rows from none.
 type ErrorItem struct {

@@ -39,25 +39,17 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	return f
 }
 
-// unitAggregates are PostgreSQL's that do not depend on the order of rows.
-var unitAggregates = []plan.AggFunc{plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max, "bool_and", "bool_or", "every"}
-
 // unitAggregate prints one of them, of a group's rows or, with over, of a window's.
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
-	var there []plan.AggFunc
-	for _, fn := range unitAggregates {
-		if slices.Contains(p.d.Facts().UnitAggregates, string(fn)) {
-			there = append(there, fn)
-		}
-	}
+	there := p.d.Facts().UnitAggregates
 	switch {
-	case a.Fn == plan.Avg && !slices.Contains(there, a.Fn):
+	case a.Fn == plan.Avg && !slices.Contains(there, string(a.Fn)):
 		return p.fail(noUnitAverage(a))
-	case a.Fn == "every" && !slices.Contains(there, a.Fn):
+	case a.Fn == "every" && !slices.Contains(there, string(a.Fn)):
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate every within a person's rows cannot be computed by the data set's database here").At(a.Pos).WithHint("Use bool_and, which is the same."))
-	case !slices.Contains(there, a.Fn) && slices.Contains(unitAggregates, a.Fn):
+	case !slices.Contains(there, string(a.Fn)) && a.Fn.Facts().IsOfUnit:
 		return p.fail(dialect.NotHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
-	case !slices.Contains(there, a.Fn) || len(a.More) > 0 || a.Within:
+	case !slices.Contains(there, string(a.Fn)) || len(a.More) > 0 || a.Within:
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
 			WithHint("Within a person's rows there are %s.", aggregateNames(there)))
 	}
@@ -102,11 +94,11 @@ func noUnitAverage(a plan.AggItem) error {
 }
 
 // aggregateNames lists aggregates for a hint; count(*) and every are others under another name.
-func aggregateNames(list []plan.AggFunc) string {
+func aggregateNames(list []string) string {
 	var names []string
 	for _, fn := range list {
-		if fn != plan.CountRows && fn != "every" {
-			names = append(names, string(fn))
+		if fn != string(plan.CountRows) && fn != "every" {
+			names = append(names, fn)
 		}
 	}
 	last := len(names) - 1

@@ -85,14 +85,17 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 		return f, distinctOf(g.Fn).At(g.Pos).
 			WithHint("Take it over released values, as in SELECT variance(x) FROM (SELECT x FROM t GROUP BY 1) AS v; or leave DISTINCT out.")
 	}
-	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !ok {
+	if g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !g.Fn.Facts().IsDecision {
 		return f, distinctOf(g.Fn).At(g.Pos).
 			WithHint("Take it over released values, as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.")
+	}
+	if _, known := plan.Aggregates[g.Fn]; !known {
+		return f, refuseAggregate(g)
 	}
 	if stat, ok := statistics[g.Fn]; ok {
 		return z.statistic(f, stat, g)
 	}
-	if _, ok := decides[g.Fn]; ok {
+	if g.Fn.Facts().IsDecision {
 		return z.decided(f, g)
 	}
 	var err error
@@ -146,14 +149,19 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 		err = z.orderStatistic(g, &f)
 	case "mode", plan.TopK:
 		err = z.mostFrequent(g, &f)
-	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
-		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
-			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
-	default:
-		err = sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos).
-			WithHint("COUNT, SUM, AVG, VARIANCE, CORR and the like are there.")
 	}
 	return f, err
+}
+
+// refuseAggregate refuses one that has no row in plan.Aggregates.
+func refuseAggregate(g plan.AggItem) error {
+	switch g.Fn {
+	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
+			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
+	}
+	return sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos).
+		WithHint("COUNT, SUM, AVG, VARIANCE, CORR and the like are there.")
 }
 
 func distinctOf(fn plan.AggFunc) *sqlerr.Error {

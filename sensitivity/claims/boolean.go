@@ -6,9 +6,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// decides are the aggregates of conditions: whether a row for which the condition is this makes the aggregate so.
-var decides = map[plan.AggFunc]bool{"bool_and": false, "every": false, "bool_or": true}
-
 // decided measures the number of units with a row that decides: a false one for BOOL_AND, a true one for BOOL_OR. Nothing about the rows of a unit needs to be
 // declared. How it decides is finish.Errors.decision's.
 //
@@ -17,7 +14,7 @@ var decides = map[plan.AggFunc]bool{"bool_and": false, "every": false, "bool_or"
 func (z *Measurer) decided(f sensitivity.Formula, g plan.AggItem) (sensitivity.Formula, error) {
 	f.Kind = sensitivity.IsSome
 	cond := g.Arg
-	if !decides[g.Fn] {
+	if g.Fn != "bool_or" {
 		f.Kind = sensitivity.IsNone
 		cond = &plan.Logic{Op: plan.Not, Args: []plan.Scalar{g.Arg}}
 	}

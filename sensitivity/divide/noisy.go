@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // Noisy are the columns of a computation that follow from released numbers: aggregates of its stages, and what is computed from them. Keys, public tables and literals are not.
@@ -55,13 +54,13 @@ func (p *Program) HasNoisyRowChoice() bool {
 				for _, o := range g.Order {
 					of = append(of, o.Expr)
 				}
-				return slices.ContainsFunc(of, reads) && (grouped || relation.Picks(g.Fn) || reads(g.Filter))
+				return slices.ContainsFunc(of, reads) && (grouped || g.Fn.Facts().IsPick || reads(g.Filter))
 			}) {
 				return false
 			}
 		case *plan.Window:
 			if slices.ContainsFunc(n.Items, func(g plan.WindowItem) bool {
-				return slices.ContainsFunc(g.Args, reads) && (relation.Picks(g.Fn) || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
+				return slices.ContainsFunc(g.Args, reads) && (g.Fn.Facts().IsPick || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
 			}) {
 				return false
 			}

@@ -237,8 +237,8 @@ func Literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
 
 // needsOwnScan: some of the aggregates will be read apart; of those no vector is scaled.
 func (z *Grouper) needsOwnScan() bool {
-	return relation.HasOrderStatistics(z.Out.Agg) || slices.ContainsFunc(z.Out.Agg.Aggs, func(g plan.AggItem) bool {
-		return g.Distinct && (g.Fn == plan.Count && !z.IsUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
+	return slices.ContainsFunc(z.Out.Agg.Aggs, func(g plan.AggItem) bool {
+		return g.Fn.Facts().IsPick || g.Distinct && (g.Fn == plan.Count && !z.IsUnitCount(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
 	})
 }
 

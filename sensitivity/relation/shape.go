@@ -2,7 +2,6 @@ package relation
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -167,18 +166,6 @@ func StoredTable(t *plan.Table) *plan.Table {
 		return t.Whole
 	}
 	return t
-}
-
-// Picks reports an aggregate that is one of the values that it is given.
-func Picks(fn plan.AggFunc) bool {
-	return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, fn)
-}
-
-// HasOrderStatistics reports whether some of the aggregates are read off trees, or picked.
-func HasOrderStatistics(agg *plan.Aggregate) bool {
-	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
-		return Picks(g.Fn)
-	})
 }
 
 // MostRows is how many rows a relation has by its form; 0 where that says nothing.

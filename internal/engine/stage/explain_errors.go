@@ -40,7 +40,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 		switch f := a.Formulas[n.Formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
 			out = append(out, Expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", server.Number(e.Measure(f.Count)))})
-		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment && unit != "" && !slices.Contains(linearStatistics, f.Moments.Stat)):
+		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment && unit != "" && !f.Moments.Stat.Facts().IsProportional):
 			out = append(out, Expected{Column: n.name, Words: DependsOnChoice})
 		case f.IsPick():
 		case f.IsOrderStatistic():
@@ -75,9 +75,6 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 	}
 	return out, nil
 }
-
-// linearStatistics are in proportion to the bounds on what they are computed from.
-var linearStatistics = []plan.AggFunc{"var_pop", "var_samp", "covar_pop", "covar_samp", "regr_sxx", "regr_syy", "regr_sxy"}
 
 // DependsOnChoice are the words for an error that no one bound decides.
 const DependsOnChoice = "depends on what is chosen"
