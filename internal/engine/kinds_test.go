@@ -58,20 +58,6 @@ func TestPopulationOfKinds(t *testing.T) {
 	}
 }
 
-// TestPopulationOfKindsTrains: a training divides by the number of its own kind's people.
-func TestPopulationOfKindsTrains(t *testing.T) {
-	train := "TRAIN DP MODEL m USING linear_regression METHOD dp_gd TARGET ps_availqty WITH (epsilon = 1, steps = 10, max_rows_per_unit = 2) AS SELECT ps_availqty, ps_partkey = 1 AS one FROM partsupp"
-	s := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, "population: 40", "population: {supplier: 300, customer: 900}")
-	of := trainingOf(t, s, train)
-	if of.Plan.Population != 300 {
-		t.Errorf("planned for %g people", of.Plan.Population)
-	}
-	none := enginetest.ShopSession(t, enginetest.AllShop, funcs.DuckDB, "population: 40\n", "")
-	if _, err := enginetest.Prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
-		t.Errorf("without a population: %v", err)
-	}
-}
-
 // TestReachTold: EXPLAIN tells, from the population and the price alone, above which cap of a flow none is likely to be found; of many people it tells nothing. A larger price reaches further.
 func TestReachTold(t *testing.T) {
 	tells := regexp.MustCompile(`With so few people one above about ([0-9.e+]+) is hardly found`)

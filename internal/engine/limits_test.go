@@ -227,7 +227,7 @@ func TestStatementsAtOnce(t *testing.T) {
 
 // TestPlanningIsCanceled: planning of no kind of statement goes on for a client that has gone, neither when it is prepared nor when it is run, and nothing is charged.
 func TestPlanningIsCanceled(t *testing.T) {
-	s := wideSession(t, 20)
+	s := enginetest.WideSession(t, 20)
 	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET yes WITH (epsilon = 1) AS SELECT kind, yes FROM people")
 	charged := len(enginetest.Charges(t, s.Engine))
 	gone, cancel := context.WithCancel(t.Context())
@@ -294,7 +294,7 @@ func TestPrintingLooksAtTheContext(t *testing.T) {
 
 // TestPlanningTakesStatementTime: statement_time ends the planning of any statement. A millisecond is too short for a hundred times as long.
 func TestPlanningTakesStatementTime(t *testing.T) {
-	s := wideSession(t, 250)
+	s := enginetest.WideSession(t, 250)
 	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING mlp TARGET yes WITH (epsilon = 1) AS SELECT kind, yes FROM people")
 	s.World.Policy.Limits.StatementTime = time.Millisecond
 	for _, sql := range []string{"EVALUATE DP MODEL m ON SELECT kind, yes FROM people", "EXPLAIN EVALUATE DP MODEL m ON SELECT kind, yes FROM people", "EXPLAIN SELECT avg(dp_predict_proba('m', kind)) FROM people"} {
@@ -306,7 +306,7 @@ func TestPlanningTakesStatementTime(t *testing.T) {
 
 // TestWalkable: a statement that repeats a prediction before each of many WHENs is refused before a pass walks over all of them. With few of them it is answered.
 func TestWalkable(t *testing.T) {
-	s := wideSession(t, 250)
+	s := enginetest.WideSession(t, 250)
 	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING linear_regression TARGET n WITH (epsilon = 1) AS SELECT kind, n FROM people")
 	for whens, want := range map[int]string{2: "", 1000: sqlerr.TooComplex.ID} {
 		_, err := enginetest.Prepare(s, "SELECT sum(CASE dp_predict('m', kind)"+strings.Repeat(" WHEN 1 THEN 1", whens)+" END) FROM people")

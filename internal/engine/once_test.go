@@ -3,46 +3,18 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
-	"github.com/dpsql/dpsql/internal/testkit/pgtest"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 )
-
-// together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.
-func together(t *testing.T) [2]*server.Engine {
-	t.Helper()
-	large := []string{"epsilon: 20,", "epsilon: 100,"}
-	return togetherUnder(t, [2][]string{large, large})
-}
-
-// togetherUnder are two with policies of their own.
-func togetherUnder(t *testing.T, edits [2][]string) (out [2]*server.Engine) {
-	t.Helper()
-	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), enginetest.Tame.Open(t, funcs.DuckDB)
-	for i := range out {
-		p := enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits[i]...)
-		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
-		e, err := server.Open(context.Background(), server.Options{Policy: p, Backend: db})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
-		out[i] = e
-	}
-	return out
-}
 
 // TestOneReleaseForAll: sessions of two proxies that ask the same at once are charged once, also for several releases and for a top-up, and shown the same. With dpsql.fresh each pays.
 func TestOneReleaseForAll(t *testing.T) {
 	const sessions = 12
-	both := together(t)
+	both := enginetest.Together(t)
 	for _, c := range []struct {
 		sql, epsilon, fresh string
 		charges, answers    int
@@ -82,7 +54,7 @@ func TestOneReleaseForAll(t *testing.T) {
 
 // TestWaitForAnother: who waits for the release of another proxy's session can leave unpaid; who stays when that session leaves asks, and pays, itself.
 func TestWaitForAnother(t *testing.T) {
-	both := together(t)
+	both := enginetest.Together(t)
 	const sql = "select count(*) from encounters"
 	f := &enginetest.Failing{Backend: both[0].Backend, Wait: true, Entered: make(chan struct{})}
 	both[0].Backend = f

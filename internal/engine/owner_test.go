@@ -273,7 +273,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 // TestHeard: the owner hears of each statement with its charge and outcome, and no price is told that was not charged.
 func TestHeard(t *testing.T) {
 	ctx := context.Background()
-	var log heardLog
+	var log enginetest.HeardLog
 	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Observer: &log})
 	if err != nil {
 		t.Fatal(err)
@@ -298,12 +298,6 @@ func TestHeard(t *testing.T) {
 		t.Error("the repeat has another key")
 	}
 }
-
-type heardLog []server.AuditEvent
-
-func (l *heardLog) Charged(server.AuditEvent) {}
-
-func (l *heardLog) Ended(h server.AuditEvent) { *l = append(*l, h) }
 
 // TestRehearse: prices, expected errors and the first statement over budget are what the analyst would meet; no backend is asked
 // for private rows, and the ledger in use is not touched.

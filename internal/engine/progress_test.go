@@ -107,13 +107,3 @@ func TestProgress(t *testing.T) {
 		t.Errorf("only %q", first)
 	}
 }
-
-// TestTrainingTellsNoSteps: what a training tells on the way names no number of steps that the data has.
-func TestTrainingTellsNoSteps(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
-	s.Progress = &session.Progress{}
-	of := trainingOf(t, s, "TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT cost, readmitted = 'NO' AS y FROM encounters")
-	if err := of.Watch(context.Background())(77, 0); err != nil || s.Progress.Step != "training m" {
-		t.Errorf("%q, %v", s.Progress.Step, err)
-	}
-}

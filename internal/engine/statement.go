@@ -68,7 +68,7 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 		p.stmt = n
 	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
 		var err error
-		p.kind, err = model.PrepareModel(ctx, s, n, p.Explain, prepareInner)
+		p.kind, err = model.PrepareModel(ctx, s, n, p.Explain, PrepareInner)
 		return p, s.Planned(ctx, err)
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
@@ -80,8 +80,11 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	return p, err
 }
 
-// prepareInner prepares the query that a statement about models asks, and tells of what kind that is.
-func prepareInner(ctx context.Context, st *session.Statement, q *pgsyntax.Select) (whole, of session.Kind, err error) {
+// Kind is what the statement is.
+func (p *Prepared) Kind() session.Kind { return p.kind }
+
+// PrepareInner prepares the query that a statement about models asks, and tells of what kind that is.
+func PrepareInner(ctx context.Context, st *session.Statement, q *pgsyntax.Select) (whole, of session.Kind, err error) {
 	p := &Prepared{Statement: st, stmt: q}
 	if err := p.analyze(ctx, nil); err != nil {
 		return nil, nil, err

@@ -118,7 +118,7 @@ func TestUnnotedFailuresStop(t *testing.T) {
 
 // TestStopOverProxies: two proxies over one ledger count an analyst's failures together, and a pardon at one is heard by the other.
 func TestStopOverProxies(t *testing.T) {
-	proxies := together(t)
+	proxies := enginetest.Together(t)
 	failTimes(t, proxies[0], ledger.MaxFailures-2)
 	failTimes(t, proxies[1], 2)
 	const stored, anew = "select count(*) from encounters", "select count(*) from labs"

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/answer"
@@ -19,29 +18,6 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
-
-// turning is a backend that does something whenever a snapshot is opened: between a statement's price and its charge.
-type turning struct {
-	backend.Backend
-	turn func()
-}
-
-func (b turning) Begin(ctx context.Context) (backend.Tx, error) {
-	b.turn()
-	return b.Backend.Begin(ctx)
-}
-
-// heardAll keeps what the owner hears.
-type heardAll struct{ list []server.AuditEvent }
-
-func (h *heardAll) Charged(server.AuditEvent) {}
-
-func (h *heardAll) Ended(one server.AuditEvent) { h.list = append(h.list, one) }
-
-// monthlyAt is the clinic's policy with a monthly budget of 10 and this query.price.
-func monthlyAt(query string) []string {
-	return []string{"{epsilon: 20, delta: 1e-6}", "{epsilon: 10, delta: 1e-6, per: month, lifetime: 100}", "query:  {price: 0.5}", "query:  {price: " + query + "}", "max_query_price: 5", "max_query_price: 0.5"}
-}
 
 // TestOrderOfTheWindow: a statement is priced and charged at the order of the window that pays: prepared in an earlier one, when the window turns between its price and its charge, and as a top-up of an earlier window's release. The order is
 // that of query.price at the window's first charge.
@@ -54,8 +30,8 @@ func TestOrderOfTheWindow(t *testing.T) {
 func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
-	turn, heard := func() {}, &heardAll{}
-	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt("0.5")...), Backend: turning{enginetest.Tame.Open(t, funcs.DuckDB), func() { turn() }}, Observer: heard,
+	turn, heard := func() {}, &enginetest.HeardLog{}
+	e, err := server.Open(ctx, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, enginetest.MonthlyAt("0.5")...), Backend: enginetest.Turning{Backend: enginetest.Tame.Open(t, funcs.DuckDB), Turn: func() { turn() }}, Observer: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +51,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		if own, err := f.Sum(c.Events); err != nil || own != c.Loss {
 			t.Errorf("charged %+v, its events lose %+v: %v", c.Loss, own, err)
 		}
-		if h := heard.list[len(heard.list)-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != server.Answered {
+		if h := (*heard)[len((*heard))-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != server.Answered {
 			t.Errorf("the owner heard %+v", h)
 		}
 		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("\ncharge: price %s (", server.Number(price))) || a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", server.Number(c.Loss.Renyi), server.Number(order))) {
@@ -87,7 +63,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	usual := func(query string) {
 		t.Helper()
-		if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, monthlyAt(query)...)); err != nil {
+		if err := e.Reload(ctx, enginetest.ClinicPolicyFor(t, funcs.DuckDB, enginetest.MonthlyAt(query)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +110,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 
 	// The window turns between the price and the charge.
 	usual("0.5")
-	heards, turns := len(heard.list), 0
+	heards, turns := len((*heard)), 0
 	turn = func() {
 		if turns++; turns == 1 {
 			now = now.AddDate(0, 1, 0)
@@ -142,14 +118,14 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	_, a = enginetest.Ask(t, s, "select count(*) from labs")
 	turn = func() {}
-	if paid(10.29, 0.25, 0, a); turns != 2 || len(heard.list) != heards+1 {
-		t.Errorf("%d snapshots were opened, the owner heard %d times", turns, len(heard.list)-heards)
+	if paid(10.29, 0.25, 0, a); turns != 2 || len((*heard)) != heards+1 {
+		t.Errorf("%d snapshots were opened, the owner heard %d times", turns, len((*heard))-heards)
 	}
 }
 
 // TestServersBeginAWindow: sessions of two servers with different query.price ask at once when a window begins. All are answered, and charged at one order, that of whoever was first.
 func TestServersBeginAWindow(t *testing.T) {
-	both := togetherUnder(t, [2][]string{monthlyAt("0.5"), monthlyAt("0.01")})
+	both := enginetest.TogetherUnder(t, [2][]string{enginetest.MonthlyAt("0.5"), enginetest.MonthlyAt("0.01")})
 	var (
 		wg    sync.WaitGroup
 		begin = make(chan struct{})
@@ -208,7 +184,7 @@ func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([
 
 // TestOrderIsAskedThrice: a statement is not priced for ever at orders that its window does not have: after the third it ends as a failure of the ledger, told to the owner once. Nothing is charged.
 func TestOrderIsAskedThrice(t *testing.T) {
-	heard := &heardAll{}
+	heard := &enginetest.HeardLog{}
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), enginetest.Tame.Open(t, funcs.DuckDB))
 	e.Observer = heard
 	for i, c := range []struct {
@@ -219,8 +195,8 @@ func TestOrderIsAskedThrice(t *testing.T) {
 		e.Ledger = l
 		before := len(enginetest.Charges(t, e))
 		_, err := enginetest.Try(enginetest.NewSession(e, t, "ann"), fmt.Sprintf("select count(*) from encounters where days + 0 > %d", i))
-		if paid := len(enginetest.Charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
-			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
+		if paid := len(enginetest.Charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len((*heard)) != i+1 || (*heard)[i].Error != c.id {
+			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, (*heard))
 		}
 		e.Ledger = l.Ledger
 	}
