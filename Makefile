@@ -48,14 +48,14 @@ test-db:
 test-engine:
 	$(GOTEST) ./internal/engine/...
 
-# Which tests of internal/engine itself run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs
+# Which tests of the engine run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs
 # this file." (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
-RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
+RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go internal/engine/session/*_test.go internal/engine/stage/*_test.go internal/engine/model/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Tests of the ledger with one thread, in files that are built without the race detector alone: it makes them seven times as slow.
 UNRACED = grep -l '^//go:build !race' budget/ledger/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Whatever starts goroutines, under the race detector.
 test-race:
-	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine
+	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine ./internal/engine/session ./internal/engine/stage ./internal/engine/model
 	$(GOTEST) -race $(RACE)
 	$(GOTEST) -run "^($$($(UNRACED)))$$" ./budget/ledger
 
@@ -85,7 +85,7 @@ deploy-check: deps
 test-clients: deps
 	@sh .ci/client-deps.sh
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
-	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine
+	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine/model
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
 # The page of the console, built from internal/console/web/src into dist beside it.
@@ -120,7 +120,7 @@ bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 	$(GO) test -run '^$$' -bench Captured -benchtime 2x ./internal/pgmeta
 	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/testkit/bench/tpc
-	$(GO) test -run '^$$' -bench TrainStream -benchtime 1x ./internal/engine
+	$(GO) test -run '^$$' -bench TrainStream -benchtime 1x ./internal/engine/model
 	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/testkit/bench/tpc
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.

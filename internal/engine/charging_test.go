@@ -21,15 +21,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// refusal is the analyst's error in an error; nil if there is none.
-func refusal(err error) *sqlerr.Error {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return nil
-}
-
 // TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
 func TestRepeatsAreFree(t *testing.T) {
 	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
@@ -319,7 +310,7 @@ func TestBudgetTable(t *testing.T) {
 func TestOverBudget(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
 	enginetest.Set(t, s, "dpsql.price", "0.2")
-	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements at price 0.2; ") || i64(t, s) != 10 {
+	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements at price 0.2; ") || enginetest.StatementsLeft(t, s) != 10 {
 		t.Errorf("%s %v", line, err)
 	}
 	n := 0
@@ -334,7 +325,7 @@ func TestOverBudget(t *testing.T) {
 		t.Errorf("%d statements of epsilon 0.2 in a budget of 2", n)
 	}
 	_, err := enginetest.Try(s, "select sum(days) from encounters")
-	if e := refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
+	if e := enginetest.Refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
 		t.Errorf("nothing is left: %v", err)
 	}
 	enginetest.Ask(t, s, "select count(*) from encounters where days + 0 > 1")
@@ -388,7 +379,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 				enginetest.Set(t, s, "dpsql.target_error", c.target)
 			}
 			_, err := enginetest.Try(s, c.statement)
-			refused := refusal(err)
+			refused := enginetest.Refusal(err)
 			if refused == nil {
 				t.Fatalf("it passes: %v", err)
 			}
@@ -412,7 +403,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 			}
 			enginetest.Set(t, s, "dpsql.price", m[1])
 			if _, err := enginetest.Try(s, c.statement); err != nil {
-				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, refusal(err).Hint)
+				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, enginetest.Refusal(err).Hint)
 			}
 		})
 	}

@@ -29,9 +29,9 @@ func TestComputedConditions(t *testing.T) {
 			}
 		}()
 		told := enginetest.Explained(t, s, d.Input)
-		before := paidFor(t, s)
+		before := enginetest.PaidFor(t, s)
 		rows := enginetest.MustTry(t, s, d.Input)
-		if n := paidFor(t, s) - before; n != 0 {
+		if n := enginetest.PaidFor(t, s) - before; n != 0 {
 			return fmt.Sprintf("%d charged\n", n)
 		}
 		out := "free"

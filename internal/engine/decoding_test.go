@@ -19,7 +19,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 		part  = "select kind_id, days, medications, count(*) from encounters group by 1, 2, 3"
 		small = "select gender, count(*) from patients group by 1"
 	)
-	first := limited(t, func(*policy.Policy) {})
+	first := enginetest.Limited(t, func(*policy.Policy) {})
 	e := first.Engine
 	enginetest.MustTry(t, first, large)
 	enginetest.MustTry(t, first, small)

@@ -123,7 +123,7 @@ func TestDoneWhenPostgres(t *testing.T) {
 	for _, sql := range enginetest.BothStatements {
 		pd, ad := enginetest.Ask(t, duck, sql)
 		pr, ar := enginetest.Ask(t, real, sql)
-		if d, r := fmt.Sprint(pd.Columns()), fmt.Sprint(pr.Columns()); !sameColumns(pd.Columns(), pr.Columns()) {
+		if d, r := fmt.Sprint(pd.Columns()), fmt.Sprint(pr.Columns()); !enginetest.SameColumns(pd.Columns(), pr.Columns()) {
 			t.Errorf("%s: columns %s and %s", sql, d, r)
 		}
 		if d, r := keysOf(pd, ad), keysOf(pr, ar); d != r && pd.Analysis().Groups.Public {
@@ -203,10 +203,6 @@ func deviations(t *testing.T, p *enginetest.Prepared) (numbers, outside int) {
 		t.Fatal(err)
 	}
 	return numbers, outside
-}
-
-func sameColumns(a, b []answer.Column) bool {
-	return slices.EqualFunc(a, b, func(x, y answer.Column) bool { return x.Name == y.Name && x.Type == y.Type && x.Attr == y.Attr })
 }
 
 func keysOf(p *enginetest.Prepared, a *answer.Answer) string {

@@ -23,9 +23,9 @@ func TestDeniedGaussian(t *testing.T) {
 	if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
 		t.Fatalf("%v", err)
 	}
-	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.price = ([0-9.]+) lets this statement pass now, and no larger price does. `).FindStringSubmatch(refusal(err).Hint)
+	m := regexp.MustCompile(`^SET dpsql.mechanism = laplace; SET dpsql.price = ([0-9.]+) lets this statement pass now, and no larger price does. `).FindStringSubmatch(enginetest.Refusal(err).Hint)
 	if m == nil {
-		t.Fatal(refusal(err).Hint)
+		t.Fatal(enginetest.Refusal(err).Hint)
 	}
 	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	enginetest.Set(t, s, "dpsql.price", "0.505")

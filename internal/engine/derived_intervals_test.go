@@ -26,21 +26,21 @@ func TestErrorOfDerivedColumns(t *testing.T) {
 			"SELECT kind_id, dp_low(power(n, 2)), dp_high(power(n, 2)) FROM (SELECT kind_id, count(*) n FROM encounters GROUP BY 1) t ORDER BY dp_low(n) DESC, 1 LIMIT 2":         "SELECT kind_id, dp_low(power(count(*), 2)), dp_high(power(count(*), 2)) FROM encounters GROUP BY 1 ORDER BY dp_low(count(*)) DESC, 1 LIMIT 2",
 		} {
 			a, err := enginetest.Try(s, derived)
-			before := paidFor(t, s)
+			before := enginetest.PaidFor(t, s)
 			b, err2 := enginetest.Try(s, direct)
-			if err != nil || err2 != nil || fmt.Sprint(a) != fmt.Sprint(b) || len(a) == 0 || paidFor(t, s) != before {
+			if err != nil || err2 != nil || fmt.Sprint(a) != fmt.Sprint(b) || len(a) == 0 || enginetest.PaidFor(t, s) != before {
 				t.Errorf("%s: %s\n%v %v\n%v %v", kind, derived, a, err, b, err2)
 			}
 		}
 		const share = "100.0 * count(*) / (SELECT count(*) FROM encounters)"
-		before := paidFor(t, s)
+		before := enginetest.PaidFor(t, s)
 		for _, row := range enginetest.MustTry(t, s, "SELECT kind_id, "+share+", dp_low("+share+"), dp_high("+share+"), dp_low(count(*)) FROM encounters GROUP BY 1") {
 			v, _ := private.InFloat(row[1])
 			if low, high := row[2].(float64), row[3].(float64); !(low < v && v < high) || row[4].(float64) > 0 && low <= 0 {
 				t.Errorf("%s: a share of a total by a query of its own: %v", kind, row)
 			}
 		}
-		if paid := paidFor(t, s) - before; paid != 0 { // groups and total are paid already
+		if paid := enginetest.PaidFor(t, s) - before; paid != 0 { // groups and total are paid already
 			t.Errorf("%s: %d charges", kind, paid)
 		}
 		for sql, message := range map[string]string{

@@ -38,8 +38,8 @@ func TestStageDigits(t *testing.T) {
 	for _, sql := range wide {
 		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 		_, err := enginetest.Try(s, sql)
-		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(enginetest.Charges(t, s.Engine)) != 2 || blamed(t, s.Engine) != 0 {
-			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(enginetest.Charges(t, s.Engine)), blamed(t, s.Engine))
+		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(enginetest.Charges(t, s.Engine)) != 2 || enginetest.Blamed(t, s.Engine) != 0 {
+			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(enginetest.Charges(t, s.Engine)), enginetest.Blamed(t, s.Engine))
 		}
 		if again, told := enginetest.Try(s, sql); told == nil || told.Error() != err.Error() || len(enginetest.Charges(t, s.Engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
 			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(enginetest.Charges(t, s.Engine)))

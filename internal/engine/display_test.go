@@ -43,7 +43,7 @@ func TestShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := paidFor(t, s)
+		before := enginetest.PaidFor(t, s)
 		enginetest.Set(t, s, "dpsql.simultaneous", "on")
 		joint, err := enginetest.Try(s, c.sql) // which rows and values are shown is chosen by noisy numbers then
 		if err != nil {
@@ -100,8 +100,8 @@ func TestShown(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.on_low_count", session.LowKeep)
 		enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 		again, err := enginetest.Try(s, c.sql)
-		if err != nil || fmt.Sprint(again) != fmt.Sprint(plain) || paidFor(t, s) != before {
-			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, paidFor(t, s)-before)
+		if err != nil || fmt.Sprint(again) != fmt.Sprint(plain) || enginetest.PaidFor(t, s) != before {
+			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, enginetest.PaidFor(t, s)-before)
 		}
 	}
 	for _, how := range []string{session.LowNull, session.LowDrop, session.RoundError} {
@@ -118,7 +118,7 @@ func TestSubqueriesAreRounded(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
 	const count, sum = "SELECT count(*) FROM encounters", "SELECT sum(days) FROM encounters"
 	plain := []sqltype.Value{enginetest.MustTry(t, s, count)[0][0], enginetest.MustTry(t, s, sum)[0][0]}
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 	want := []sqltype.Value{enginetest.MustTry(t, s, count)[0][0], enginetest.MustTry(t, s, sum)[0][0]}
 	if fmt.Sprint(want) == fmt.Sprint(plain) {
@@ -134,8 +134,8 @@ func TestSubqueriesAreRounded(t *testing.T) {
 		}
 	}
 	row := enginetest.MustTry(t, s, "SELECT (SELECT count(*) FROM encounters), (SELECT dp_low(count(*)) FROM encounters), (SELECT dp_high(count(*)) FROM encounters)")[0]
-	if row[0] != want[0] || row[1] == nil || row[2] == nil || paidFor(t, s) != before {
-		t.Errorf("%v, %d charges", row, paidFor(t, s)-before)
+	if row[0] != want[0] || row[1] == nil || row[2] == nil || enginetest.PaidFor(t, s) != before {
+		t.Errorf("%v, %d charges", row, enginetest.PaidFor(t, s)-before)
 	}
 }
 

@@ -43,15 +43,15 @@ func TestNoRowsByParameter(t *testing.T) {
 			t.Errorf("%s: no columns", c.sql)
 		}
 		for range 2 { // a prepared statement is used again
-			before := paidFor(t, s)
-			if a, err := p.Run(ctx, c.none); err != nil || len(a.Rows) != 0 || a.Notice != "" || paidFor(t, s) != before {
-				t.Errorf("%s: %v: %v, %v, %d charges", c.sql, c.none, a, err, paidFor(t, s)-before)
+			before := enginetest.PaidFor(t, s)
+			if a, err := p.Run(ctx, c.none); err != nil || len(a.Rows) != 0 || a.Notice != "" || enginetest.PaidFor(t, s) != before {
+				t.Errorf("%s: %v: %v, %v, %d charges", c.sql, c.none, a, err, enginetest.PaidFor(t, s)-before)
 			}
 			enginetest.Set(t, s, "dpsql.fresh", "on") // another setting: it is analysed again
 			switch a, err := p.Run(ctx, c.some); {
-			case c.refused && sqlerr.ID(err) != sqlerr.RawRows.ID, c.refused && paidFor(t, s) != before:
+			case c.refused && sqlerr.ID(err) != sqlerr.RawRows.ID, c.refused && enginetest.PaidFor(t, s) != before:
 				t.Errorf("%s: %v: %v", c.sql, c.some, err)
-			case !c.refused && (err != nil || len(a.Rows) == 0 || paidFor(t, s) == before):
+			case !c.refused && (err != nil || len(a.Rows) == 0 || enginetest.PaidFor(t, s) == before):
 				t.Errorf("%s: %v: %v", c.sql, c.some, err)
 			}
 			enginetest.Set(t, s, "dpsql.fresh", "off")
@@ -91,7 +91,7 @@ func TestCountOfNoRows(t *testing.T) {
 			t.Errorf("LIMIT 3: %v", err)
 		}
 	}
-	if n := paidFor(t, s); n != 0 {
+	if n := enginetest.PaidFor(t, s); n != 0 {
 		t.Errorf("%d charges", n)
 	}
 }

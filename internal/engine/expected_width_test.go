@@ -104,7 +104,7 @@ func TestExpectedWidths(t *testing.T) {
 		price     string
 		heavy     bool // answers differ by their bounds, so EXPLAIN is compared with the release that it goes by
 	}{{1000, "1 + i % 3", 2, 3, "1", false}, {10_000, "1", 1, 1, "0.1", false}, {10_000, "1 + 40 / (1 + i * 7919 % 40)", 5, 41, "0.5", false}, {2000, "1 + 300 / (1 + i * 7919 % 2000)", 2, 301, "0.39", true}, {1000, "CASE WHEN i = 1 THEN 2000 ELSE 1 + i % 3 END", 4, 2000, "0.5", true}} {
-		p, b := personless(t, funcs.DuckDB, storePolicy, storeStatements(data.customers, data.orders, data.most))
+		p, b := enginetest.Personless(t, funcs.DuckDB, storePolicy, storeStatements(data.customers, data.orders, data.most))
 		s := enginetest.NewSession(enginetest.OpenOn(t, p, b), t, "ann")
 		enginetest.Set(t, s, "dpsql.price", data.price)
 		told := 0

@@ -55,7 +55,7 @@ func TestExplainStored(t *testing.T) {
 
 // TestExplainStoredBounds: of a statement that is stored EXPLAIN tells the bounds and the threshold of the release that answers, whatever price is asked for, and not those of a release that there is not.
 func TestExplainStoredBounds(t *testing.T) {
-	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
 	enginetest.Set(t, s, "dpsql.notices", "brief")
 	enginetest.Set(t, s, "dpsql.max_groups", "auto")
 	brief := func(sql string) string {

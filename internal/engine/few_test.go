@@ -44,7 +44,7 @@ func TestFewUnseenBesideNull(t *testing.T) {
 		"select sum(cost), count(cost), count(*) from visits": words + " in count(cost), count(*), which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps, or max_rows_per_unit in the policy",
 		"select count(cost), count(*) from visits":            words + ", which",
 	} {
-		s := personlessSession(t, funcs.DuckDB, officePolicy, statements)
+		s := enginetest.PersonlessSession(t, funcs.DuckDB, officePolicy, statements)
 		enginetest.FixedNoise(s, 4)
 		enginetest.Set(t, s, "dpsql.price", "0.26")
 		_, a := enginetest.Ask(t, s, sql)
@@ -107,9 +107,9 @@ func TestExactIntervals(t *testing.T) {
 		"select count(*), dp_error(count(*)), dp_low(sum(id)), dp_high(sum(id)) from kinds":                            "[[4 0 10 10]]",
 		"select count(*), dp_low(count(*)), sum(free), dp_error(sum(free)) from encounters where days between 9 and 5": "[[0 0 <nil> <nil>]]",
 	} {
-		before := paidFor(t, s)
+		before := enginetest.PaidFor(t, s)
 		rows, err := enginetest.Try(s, sql)
-		if err != nil || fmt.Sprint(rows) != want || paidFor(t, s) != before {
+		if err != nil || fmt.Sprint(rows) != want || enginetest.PaidFor(t, s) != before {
 			t.Errorf("%s: %v, %v, not %s", sql, rows, err, want)
 		}
 	}

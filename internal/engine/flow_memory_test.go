@@ -38,9 +38,9 @@ func TestFlowMemory(t *testing.T) {
 		s := enginetest.ShopSession(t, enginetest.AllShop, d)
 		limits := &s.World.Policy.Limits
 		limits.FlowMemory = 4 << 10
-		refused(t, s, "SELECT count(*) FROM lineitem", sqlerr.ResourceFailure, 1)
-		refused(t, s, "SELECT l_shipmode, sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
-		if n := blamed(t, s.Engine); n != 2 {
+		enginetest.Refused(t, s, "SELECT count(*) FROM lineitem", sqlerr.ResourceFailure, 1)
+		enginetest.Refused(t, s, "SELECT l_shipmode, sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
+		if n := enginetest.Blamed(t, s.Engine); n != 2 {
 			t.Errorf("%s: %d failures are counted", d, n)
 		}
 		pairsHeld(t, s.Engine, "failures", nothing)
@@ -53,7 +53,7 @@ func TestFlowMemory(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.fresh", "off")
 		limits.FlowMemory = 4 << 10
 		enginetest.Set(t, s, "dpsql.price", "2")
-		refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
+		enginetest.Refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
 		pairsHeld(t, s.Engine, "a top-up", nothing)
 	}
 	if text := fmt.Sprint(server.Logged(fmt.Errorf("reading: %w", flow.ErrMemory))); !strings.Contains(text, "limits.flow_memory") {
@@ -153,7 +153,7 @@ func TestFlowMemoryShared(t *testing.T) {
 			pairsHeld(t, e, how, nothing)
 			*most = 1 << 20
 		}
-		if n := blamed(t, e); n != 0 {
+		if n := enginetest.Blamed(t, e); n != 0 {
 			t.Errorf("%s: %d failures are counted", d, n)
 		}
 	}
@@ -210,7 +210,7 @@ func TestFlowMemoryTurns(t *testing.T) {
 			}
 			pairsHeld(t, e, "both", nothing)
 		}
-		if n := blamed(t, e); n != 0 {
+		if n := enginetest.Blamed(t, e); n != 0 {
 			t.Errorf("%s: %d failures are counted", d, n)
 		}
 	}

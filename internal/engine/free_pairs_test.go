@@ -55,14 +55,14 @@ func TestFreeSumOfPair(t *testing.T) {
 			for _, step := range steps {
 				sql, free := strings.CutPrefix(step, "free ")
 				told := enginetest.Explained(t, s, sql)
-				before := paidFor(t, s)
+				before := enginetest.PaidFor(t, s)
 				_, a := enginetest.Ask(t, s, sql)
-				if after := paidFor(t, s); free != (after == before) || free != strings.Contains(told, "nothing (") && !strings.Contains(sql, "(select") {
+				if after := enginetest.PaidFor(t, s); free != (after == before) || free != strings.Contains(told, "nothing (") && !strings.Contains(sql, "(select") {
 					t.Errorf("%s: %d charges\n%s\n%s", sql, after-before, told, a.Notice)
 					continue
 				}
 				if enginetest.Ask(t, s, "select * from dpsql.last"); free {
-					if enginetest.Ask(t, bob, sql); paidFor(t, s) != before {
+					if enginetest.Ask(t, bob, sql); enginetest.PaidFor(t, s) != before {
 						t.Errorf("bob: %s: charged", sql)
 					}
 				}
@@ -82,9 +82,9 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.price", "5")
 		column := question[strings.Index(question, "sum("):strings.Index(question, ", dp_error")]
 		_, pair := enginetest.Ask(t, s, fmt.Sprintf(question, "avg"+strings.TrimPrefix(column, "sum")))
-		before := paidFor(t, s)
+		before := enginetest.PaidFor(t, s)
 		_, alone := enginetest.Ask(t, s, fmt.Sprintf(question, "0"))
-		if paidFor(t, s) != before || len(pair.Rows) == 0 {
+		if enginetest.PaidFor(t, s) != before || len(pair.Rows) == 0 {
 			t.Errorf("%s: charged, of %d groups", question, len(pair.Rows))
 		}
 		for i := range pair.Rows {
@@ -95,19 +95,19 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 	}
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	_, pair := enginetest.Ask(t, s, "select active, sum(weight), avg(weight), dp_error(sum(weight)) from patients group by active")
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	_, all := enginetest.Ask(t, s, "select sum(weight), dp_error(sum(weight)) from patients")
 	sum, one := 0.0, 0.0
 	for _, r := range pair.Rows {
 		sum, one = sum+r[1].(float64), r[3].(float64)
 	}
 	n := math.Sqrt(float64(len(pair.Rows)))
-	if got, wide := all.Rows[0][0].(float64), all.Rows[0][1].(float64); math.Abs(got-sum) > 1e-6*math.Abs(sum) || wide < 0.8*n*one || wide > 1.2*n*one || paidFor(t, s) != before {
+	if got, wide := all.Rows[0][0].(float64), all.Rows[0][1].(float64); math.Abs(got-sum) > 1e-6*math.Abs(sum) || wide < 0.8*n*one || wide > 1.2*n*one || enginetest.PaidFor(t, s) != before {
 		t.Errorf("the sum is %v, with an error of %v: %v of %v", got, wide, pair.Rows, all.Rows)
 	}
 	enginetest.Set(t, s, "dpsql.expected_size", "100")
 	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(n*one))
-	if enginetest.Ask(t, s, "select sum(weight) from patients"); paidFor(t, s) == before {
+	if enginetest.Ask(t, s, "select sum(weight) from patients"); enginetest.PaidFor(t, s) == before {
 		t.Error("an error that is asked for: not charged")
 	}
 }

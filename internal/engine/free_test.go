@@ -11,7 +11,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -55,16 +54,6 @@ var freeSteps = []string{
 	"free select count(*) from encounters where kind_id = 2",
 }
 
-// paidFor is how many releases the data set paid for.
-func paidFor(t testing.TB, s *session.Session) int64 {
-	t.Helper()
-	b, err := s.Engine.Ledger.Balance(s.Payer())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Dataset.Statements
-}
-
 // TestFreeQuestions: questions that a stored release of another one says cost nothing, also of another analyst's, and EXPLAIN and the NOTICE tell so; others are charged.
 func TestFreeQuestions(t *testing.T) {
 	for _, d := range enginetest.Dialects {
@@ -77,9 +66,9 @@ func TestFreeQuestions(t *testing.T) {
 		for _, step := range freeSteps {
 			sql, free := strings.CutPrefix(step, "free ")
 			told := enginetest.Explained(t, s, sql)
-			before := paidFor(t, s)
+			before := enginetest.PaidFor(t, s)
 			_, a := enginetest.Ask(t, s, sql)
-			if after := paidFor(t, s); free != (after == before) {
+			if after := enginetest.PaidFor(t, s); free != (after == before) {
 				t.Errorf("%s: %s: %d charges", d, sql, after-before)
 				continue
 			}
@@ -88,7 +77,7 @@ func TestFreeQuestions(t *testing.T) {
 				t.Errorf("%s: %s:\n%s\n%s", d, sql, told, a.Notice)
 			}
 			if free {
-				if enginetest.Ask(t, bob, sql); paidFor(t, s) != before {
+				if enginetest.Ask(t, bob, sql); enginetest.PaidFor(t, s) != before {
 					t.Errorf("%s: bob: %s: charged", d, sql)
 				}
 			}
@@ -100,7 +89,7 @@ func TestFreeQuestions(t *testing.T) {
 func TestFreeIsTheSum(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	_, stored := enginetest.Ask(t, s, "select active, ward is null, count(*) + 0, sum(weight), dp_error(count(*)) from patients group by 1, 2")
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	people, weight, one := int64(0), map[string]float64{}, 0.0
 	for _, r := range stored.Rows {
 		people += r[2].(int64)
@@ -120,7 +109,7 @@ func TestFreeIsTheSum(t *testing.T) {
 			t.Errorf("ward %v: %v, not %v", r[0], r[1], w)
 		}
 	}
-	if free := paidFor(t, s); free != before {
+	if free := enginetest.PaidFor(t, s); free != before {
 		t.Fatalf("%d charges", free-before)
 	}
 	_, last := enginetest.Ask(t, s, "select noise, price, free from dpsql.last")
@@ -128,9 +117,9 @@ func TestFreeIsTheSum(t *testing.T) {
 		t.Errorf("dpsql.last: %v", last.Rows)
 	}
 	for name, value := range map[string]string{"dpsql.price": "0.7", "dpsql.fresh": "on"} {
-		was, before := map[string]string{"dpsql.price": "0.5", "dpsql.fresh": "off"}[name], paidFor(t, s)
+		was, before := map[string]string{"dpsql.price": "0.5", "dpsql.fresh": "off"}[name], enginetest.PaidFor(t, s)
 		enginetest.Set(t, s, name, value)
-		if enginetest.Ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); paidFor(t, s) == before {
+		if enginetest.Ask(t, s, "select ward is null, sum(weight) from patients where active group by 1"); enginetest.PaidFor(t, s) == before {
 			t.Errorf("%s = %s: not charged", name, value)
 		}
 		enginetest.Set(t, s, name, was)
@@ -142,15 +131,15 @@ func TestFreeNeedsRights(t *testing.T) {
 	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	clerk := enginetest.NewSession(ann.Engine, t, "clerk")
 	enginetest.Ask(t, ann, "select gender, active, count(*) from patients group by 1, 2")
-	before := paidFor(t, ann)
+	before := enginetest.PaidFor(t, ann)
 	const sql = "select gender, count(*) from patients group by gender"
 	if told := enginetest.Explained(t, clerk, sql); strings.Contains(told, "another question") {
 		t.Errorf("clerk is told of a release over a hidden column:\n%s", told)
 	}
-	if enginetest.Ask(t, clerk, sql); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, clerk, sql); enginetest.PaidFor(t, ann) != before+1 {
 		t.Error("clerk was answered from a release over a hidden column")
 	}
-	if enginetest.Ask(t, ann, "select gender, count(*) from patients where gender = 'Male' group by gender"); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, ann, "select gender, count(*) from patients where gender = 'Male' group by gender"); enginetest.PaidFor(t, ann) != before+1 {
 		t.Error("ann was charged for a part of clerk's")
 	}
 }
@@ -179,14 +168,14 @@ analysts:
 	bob := enginetest.NewSession(ann.Engine, t, "bob")
 	enginetest.Ask(t, ann, `select g, c, count(*) from "v.x" group by 1, 2`)
 	const sql = `select g, count(*) from "v.x" group by g`
-	before := paidFor(t, ann)
+	before := enginetest.PaidFor(t, ann)
 	if told := enginetest.Explained(t, bob, sql); strings.Contains(told, "another question") {
 		t.Errorf("bob is told of a release over a hidden column:\n%s", told)
 	}
 	if told := enginetest.Explained(t, ann, sql); !strings.Contains(told, "another question") {
 		t.Errorf("ann is not told of her own release:\n%s", told)
 	}
-	if enginetest.Ask(t, bob, sql); paidFor(t, ann) != before+1 {
+	if enginetest.Ask(t, bob, sql); enginetest.PaidFor(t, ann) != before+1 {
 		t.Error("bob was answered from a release over a hidden column")
 	}
 }
@@ -195,7 +184,7 @@ analysts:
 func TestFreeParameters(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	enginetest.Ask(t, s, "select readmitted, count(*) from encounters where cost > 10 group by readmitted")
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	const sql = "select count(*) from encounters where readmitted = $1 and cost > $2"
 	run := func(args ...sqltype.Value) {
 		t.Helper()
@@ -208,13 +197,13 @@ func TestFreeParameters(t *testing.T) {
 		}
 	}
 	ten, eleven := sqltype.Value(decimal.NewFromInt(10)), sqltype.Value(decimal.NewFromInt(11))
-	if run("NO", ten); paidFor(t, s) != before {
+	if run("NO", ten); enginetest.PaidFor(t, s) != before {
 		t.Error("the same by parameters: charged")
 	}
-	if run("NO", eleven); paidFor(t, s) != before+1 {
+	if run("NO", eleven); enginetest.PaidFor(t, s) != before+1 {
 		t.Error("another value: not charged")
 	}
-	if run(nil, ten); paidFor(t, s) != before+1 {
+	if run(nil, ten); enginetest.PaidFor(t, s) != before+1 {
 		t.Error("equal to NULL is nothing, and known: charged")
 	}
 }

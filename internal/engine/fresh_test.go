@@ -92,7 +92,7 @@ func TestFreshDenied(t *testing.T) {
 	enginetest.Ask(t, s, sql)
 	enginetest.Set(t, s, "dpsql.fresh", "on")
 	_, err := enginetest.Try(s, sql)
-	if e := refusal(err); e == nil || e.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(e.Hint, "free with dpsql.fresh off") {
+	if e := enginetest.Refusal(err); e == nil || e.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(e.Hint, "free with dpsql.fresh off") {
 		t.Errorf("%v", err)
 	}
 	enginetest.Set(t, s, "dpsql.fresh", "off")

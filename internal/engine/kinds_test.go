@@ -169,7 +169,7 @@ func TestPreviewPairs(t *testing.T) {
 				t.Errorf("%s: %s: %d rows: %s", how, sql, len(a.Rows), a.Notice)
 			}
 		}
-		if paidFor(t, s) > 0 {
+		if enginetest.PaidFor(t, s) > 0 {
 			t.Errorf("%s: charged", how)
 		}
 	}

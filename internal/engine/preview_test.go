@@ -113,8 +113,8 @@ func TestPreview(t *testing.T) {
 				t.Errorf("%s: %s: previewed", how, sql)
 			}
 		}
-		if b.shut && b.asked > 0 || paidFor(t, s) > 0 {
-			t.Errorf("%s: the database was asked %d times, %d charges", how, b.asked, paidFor(t, s))
+		if b.shut && b.asked > 0 || enginetest.PaidFor(t, s) > 0 {
+			t.Errorf("%s: the database was asked %d times, %d charges", how, b.asked, enginetest.PaidFor(t, s))
 		}
 		b.shut = true
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT gender, avg(weight) FROM (SELECT * FROM patients LIMIT 10) AS q GROUP BY 1", "SELECT DISTINCT race FROM patients"} {
@@ -178,8 +178,8 @@ func TestNothingIsExact(t *testing.T) {
 			t.Errorf("%s: %s %v", c.sql, got, err)
 		}
 	}
-	if b.asked > 0 || paidFor(t, s) > 0 {
-		t.Errorf("the database was asked %d times, %d charges", b.asked, paidFor(t, s))
+	if b.asked > 0 || enginetest.PaidFor(t, s) > 0 {
+		t.Errorf("the database was asked %d times, %d charges", b.asked, enginetest.PaidFor(t, s))
 	}
 	for _, sql := range []string{ // these need some
 		"SELECT count(*) FROM patients WHERE false UNION ALL SELECT count(*) FROM patients",

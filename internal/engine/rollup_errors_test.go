@@ -27,7 +27,7 @@ func TestRollUpErrors(t *testing.T) {
 	for _, of := range []string{"select active, ward is null, count(*), sum(weight) from patients group by 1, 2", "select active, ward is null, avg(weight) from patients group by 1, 2"} {
 		enginetest.Ask(t, s, of)
 	}
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	for _, c := range [][2]string{{"count(*)", ""}, {"sum(weight)", ""}, {"count(*)", "ward is null"}, {"sum(weight)", "active"}, {"avg(weight)", ""}} {
 		sql := func(more string) string {
 			if c[1] == "" {
@@ -59,7 +59,7 @@ func TestRollUpErrors(t *testing.T) {
 			enginetest.Set(t, s, "dpsql.target_error", "off")
 		}
 	}
-	if paidFor(t, s) != before {
+	if enginetest.PaidFor(t, s) != before {
 		t.Error("charged")
 	}
 }

@@ -63,7 +63,7 @@ func TestSchemaChanges(t *testing.T) {
 	if now := e.World.Load().Catalogs.Epoch(); now != epoch {
 		t.Errorf("an index changed what answers mean: %s, %s", epoch, now)
 	}
-	if blamed(t, e) != 0 {
+	if enginetest.Blamed(t, e) != 0 {
 		t.Error("the analyst is blamed")
 	}
 

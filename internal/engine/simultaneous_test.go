@@ -17,7 +17,7 @@ func TestIntervalsTogether(t *testing.T) {
 	const all = "select kind_id, count(*) as n, dp_error(count(*)) as e from encounters group by 1"
 	alone := enginetest.MustTry(t, s, all)
 	one := alone[0][2].(float64)
-	before := paidFor(t, s)
+	before := enginetest.PaidFor(t, s)
 	most := func(by float64) float64 { return math.Log(20*by) / math.Log(20) }
 	for sql, chooses := range map[string]bool{
 		all + " order by 2 desc limit 2":            true,
@@ -83,7 +83,7 @@ func TestIntervalsTogether(t *testing.T) {
 			t.Errorf("on_low_count %s: %s\n%s", low, told, a.Notice)
 		}
 	}
-	if now := paidFor(t, s); now != before {
+	if now := enginetest.PaidFor(t, s); now != before {
 		t.Errorf("%v charged, %v before", now, before)
 	}
 }

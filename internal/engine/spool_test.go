@@ -166,8 +166,8 @@ func TestFinishingMemory(t *testing.T) {
 	e := spoolingEngine(t, filepath.Join(t.TempDir(), "ledger"), funcs.DuckDB, nil)
 	e.World.Load().Policy.Limits.FinishingMemory = 100
 	s := enginetest.NewSession(e, t, "ann")
-	refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
-	refused(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t group by city_id", sqlerr.TooComplex, 0)
+	enginetest.Refused(t, s, "select city_id, rank() over (order by count(*)) from patients group by 1", sqlerr.TooComplex, 1)
+	enginetest.Refused(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t group by city_id", sqlerr.TooComplex, 0)
 	if n := enginetest.Charged(t, e, func() {
 		enginetest.MustTry(t, s, "select sum(n) from (select city_id, count(*) n from patients group by 1) t")
 		enginetest.MustTry(t, s, "select city_id, count(*) from patients group by 1 order by 2")
@@ -237,13 +237,13 @@ func TestSpoolFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []ledger.Ledger{noSpace{real, file, false}, noSpace{real, real.Scratch(), true}, brokenLedger{Ledger: real, commit: errors.New("disk full")}} {
+	for _, l := range []ledger.Ledger{noSpace{real, file, false}, noSpace{real, real.Scratch(), true}, enginetest.BrokenLedger{Ledger: real, CommitErr: errors.New("disk full")}} {
 		e.Ledger = l
 		want := sqlerr.ResourceFailure
-		if _, commits := l.(brokenLedger); commits {
+		if _, commits := l.(enginetest.BrokenLedger); commits {
 			want = sqlerr.LedgerFailure
 		}
-		refused(t, s, sql, want, 1)
+		enginetest.Refused(t, s, sql, want, 1)
 		e.Ledger = real
 		if left, err := os.ReadDir(real.Scratch()); err != nil && !os.IsNotExist(err) || len(left) > 0 {
 			t.Errorf("it left %v: %v", left, err)

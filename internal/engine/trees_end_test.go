@@ -85,8 +85,8 @@ func TestTreesEnd(t *testing.T) {
 			t.Errorf("%s: %v, not %s", c.sql, err, c.want)
 		}
 		failures := map[string]int{sqlerr.ResourceFailure.ID: 1}[c.want]
-		if n := len(enginetest.Charges(t, s.Engine)); n != 1 || blamed(t, s.Engine) != failures {
-			t.Errorf("%s: %d charges, %d failures", c.sql, n, blamed(t, s.Engine))
+		if n := len(enginetest.Charges(t, s.Engine)); n != 1 || enginetest.Blamed(t, s.Engine) != failures {
+			t.Errorf("%s: %d charges, %d failures", c.sql, n, enginetest.Blamed(t, s.Engine))
 		}
 		if n := enginetest.Charged(t, s.Engine, func() { enginetest.Ask(t, s, c.sql) }); n != 1 {
 			t.Errorf("%s: asked again it is charged %d times", c.sql, n)

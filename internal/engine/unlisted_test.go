@@ -40,7 +40,7 @@ func TestUnlistedOnce(t *testing.T) {
 		`INSERT INTO "public".people SELECT i, 'a', 1, 'a', 'a', 1, 1 FROM generate_series(1, 40) AS g(i)`,
 	}
 	for _, d := range enginetest.Dialects {
-		s := personlessSession(t, d, listedPolicy, statements)
+		s := enginetest.PersonlessSession(t, d, listedPolicy, statements)
 		last := func() string {
 			rows, err := enginetest.Try(s, "SELECT left_out FROM dpsql.last")
 			if err != nil {

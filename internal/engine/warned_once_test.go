@@ -50,7 +50,7 @@ func TestWarnedOnce(t *testing.T) {
 		noNoise = "of the outer query do not include"
 	)
 	for _, d := range enginetest.Dialects {
-		s := personlessSession(t, d, officePolicy, statements)
+		s := enginetest.PersonlessSession(t, d, officePolicy, statements)
 		for i, c := range []struct {
 			set, sql  string
 			now, last []string

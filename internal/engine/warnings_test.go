@@ -32,7 +32,7 @@ func TestEndsOfTypes(t *testing.T) {
 // Rare values are told once a session. Constants are read as PostgreSQL reads them, so nothing is told of them.
 func TestWarnings(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		const ofLost = "rows in which encounters.patient_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
 		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time. PostgreSQL may give a value there"
 		const ofLong = "functions and operators of this statement give NULL for texts of more than 65536 bytes. PostgreSQL may give a value there"
@@ -72,7 +72,7 @@ func TestWarnings(t *testing.T) {
 
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	const words = "mend that. Or check the spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days + 0 = 1000": false} {
 		_, a := enginetest.Ask(t, s, sql)
@@ -84,7 +84,7 @@ func TestMisspelt(t *testing.T) {
 
 // TestUnlistedBesideListed: a value that no public list has, asked for beside one that is listed, has no group, and a warning says so.
 func TestUnlistedBesideListed(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for sql, want := range map[string]bool{
 		"select readmitted, count(*) from encounters where readmitted in ('NO', 'wbe') group by 1":                    true,
 		"select readmitted, count(*) from encounters where readmitted = 'NO' or readmitted = '<30' group by 1":        false,
@@ -101,8 +101,8 @@ func TestUnlistedBesideListed(t *testing.T) {
 
 // TestNoDeclaredValue: where conditions keep none of the values that the policy lists for a column, or nothing of its range, the statement and EXPLAIN of it are refused with a condition that keeps some, and nothing is charged. What else has rows is answered.
 func TestNoDeclaredValue(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
-	before := i64(t, s)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
+	before := enginetest.StatementsLeft(t, s)
 	const listed, ranged = "These conditions keep them: WHERE readmitted IN ('NO', '<30', '>30').", "These conditions keep them: WHERE days BETWEEN 1 AND 14."
 	for sql, hint := range map[string]string{
 		"select sum(free) from encounters where readmitted = 'wbe'":                                                                     listed,
@@ -121,12 +121,12 @@ func TestNoDeclaredValue(t *testing.T) {
 	} {
 		for _, sql := range []string{sql, "explain " + sql} {
 			_, err := enginetest.Try(s, sql)
-			if e := refusal(err); e == nil || e.ID != sqlerr.NoDeclaredValue.ID || hint != "" && e.Hint != hint {
+			if e := enginetest.Refusal(err); e == nil || e.ID != sqlerr.NoDeclaredValue.ID || hint != "" && e.Hint != hint {
 				t.Errorf("%s: %v %+v", sql, err, e)
 			}
 		}
 	}
-	if n := i64(t, s); n != before {
+	if n := enginetest.StatementsLeft(t, s); n != before {
 		t.Errorf("%d statements are left of %d", n, before)
 	}
 	for _, sql := range []string{
@@ -148,7 +148,7 @@ func TestNoDeclaredValue(t *testing.T) {
 // TestNoGroupsCostNothing: where conditions leave no public group nothing is read or charged, also under dpsql.fresh, and the answer and EXPLAIN say so.
 func TestNoGroupsCostNothing(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
 		const none, words = "spent: nothing (public groups, nothing measured, or no group left)", "no group is left, so nothing is read or charged for the groups"
 		for _, fresh := range []string{"off", "on"} {
@@ -175,7 +175,7 @@ func TestNoGroupsCostNothing(t *testing.T) {
 // TestSuggestedValues: for a misspelt text that any expression compares with a listed or a public column the nearest value is named.
 func TestSuggestedValues(t *testing.T) {
 	for _, d := range enginetest.Dialects {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		for _, sql := range []string{
 			"select count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt'",
 			"select count(*) filter (where k.label = 'Urgnt'), count(*) from encounters e join kinds k on k.id = e.kind_id",
@@ -202,7 +202,7 @@ func TestNoGroupsOfJoins(t *testing.T) {
 // TestNoGroupsJoined: a statement whose rows are joined with groups of which there are none costs nothing. What else is asked of values that the policy does not list is charged, as rows may have them, and a warning names what is listed.
 func TestNoGroupsJoined(t *testing.T) {
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for sql, want := range map[string]string{
 			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1":          "[] of encounters.readmitted",
@@ -233,7 +233,7 @@ func TestNoGroupsJoined(t *testing.T) {
 
 // TestOneLineOfGroups: rows that are in no group, for NULL or for a value that the policy does not list, are told of in one line.
 func TestOneLineOfGroups(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for sql, want := range map[string]string{
 		"select gender, count(*) from patients group by 1":                                                                   "rows in which patients.gender is NULL or a value that the policy does not list are in no group",
 		"select gender, count(*) from patients where gender is not null group by 1":                                          "rows in which patients.gender is a value that the policy does not list are in no group",
@@ -251,7 +251,7 @@ func TestOneLineOfGroups(t *testing.T) {
 
 // TestConditionsOutside: a condition on a grouping column that stands outside of the groups is named where inside it makes them public, and there it does.
 func TestConditionsOutside(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	const words, totals = "the condition on admitted stands outside of its GROUP BY", "totals over groups begin with the first of them"
 	for sql, want := range map[string][2]bool{
 		"select * from (select admitted, count(*) n from stays group by 1) t where admitted between '2019-01-01' and '2019-01-05'":                                     {true, false},
@@ -276,7 +276,7 @@ func TestConditionsOutside(t *testing.T) {
 
 // TestFewPeopleHasNumber: that too few people have rows is said with the number that would do, which EXPLAIN says before.
 func TestFewPeopleHasNumber(t *testing.T) {
-	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
 	const sql = "select count(*) from encounters where days + 0 = 1000"
 	told := enginetest.Explained(t, s, sql)
 	number, _, _ := strings.Cut(after(strings.ToLower(told), "with fewer than about "), " people")
@@ -293,7 +293,7 @@ func after(text, words string) string {
 
 // TestFewPeopleOfWhat: where several bounds are chosen, warnings and EXPLAIN say of which aggregates each number of people is.
 func TestFewPeopleOfWhat(t *testing.T) {
-	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
 	const sql = "select count(*), sum(days), sum(cost) from encounters where days + 0 = 1000"
 	told := enginetest.Explained(t, s, "(costs off) "+sql)
 	_, a := enginetest.Ask(t, s, sql)
@@ -308,7 +308,7 @@ func TestFewPeopleOfWhat(t *testing.T) {
 
 // TestListedRows: a condition that lists its values in a subquery is the one that lists them itself: charged once, with the same warnings or refusal, and free where no group is left.
 func TestListedRows(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for _, list := range [][]string{
 		{"readmitted = 'Other'", "readmitted in (select 'Other')", "readmitted = (select 'Other')", "readmitted = any (values ('Other'))", "(readmitted, 1) in (select 'Other', 1)"},
 		{"readmitted in ('Other', 'wbe')", "readmitted = 'Other' or readmitted = 'wbe'", "readmitted in (select 'Other' union select 'wbe')", "readmitted in (select x from (values ('Other'), ('wbe')) v (x) order by 1)"},
@@ -317,7 +317,7 @@ func TestListedRows(t *testing.T) {
 		for _, form := range []string{"select count(*) from encounters where %s", "select readmitted, count(*) from encounters where %s group by 1"} {
 			var rows, warnings string
 			for i, cond := range list {
-				before := paidFor(t, s)
+				before := enginetest.PaidFor(t, s)
 				s.Warned = nil // some are told once a session
 				a := &answer.Answer{}
 				p, err := enginetest.Prepare(s, fmt.Sprintf(form, cond))
@@ -332,7 +332,7 @@ func TestListedRows(t *testing.T) {
 				if i == 0 {
 					rows, warnings = fmt.Sprint(a.Rows), fmt.Sprint(a.Warnings)
 				}
-				if paid := paidFor(t, s) - before; fmt.Sprint(a.Rows) != rows || fmt.Sprint(a.Warnings) != warnings || i > 0 && paid > 0 {
+				if paid := enginetest.PaidFor(t, s) - before; fmt.Sprint(a.Rows) != rows || fmt.Sprint(a.Warnings) != warnings || i > 0 && paid > 0 {
 					t.Errorf(form+": %v %q, %d charges, not %s %s", cond, a.Rows, a.Warnings, paid, rows, warnings)
 				}
 			}
@@ -342,7 +342,7 @@ func TestListedRows(t *testing.T) {
 
 // TestLastIsOfLastStatement: dpsql.last is about the last SELECT from tables: it has no rows after one that released nothing, or that failed. A SELECT without tables, EXPLAIN and dpsql.last itself leave it.
 func TestLastIsOfLastStatement(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for sql, rows := range map[string]int64{
 		"select count(*) from encounters where days between 10 and 5":                     0,
 		"select count(*) from kinds":                                                      0,
@@ -368,7 +368,7 @@ func TestLastIsOfLastStatement(t *testing.T) {
 func TestReversedIsFree(t *testing.T) {
 	const words = "BETWEEN has the smaller end first"
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
-		s := enginetest.ClinicSession(t, enginetest.Tame, d, autoEdits...)
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		for sql, want := range map[string]string{
 			"select count(*), sum(days) from encounters where days between 10 and 5":                          "[[0 <nil>]]",
 			"select readmitted, count(*) from encounters where days between 10 and 5 group by 1":              "[]",
@@ -396,7 +396,7 @@ func TestReversedIsFree(t *testing.T) {
 
 // TestTotalsOfHiddenGroups: EXPLAIN says before the charge that a total over groups that may be hidden may be NULL, and names a total that has them all, which is not warned of.
 func TestTotalsOfHiddenGroups(t *testing.T) {
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, autoEdits...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	for sql, want := range map[string]bool{
 		"select diag, sum(count(*)) over () total from encounters group by 1":                         true,
 		"select diag, sum(sum(free)) over () total from encounters group by 1":                        true,
@@ -430,7 +430,7 @@ analysts:
 	}
 	const people, spent, half = 5000, 24991, 2250 // in cities below 15
 	for _, d := range enginetest.Dialects {
-		s := personlessSession(t, d, text, statements)
+		s := enginetest.PersonlessSession(t, d, text, statements)
 		for _, c := range []struct {
 			sql  string
 			want float64 // 0: NULL

@@ -294,7 +294,7 @@ var givens = map[string]given{
 			t.Fatal(err)
 		}
 	}},
-	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { raiseElsewhere(s.engine) }},
+	"raised elsewhere": {"another server's owner has raised the budget", func(_ *testing.T, s *served, _ string) { enginetest.RaiseElsewhere(s.engine) }},
 	"ledger closed":    {"the ledger cannot be written", func(_ *testing.T, s *served, _ string) { _ = s.engine.Close() }},
 	"five failures":    {"five of this analyst's statements have ended in `resource_failure`", func(_ *testing.T, s *served, user string) { enginetest.FailFor(s.engine, user) }},
 	"a window later": {"one window of the budget was used, and the next has begun", func(t *testing.T, s *served, user string) {

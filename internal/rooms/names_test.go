@@ -9,7 +9,7 @@ import (
 
 // oldNames are names that still work, and the files that may say them: where they are read, and where their reader is told.
 var oldNames = map[string][]string{
-	"dpsql.epsilon":     {"internal/engine/session/setting_table.go", "internal/engine/price_name_test.go", "internal/engine/reset_test.go", "internal/policy/doc_test.go", "docs/configuration.md", "CHANGELOG.md"},
+	"dpsql.epsilon":     {"internal/engine/session/setting_table.go", "internal/engine/session/price_name_test.go", "internal/engine/reset_test.go", "internal/policy/doc_test.go", "docs/configuration.md", "CHANGELOG.md"},
 	"query.epsilon":     {"docs/policy.md", "internal/policy/names_price_test.go", "CHANGELOG.md"},
 	"max_query_epsilon": {"internal/policy/analysts.go", "docs/policy.md", "internal/policy/names_price_test.go", "CHANGELOG.md"},
 }

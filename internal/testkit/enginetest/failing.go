@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
 // Failing is a real backend that goes wrong at a chosen place, for private statements only.
@@ -84,4 +86,47 @@ type Turning struct {
 func (b Turning) Begin(ctx context.Context) (backend.Tx, error) {
 	b.Turn()
 	return b.Backend.Begin(ctx)
+}
+
+// BrokenLedger fails where it is told to.
+type BrokenLedger struct {
+	ledger.Ledger
+	ReserveErr, CommitErr, LookupErr error
+}
+
+// ReserveAll implements ledger.Ledger.
+func (b BrokenLedger) ReserveAll(ctx context.Context, list []ledger.Reservation) ([]int64, error) {
+	if b.ReserveErr != nil {
+		return nil, b.ReserveErr
+	}
+	return b.Ledger.ReserveAll(ctx, list)
+}
+
+// Commit implements ledger.Ledger.
+func (b BrokenLedger) Commit(ctx context.Context, id int64, r ledger.Release) error {
+	if b.CommitErr != nil {
+		return b.CommitErr
+	}
+	return b.Ledger.Commit(ctx, id, r)
+}
+
+// Lookup implements ledger.Ledger.
+func (b BrokenLedger) Lookup(ctx context.Context, key ledger.Hash, analyst string) (*ledger.Stored, bool, error) {
+	if b.LookupErr != nil {
+		return nil, false, b.LookupErr
+	}
+	return b.Ledger.Lookup(ctx, key, analyst)
+}
+
+// RaiseElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
+func RaiseElsewhere(e *server.Engine) { e.Ledger = raisedElsewhere{e.Ledger} }
+
+type raisedElsewhere struct{ ledger.Ledger }
+
+func (raisedElsewhere) ReserveAll(context.Context, []ledger.Reservation) ([]int64, error) {
+	return nil, ledger.ErrPromise
+}
+
+func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
+	return ledger.Balance{}, ledger.ErrPromise
 }

@@ -1,0 +1,260 @@
+package stage_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+// libraryPolicy is what init writes of a library's loans: automatic bounds, few lists of values, and no range of a number that may be NULL.
+const libraryPolicy = `
+dataset: library
+backend: BACKEND
+unit: borrowers.borrower_id
+population: 6000
+tables:
+  borrowers: {columns: {borrower_id: {}, born: {}}}
+  loans:
+    unit: borrower_id -> borrowers.borrower_id
+    max_rows_per_unit: auto
+    columns: {loan_id: {}, borrower_id: {}, branch_id: {values: [1, 2, 3, 4, 5, 6, 7, 8]}, lent_at: {}, came_at: {}, back_on: {}, renewals: {}, fine: {}, channel: {}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {price: 0.5}
+analysts:
+  ann: {password: VERIFIER, may: [borrowers, loans], max_query_price: 20}
+`
+
+// libraryRows make 6,000 borrowers, of whom one in eight has no year of birth, and 34,500 loans of the year 2025, of which four in five have no fine.
+var libraryRows = []string{
+	`CREATE TABLE "public".borrowers (borrower_id int PRIMARY KEY, born int)`,
+	`INSERT INTO "public".borrowers SELECT i, CASE WHEN i % 8 > 0 THEN 1940 + i % 79 END FROM generate_series(1, 6000) AS g(i)`,
+	`CREATE TABLE "public".loans (loan_id int PRIMARY KEY, borrower_id int NOT NULL REFERENCES "public".borrowers (borrower_id), branch_id int NOT NULL, lent_at timestamp NOT NULL, came_at timestamptz NOT NULL,
+		back_on date, renewals int NOT NULL, fine numeric(8,2), channel text NOT NULL)`,
+	`INSERT INTO "public".loans SELECT i, b, 1 + (CASE WHEN i % 5 = 0 THEN (i - i % 5) / 5 ELSE b * 7 END) % 8, timestamp '2025-01-01' + i * 7919 % 525600 * interval '1 minute',
+		timestamptz '2025-01-01 00:00:00+00' + i * 7919 % 525600 * interval '1 minute', CASE WHEN i % 12 > 0 THEN date '2025-01-03' + (i * 7919 % 365 + i % 40)::int END,
+		i * 31 % 97 % 7, CASE WHEN i % 5 = 0 THEN 0.25 * (1 + i * 37 % 61) END, CASE i % 10 WHEN 0 THEN 'online' WHEN 1 THEN 'online' WHEN 2 THEN 'desk' WHEN 3 THEN 'desk' WHEN 4 THEN 'desk' ELSE 'machine' END
+		FROM (SELECT row_number() OVER (ORDER BY b, k) AS i, b FROM generate_series(1, 6000) AS p(b), generate_series(1, 60) AS q(k) WHERE k <= 1 + b % 10 + CASE WHEN b % 50 = 0 THEN 12 ELSE 0 END) AS t`,
+}
+
+// librarySession is a session with the library.
+func librarySession(t testing.TB, d dialect.Dialect) *session.Session {
+	t.Helper()
+	return enginetest.FixedNoise(enginetest.PersonlessSession(t, d, libraryPolicy, libraryRows), 22)
+}
+
+// TestCuresOfFewPeople: where a warning says that few people may have far more than all others, each statement and policy that it names ends it, and the interval holds the plain answer. One in eight years of birth and four in five fines are NULL. Grouped loans have no such cure.
+func TestCuresOfFewPeople(t *testing.T) {
+	const words, price = "people may have far more than all others", ", which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps"
+	const perUnit, between = ", or max_rows_per_unit in the policy", " BETWEEN lo AND hi, which leaves other rows out"
+	const ranges, greatest, person = ", or a range in the policy, or ", "greatest(lo, least(x, hi)) with constants and x IS NOT NULL", "(select borrower_id, count(*) n from loans group by 1) t"
+	rows := []string{"max_rows_per_unit: auto", "max_rows_per_unit: 22"}
+	for _, c := range []struct {
+		agg, from, cures string
+		withAgg, with    string // what follows the cures
+		edits            []string
+		truth            float64
+	}{
+		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers where born between 1930 and 2025", nil, 1978.99},
+		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1978.99},
+		{"avg(born * 2)", "borrowers", ranges + greatest, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1978.99},
+		{"avg(n)", person, ", or " + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
+		{"sum(fine)", "loans", perUnit + ", together with a range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
+		{"count(*)", "loans", perUnit, "count(*)", "loans", rows, 34440},
+		{"count(*)", "loans", perUnit, "count(*)", "loans", []string{"price: 0.5", "price: 2"}, 34440},
+		{"count(*)", "loans group by branch_id", "", "", "", nil, 0},
+		{"sum(fine)", "loans group by branch_id", "", "", "", rows, 0},
+		{"avg(born)", "borrowers group by born % 2", ranges + "WHERE born" + between, "", "", nil, 0},
+	} {
+		ask := func(agg, from string, edits ...string) ([]sqltype.Value, string) {
+			s := enginetest.FixedNoise(enginetest.PersonlessSession(t, funcs.DuckDB, strings.NewReplacer(edits...).Replace(libraryPolicy), libraryRows), 22)
+			_, a := enginetest.Ask(t, s, fmt.Sprintf("select %s, dp_error(%[1]s) from %s", agg, from))
+			return a.Rows[0], strings.Join(a.Warnings, "\n") + "\n"
+		}
+		var edits []string
+		if c.with == "" {
+			edits = c.edits
+		}
+		if _, told := ask(c.agg, c.from, edits...); !strings.Contains(told, words+price+c.cures+"\n") {
+			t.Errorf("%s of %s: %q", c.agg, c.from, told)
+		}
+		if c.with == "" {
+			continue
+		}
+		row, told := ask(c.withAgg, c.with, c.edits...)
+		got, err := strconv.ParseFloat(fmt.Sprint(row[0]), 64)
+		if most, is := row[1].(float64); err != nil || !is || strings.Contains(told, words) || math.Abs(got-c.truth) > most {
+			t.Errorf("%s of %s %q: %v is not about %g: %q %v", c.withAgg, c.with, c.edits, row, c.truth, told, err)
+		}
+	}
+}
+
+// TestLargerPriceAsFresh: a stored release keeps its bound however much more is paid, and its NULL. The warning's cure, a larger price with dpsql.fresh, makes another.
+func TestLargerPriceAsFresh(t *testing.T) {
+	s := librarySession(t, funcs.DuckDB)
+	const few, all = "select count(*), dp_error(count(*)) from loans where loan_id % 100 = 0", "select count(*), dp_error(count(*)) from loans"
+	ask := func(sql, price, fresh string) ([]sqltype.Value, string) {
+		enginetest.Set(t, s, "dpsql.price", price)
+		enginetest.Set(t, s, "dpsql.fresh", fresh)
+		s.Warned = nil
+		_, a := enginetest.Ask(t, s, sql)
+		return a.Rows[0], strings.Join(a.Warnings, "\n")
+	}
+	for _, price := range []string{"0.05", "2"} { // the second one tops the first up
+		if row, told := ask(few, price, "off"); row[0] != nil || !strings.Contains(told, "A larger dpsql.price with SET dpsql.fresh = on, conditions") {
+			t.Errorf("price %s: %v %q", price, row, told)
+		}
+		if row, told := ask(all, price, "off"); row[1].(float64) < 2000 || !strings.Contains(told, "A larger dpsql.price with SET dpsql.fresh = on helps") {
+			t.Errorf("price %s: %v %q", price, row, told)
+		}
+	}
+	if row, told := ask(few, "2", "on"); row[0] == nil || row[1].(float64) > 20 || told != "" {
+		t.Errorf("%v %q", row, told)
+	}
+	if row, told := ask(all, "2", "on"); row[1].(float64) > 500 || told != "" {
+		t.Errorf("%v %q", row, told)
+	}
+}
+
+// TestPublicConditionsWork: a condition that shows all groups is named only where it does, and there it gives the total that is NULL without it. Days and months of a timestamp with a time zone, and texts of timestamps, have none.
+func TestPublicConditionsWork(t *testing.T) {
+	const year, days = "lent_at BETWEEN '2025-01-01' AND '2025-12-31 23:59:59'", "back_on BETWEEN '2025-02-01' AND '2025-02-28'"
+	for _, d := range enginetest.Dialects {
+		s := librarySession(t, d)
+		for _, c := range []struct {
+			key, named, where string
+			total             float64
+		}{
+			{"lent_at::date", "lent_at BETWEEN a AND b", year, 34440},
+			{"date_trunc('month', lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"extract(year from lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"date_part('year', lent_at)", "lent_at BETWEEN a AND b", year, 34440},
+			{"back_on", "back_on BETWEEN a AND b", days, 2452},
+			{"to_char(back_on, 'YYYY-MM')", "back_on BETWEEN a AND b", days, 2452},
+			{"renewals", "renewals BETWEEN a AND b", "renewals BETWEEN 0 AND 6", 34440},
+			{"channel", "channel IN (a, b)", "channel IN ('desk', 'machine', 'online')", 34440},
+			{"channel || renewals % 2", "", "", 0},
+			{"channel, renewals", "channel IN (a, b) and renewals BETWEEN a AND b", "channel IN ('desk', 'machine', 'online') and renewals BETWEEN 0 AND 6", 34440},
+			{"to_char(lent_at, 'YYYY-MM')", "", "", 0},
+			{"date_trunc('minute', lent_at)", "", "", 0},
+			{"date_bin('1 day', lent_at, '2025-01-01')", "", "", 0},
+			{"came_at::date", "", "", 0},
+			{"date_trunc('month', came_at)", "", "", 0},
+			{"to_char(came_at, 'YYYY-MM')", "", "", 0},
+			{"(came_at at time zone 'UTC')::date", "", "", 0},
+			{"back_on - lent_at::date", "", "", 0},
+			{"date_part('epoch', lent_at)", "", "", 0},
+		} {
+			s.Warned = nil
+			sql := fmt.Sprintf("select %s, sum(count(*)) over () total from loans", c.key)
+			told := enginetest.Explained(t, s, sql+" group by "+c.key)
+			if _, named, _ := strings.Cut(told, ", or write "); !strings.Contains(told, "total may be NULL") || !strings.HasPrefix(named, c.named+" in WHERE, which shows all groups") != (c.named == "") {
+				t.Errorf("%s: %s: %s", d, c.key, told)
+			}
+			if c.where == "" {
+				continue
+			}
+			rows := enginetest.MustTry(t, s, fmt.Sprintf("%s where %s group by %s", sql, c.where, c.key))
+			for _, row := range rows {
+				total, err := strconv.ParseFloat(fmt.Sprint(row[len(row)-1]), 64)
+				if err != nil || math.Abs(total-c.total) > c.total/2 {
+					t.Fatalf("%s: %s: %v is not about %g", d, c.key, row, c.total)
+				}
+			}
+		}
+	}
+}
+
+// TestDateParts: of a field that is a whole number date_part has the public groups that extract has.
+func TestDateParts(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := librarySession(t, d)
+		for field, n := range map[string]int{"month": 12, "dow": 7, "hour": 24} {
+			for _, x := range []string{"lent_at", "came_at"} {
+				part := enginetest.MustTry(t, s, fmt.Sprintf("select date_part('%s', %s), count(*) from loans group by 1 order by 1", field, x))
+				of := enginetest.MustTry(t, s, fmt.Sprintf("select extract(%s from %s), count(*) from loans group by 1 order by 1", field, x))
+				if len(part) != n || len(of) != n {
+					t.Fatalf("%s: %s of %s: %v, %v", d, field, x, part, of)
+				}
+				for i := range part {
+					if a, b := float64(part[i][1].(int64)), float64(of[i][1].(int64)); fmt.Sprint(part[i][0]) != fmt.Sprint(of[i][0]) || math.Abs(a-b) > 600 {
+						t.Errorf("%s: %s of %s: %v, %v", d, field, x, part[i], of[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWideAlways: where many or all intervals of sums are wider than their values a warning says so, whatever would make them narrower, and the larger price that it names does.
+func TestWideAlways(t *testing.T) {
+	const helps, chosen = ". A larger dpsql.price with SET dpsql.fresh = on helps", ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
+	for sql, want := range map[string]string{
+		"select sum(fine), dp_error(sum(fine)) from loans group by date_trunc('week', lent_at) order by 1 desc limit 5":                             "sum: the interval of each group is wider than its value" + helps + chosen,
+		"select sum(fine), dp_error(sum(fine)) from loans group by renewals, branch_id order by 1 desc limit 5":                                     "of 56 groups are wider than their values" + helps,
+		"select sum(fine), dp_error(sum(fine)), count(*) from loans group by branch_id":                                                             "",
+		"select count(*), dp_error(count(*)) from loans where loan_id % 200 = 0":                                                                    "",
+		"select sum(fine), dp_error(sum(fine)), count(*) from loans where loan_id % 200 = 0 and renewals between 8 and 9 group by renewals limit 1": "",
+	} {
+		s := librarySession(t, funcs.DuckDB)
+		_, a := enginetest.Ask(t, s, sql)
+		if want == "" && strings.Contains(strings.Join(a.Warnings, "\n"), "wider") || want != "" && !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasSuffix(w, want) }) {
+			t.Errorf("%s: %q", sql, a.Warnings)
+		}
+		enginetest.Set(t, s, "dpsql.price", "20")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		if _, b := enginetest.Ask(t, s, sql); want != "" && !(b.Rows[0][1].(float64) < 0.7*a.Rows[0][1].(float64)) {
+			t.Errorf("%s: %v, and after a larger price %v", sql, a.Rows[0], b.Rows[0])
+		}
+	}
+}
+
+// TestFreshAfterWideChoice: noise alone sometimes makes an interval many times too wide. The warning names dpsql.fresh, which makes it narrow at the same price. Of the largest number of rows that a count can choose it says that noise chose it.
+func TestFreshAfterWideChoice(t *testing.T) {
+	s := librarySession(t, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	ask := func(seed uint64) (float64, string) {
+		enginetest.FixedNoise(s, seed)
+		s.Warned = nil
+		_, a := enginetest.Ask(t, s, "select count(fine), dp_error(count(fine)) from loans where channel = 'online' and loan_id % 3 = 0")
+		width, _ := a.Rows[0][1].(float64) // NULL where noise chose far too small a bound
+		return width, strings.Join(a.Warnings, "\n")
+	}
+	wide := uint64(0)
+	for seed := uint64(700); wide == 0 && seed < 4000; seed++ { // each with a chance of about 1 in 500
+		if width, told := ask(seed); width > 6000 {
+			wide = seed
+			if !strings.Contains(told, "count: the interval is wider than the value. A larger dpsql.price with SET dpsql.fresh = on helps. SET dpsql.fresh = on at the same price helps too") {
+				t.Errorf("%g: %q", width, told)
+			}
+		} else if width > 0 && strings.Contains(told, "wider") {
+			t.Errorf("%g: %q", width, told)
+		}
+	}
+	if width, told := ask(wide + 1); wide == 0 || width > 1000 || strings.Contains(told, "wider") {
+		t.Errorf("after %d: %g %q", wide, width, told)
+	}
+	last := s.Last.(*private.LastAnswer).Releases[0]
+	fake, plan := *last.Release, *last.Release.Plan
+	plan.Choices = slices.Clone(plan.Choices)
+	choice := plan.Choices[0].(dp.AboveThreshold)
+	choice.Edges = uint64(len(last.An.Choices[0].Edges))
+	plan.Choices[0] = choice
+	fake.Plan, fake.Chosen = &plan, slices.Clone(fake.Chosen)
+	fake.Chosen[0] = int(choice.Edges) - 1 //nolint:gosec // few
+	const want = "4294967296 is the chosen bound of what one person counts for in measure 1, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew"
+	if told := strings.Join(stage.EndLines(last.An, &fake), "\n"); !strings.Contains(told, want) {
+		t.Error(told)
+	}
+}
