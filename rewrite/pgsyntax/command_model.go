@@ -163,6 +163,13 @@ func (r *reader) evaluate(t *token) (Node, error) {
 	if n.With, err = r.with(); err != nil {
 		return nil, err
 	}
+	for more := r.accept("group", "by"); more; more = r.acceptPunct(",") {
+		column, err := r.word()
+		if err != nil {
+			return nil, err
+		}
+		n.By = append(n.By, column)
+	}
 	if !r.accept("on") {
 		return nil, r.unexpected()
 	}

@@ -15,12 +15,13 @@ type Train struct {
 	Query   *Select
 }
 
-// Evaluate is EVALUATE DP MODEL name [SPLIT part] [WITH (...)] ON query.
+// Evaluate is EVALUATE DP MODEL name [SPLIT part] [WITH (...)] [GROUP BY column, ...] ON query.
 type Evaluate struct {
 	Pos   Pos
 	Owner Word // its text is empty for none
 	Name  Word
 	With  []Option
+	By    []Word // columns of the query
 	Query *Select
 }
 

@@ -29,6 +29,9 @@ func (p *printer) evaluate(x *Evaluate) {
 		p.str(" WITH ")
 		p.options(x.With)
 	}
+	for i, c := range x.By {
+		p.str([]string{" GROUP BY ", ", "}[min(i, 1)], ident(c.Text))
+	}
 	p.str(" ON ")
 	p.query(x.Query)
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -33,7 +34,8 @@ type Evaluation struct {
 	asks    []answer.Column   // of EXPLAIN
 	price   float64           // 0: the session's
 	Ask     innerQuery
-	part    pgsyntax.Word // of the units, as SPLIT says; its text is empty for none
+	part    pgsyntax.Word   // of the units, as SPLIT says; its text is empty for none
+	groups  []answer.Column // of GROUP BY
 }
 
 // Columns implements session.Kind.
@@ -41,7 +43,7 @@ func (e *Evaluation) Columns() []answer.Column {
 	if e.explain != nil {
 		return e.asks
 	}
-	return []answer.Column{{Name: "metric", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
+	return append(slices.Clip(e.groups), answer.Column{Name: "metric", Type: sqltype.Text}, answer.Column{Name: "value", Type: sqltype.Text})
 }
 
 // prepareEvaluate checks it.
@@ -137,7 +139,11 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 		return nil, split, nil, err
 	}
 	inner, err := plan.Bind(e.Node.Query, s.Along(s.Catalog), plan.BindOptions{Session: s.Constants(), Values: s.Values, Models: catalog.Unpredicted{}})
-	if err != nil {
+	var told *sqlerr.Error
+	switch {
+	case errors.As(err, &told) && sqlerr.ID(err) == sqlerr.Grouping.ID && len(e.Node.Query.GroupBy) > 0:
+		return nil, split, nil, told.WithHint("GROUP BY before ON evaluates each group: EVALUATE DP MODEL %s GROUP BY sex ON SELECT ...", stored.Name)
+	case err != nil:
 		return nil, split, nil, err
 	}
 	if len(inner.Params) > 0 {
@@ -165,6 +171,16 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 	if target, err = find(stored.Model.Target.Name); err != nil {
 		return nil, split, nil, err
 	}
+	groups := make([]string, len(e.Node.By))
+	e.groups = nil
+	for i, w := range e.Node.By {
+		at := slices.IndexFunc(inner.Outputs, func(o plan.Output) bool { return o.Name == w.Text })
+		if at < 0 {
+			return nil, split, nil, sqlerr.New(sqlerr.UndefinedColumn, "the query has no column %q", w.Text).At(int(w.Pos)).WithHint("GROUP BY before ON names columns of the query: add it to the query's SELECT list.")
+		}
+		groups[i] = names[at]
+		e.groups = append(e.groups, answer.Column{Name: w.Text, Type: inner.Outputs[at].Type})
+	}
 	ask := func(public bool) (p, of session.Kind, sc *mlext.Scoring, err error) {
 		if sc, err = stored.Model.Scoring(features, target, public); err != nil {
 			return nil, nil, nil, err
@@ -174,7 +190,7 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 				return nil, nil, nil, catalog.TooLong(stored.Model, len(c), 0).At(int(e.Node.Name.Pos))
 			}
 		}
-		p, of, err = e.bind(ctx, sc, names, !public)
+		p, of, err = e.bind(ctx, sc, names, groups, !public)
 		return p, of, sc, err
 	}
 	if s.Now.Split, err = e.of(stored.Model); err != nil {
@@ -185,22 +201,43 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 		whole, of, scoring, err = ask(false)
 	}
 	if err == nil {
+		err = e.publicGroups(of)
+	}
+	if err == nil {
 		split, err = e.split(of, stored.Model, scoring)
 	}
 	return whole, split, scoring, err
 }
 
-func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []string, errors bool) (whole, of session.Kind, err error) {
-	list := slices.Clone(scoring.Keys)
+// publicGroups refuses groups that noise would choose: a metric needs the rows of every class and interval of a group, and those of few people are left out.
+func (e *Evaluation) publicGroups(of session.Kind) error {
+	if p, ok := of.(*private.Statement); ok && len(e.groups) > 0 && slices.ContainsFunc(p.Stages, func(st *stage.Stage) bool { return !st.An.Groups.Public }) {
+		return sqlerr.New(sqlerr.PrivateShape, "the values of %s are not public", e.groups[0].Name).At(int(e.Node.By[0].Pos)).
+			WithHint("Keep the values that you name, as in WHERE %s IN (...), or ask the owner for its values in the policy.", e.groups[0].Name)
+	}
+	return nil
+}
+
+// bind binds what the scoring asks of the query's columns, in the groups.
+func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names, groups []string, errors bool) (whole, of session.Kind, err error) {
+	columns := slices.Clone(scoring.Columns)
+	for i := range columns {
+		columns[i] += fmt.Sprintf(" AS v%d", i+1)
+	}
+	var list []string
+	by := ""
+	for i, c := range groups {
+		columns = append(columns, fmt.Sprintf("%s AS g%d", c, i+1))
+		list = append(list, fmt.Sprintf("g%d", i+1))
+		by += fmt.Sprintf("%d, ", i+1)
+	}
+	key := len(groups) + 1 // the scoring's first
+	list = append(list, scoring.Keys...)
 	for i, v := range scoring.Values {
 		list = append(list, v+` AS "`+scoring.Names[i]+`"`)
 	}
 	if errors {
 		list = append(list, scoring.Errors...)
-	}
-	columns := slices.Clone(scoring.Columns)
-	for i := range columns {
-		columns[i] += fmt.Sprintf(" AS v%d", i+1)
 	}
 	text := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS s"
 	if scoring.Where != "" {
@@ -210,11 +247,13 @@ func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	case scoring.Levels > 0:
 		var sets []string
 		for l := range scoring.Levels {
-			sets = append(sets, fmt.Sprintf("(1, %d)", l+2))
+			sets = append(sets, fmt.Sprintf("(%s%d, %d)", by, key, key+l+1))
 		}
 		text += " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
 	case len(scoring.Keys) > 0:
-		text += " GROUP BY 1, 2"
+		text += fmt.Sprintf(" GROUP BY %s%d, %d", by, key, key+1)
+	case by != "":
+		text += " GROUP BY " + strings.TrimSuffix(by, ", ")
 	}
 	sts, err := pgsyntax.Parse(text + "; SELECT " + strings.Join(columns, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
 	if err != nil {
@@ -254,17 +293,45 @@ func (e *Evaluation) Run(ctx context.Context, _ []sqltype.Value) (ans *answer.An
 		if err != nil {
 			return err
 		}
-		list := Metrics(scoring, rows)
-		ans = &answer.Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list), Warnings: got.Warnings}
-		if split.Salt != "" {
-			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
-		}
-		for _, f := range list {
-			ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
+		ans = &answer.Answer{Tag: "EVALUATE DP MODEL", Notice: got.Notice, Warnings: got.Warnings}
+		for _, g := range grouped(rows, len(e.groups)) {
+			list := Metrics(scoring, g.rows)
+			if len(e.groups) == 0 {
+				ans.Notice = named(got.Notice, list)
+			}
+			if split.Salt != "" {
+				list = slices.Insert(list, 0, mlext.Fact{Name: "people", Value: part(split)})
+			}
+			for _, f := range list {
+				ans.Rows = append(ans.Rows, append(slices.Clone(g.keys), f.Name, f.Value))
+			}
 		}
 		return nil
 	})
 	return ans, err
+}
+
+// group is the rows of one group, without its keys.
+type group struct {
+	keys []sqltype.Value
+	rows [][]sqltype.Value
+}
+
+// grouped takes the rows of each group apart, in the order in which groups come; without keys all rows are one.
+func grouped(rows [][]sqltype.Value, keys int) (out []*group) {
+	if keys == 0 {
+		return []*group{{rows: rows}}
+	}
+	at := map[string]*group{}
+	for _, r := range rows {
+		name := fmt.Sprintf("%#v", r[:keys])
+		if at[name] == nil {
+			at[name] = &group{keys: r[:keys]}
+			out = append(out, at[name])
+		}
+		at[name].rows = append(at[name].rows, r[keys:])
+	}
+	return out
 }
 
 // named adds the errors to a notice's first line, by what they are of.

@@ -118,3 +118,60 @@ func TestEvaluate(t *testing.T) {
 		}
 	}
 }
+
+// TestEvaluateGroups: each group of public rows has the metrics that its rows alone have; of private rows each public group has metrics with errors, for the same number of charges, and a group's rows are those of the data; groups that are not public, and columns that are not there, are refused.
+func TestEvaluateGroups(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		targets := map[string]string{"logistic_regression": "readmitted = '<30' AS y", "softmax": "readmitted AS y", "linear_regression": "medications AS y"}
+		for kind, target := range targets {
+			s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000")
+			enginetest.Set(t, s, "dpsql.max_groups", "42")
+			enginetest.MustTry(t, s, "TRAIN DP MODEL m_"+kind+" USING "+kind+" TARGET y WITH (epsilon = 2, delta = 1e-9) AS SELECT days, cost, "+target+" FROM encounters")
+			public := func(by, where string) [][]sqltype.Value {
+				return enginetest.MustTry(t, s, "EVALUATE DP MODEL m_"+kind+by+" ON SELECT days, cost, kind, "+target+
+					" FROM (VALUES (3, 7.5, 'a', 4, '<30'), (5, 17.5, 'b', 7, 'NO'), (7, 50.5, 'a', 5, '>30'), (2, 90.5, NULL, 2, '<30'), (9, 10.5, 'b', 7, '<30')) AS v(days, cost, kind, medications, readmitted)"+where)
+			}
+			got, n := public(" GROUP BY kind", ""), 0
+			for _, one := range []struct {
+				key   sqltype.Value
+				where string
+			}{{"a", " WHERE kind = 'a'"}, {"b", " WHERE kind = 'b'"}, {nil, " WHERE kind IS NULL"}} {
+				for _, want := range public("", one.where) {
+					n++
+					if !slices.ContainsFunc(got, func(r []sqltype.Value) bool { return r[0] == one.key && r[1] == want[0] && r[2] == want[1] }) {
+						t.Errorf("%s: %s: %v has no %v: %v", d, kind, one.key, want, got)
+					}
+				}
+			}
+			if n != len(got) || n < 6 {
+				t.Errorf("%s: %s: %d rows, want %d", d, kind, len(got), n)
+			}
+			charged := func(by string) (rows [][]sqltype.Value, n int) {
+				n = enginetest.Charged(t, s.Engine, func() {
+					rows = enginetest.MustTry(t, s, "EVALUATE DP MODEL m_"+kind+" WITH (price = 2400)"+by+" ON SELECT days, cost, kind_id, diag, "+target+" FROM encounters")
+				})
+				return rows, n
+			}
+			_, alone := charged("")
+			rows, many := charged(" GROUP BY kind_id")
+			if alone != many {
+				t.Errorf("%s: %s: %d charges by group, %d without", d, kind, many, alone)
+			}
+			enginetest.Set(t, s, "dpsql.price", "1000")
+			for _, r := range enginetest.MustTry(t, s, "SELECT kind_id, count(*) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL AND medications IS NOT NULL AND readmitted IS NOT NULL GROUP BY 1") {
+				at := slices.IndexFunc(rows, func(m []sqltype.Value) bool { return m[0] == r[0] && m[1] == "rows" })
+				var told float64
+				if at < 0 {
+					t.Errorf("%s: %s: kind %v has no metrics: %v", d, kind, r[0], rows)
+				} else if _, err := fmt.Sscan(rows[at][2].(string), &told); err != nil || math.Abs(told-model.Float(r[1])) > 3 { // the noise of a count has a scale below 0.1: false alarms below 1e-9
+					t.Errorf("%s: %s: kind %v has %v rows, want %v", d, kind, r[0], rows[at], r[1])
+				}
+			}
+			for by, want := range map[string]string{"diag": "are not public", "nothing": "no column"} {
+				if _, err := enginetest.Prepare(s, "EVALUATE DP MODEL m_"+kind+" GROUP BY "+by+" ON SELECT days, cost, diag, "+target+" FROM encounters"); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %s: by %s: %v", d, kind, by, err)
+				}
+			}
+		}
+	}
+}
