@@ -87,7 +87,7 @@ func TestTrainWeights(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 300)
 	const train = "CREATE OR REPLACE DP MODEL m USING %s TARGET y WITH (epsilon = 100, delta = 1e-9, class_weights = %s) AS SELECT same, f1, id %% 10 = 0 AS y FROM people"
 	share := func(weights string) float64 {
-		p, err := enginetest.Prepare(s, fmt.Sprintf(train, "logistic_regression", weights))
+		p, err := enginetest.Prepare(s, fmt.Sprintf(train, "logistic_regression METHOD objective_perturbation", weights))
 		if err != nil {
 			t.Fatal(err)
 		}
