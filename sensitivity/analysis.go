@@ -22,7 +22,6 @@ const (
 
 // Analysis is the outcome for one statement.
 type Analysis struct {
-	Class Class
 	Query *plan.Query
 
 	// The rest is for Private statements.

@@ -23,7 +23,8 @@
 // A statement takes what it needs in this order. It waits only for what comes later than what it holds, so there is
 // no deadlock.
 //
-//  1. Locks of releases (Run.Lock). Statements of one proxy that ask for the same releases run one after the other.
+//  1. Locks of releases (Run.Lock). Statements of one analyst that ask for the same releases at one price
+//     run one after the other. Others wait for the release itself, at its reservation (private.Run.AskOnce).
 //     A statement takes the locks of all its stages in the order of their keys, and holds them until it is answered.
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.

@@ -180,7 +180,7 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *divide.P
 	if err != nil {
 		return nil, nil, err
 	}
-	staged := &stage.Staged{Statement: st, Program: program, Stages: stages, Public: public, InBackend: by, Shown: shown}
+	staged := &stage.Staged{Statement: st, Program: program, Stages: stages, PublicStatements: public, InBackend: by, Shown: shown}
 	staged.Outer = append(slices.Clone(program.Warnings), stage.OuterConditions(ctx, s, program, stages)...)
 	if staged.HasHiddenTotals() {
 		staged.PublicBy = stage.PublicBy(ctx, s, program, stages)

@@ -129,11 +129,6 @@ type AggOrder struct {
 	Desc, NullsFirst bool
 }
 
-// Plain says that an aggregate is a call with one argument at most: no order, no FILTER.
-func (a *AggItem) Plain() bool {
-	return len(a.More) == 0 && len(a.Order) == 0 && !a.Within && a.Filter == nil
-}
-
 // ErrorItem is a statement about the noise in the aggregate Of. Its interval holds at once with those of Joint - 1 others with 95%; 0 and 1: it stands alone.
 // Total says that it is summed over groups: it is NULL where some groups may not be shown. Some: it is NULL where noise does not tell the aggregate's rows from none.
 type ErrorItem struct {

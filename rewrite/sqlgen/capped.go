@@ -87,7 +87,7 @@ func (p *printer) alike(x string, t sqltype.Type) string {
 
 // ofJoined prepares a statement whose rows are of several units.
 func ofJoined(a *sensitivity.Analysis, d dialect.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
-	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol != 0 || a.Joined == nil {
+	if a.Body == nil || a.Body.UnitCol != 0 || a.Joined == nil {
 		return nil, internalError("the analysis of a joined statement is not complete")
 	}
 	return prepared(a, d, seed, statement)

@@ -42,14 +42,15 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 // unitAggregate prints one of them, of a group's rows or, with over, of a window's.
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	there := p.d.Facts().UnitAggregates
+	isThere := a.Fn.Facts().IsOfUnit && slices.Contains(there, string(a.Fn)) // it does not depend on the order of rows, and the database has it
 	switch {
-	case a.Fn == plan.Avg && !slices.Contains(there, string(a.Fn)):
+	case a.Fn == plan.Avg && !isThere:
 		return p.fail(noUnitAverage(a))
-	case a.Fn == "every" && !slices.Contains(there, string(a.Fn)):
+	case a.Fn == "every" && !isThere:
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate every within a person's rows cannot be computed by the data set's database here").At(a.Pos).WithHint("Use bool_and, which is the same."))
-	case !slices.Contains(there, string(a.Fn)) && a.Fn.Facts().IsOfUnit:
+	case !isThere && a.Fn.Facts().IsOfUnit:
 		return p.fail(dialect.NotHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
-	case !slices.Contains(there, string(a.Fn)) || len(a.More) > 0 || a.Within:
+	case !isThere || len(a.More) > 0 || a.Within:
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
 			WithHint("Within a person's rows there are %s.", aggregateNames(there)))
 	}

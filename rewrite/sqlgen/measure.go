@@ -193,7 +193,7 @@ func (p *printer) clamped64(m sensitivity.Measure, x string) string {
 	return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi))
 }
 
-// centred is the sum of 2x - Twice over rows whose sum and count are known.
+// centred is the sum of 2x - DoubledCentre over rows whose sum and count are known.
 func centred(m sensitivity.Measure, sum, count string) string {
 	if m.DoubledCentre() == 0 {
 		return "2 * " + sum

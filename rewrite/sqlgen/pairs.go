@@ -11,7 +11,7 @@ import (
 
 // ofPairs prints a statement over rows of two units each.
 func ofPairs(a *sensitivity.Analysis, d dialect.Dialect, seed int64) (*Statement, error) {
-	if a.Class != sensitivity.Private || a.Pairs == nil || a.Body == nil || a.Body.UnitCol != 0 || a.Joined != nil || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Limit.PerUnit == 0 || a.Limit.Capped || a.Limit.Norm > 0 {
+	if a.Pairs == nil || a.Body == nil || a.Body.UnitCol != 0 || a.Joined != nil || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Limit.PerUnit == 0 || a.Limit.Capped || a.Limit.Norm > 0 {
 		return nil, internalError("the analysis of a statement over rows of two units is not complete")
 	}
 	return prepared(a, d, seed, (*private).pairs)

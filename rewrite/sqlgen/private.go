@@ -41,7 +41,7 @@ func Private(a *sensitivity.Analysis, d dialect.Dialect, seed int64) (*Statement
 
 // printed is a statement over rows of one unit each.
 func printed(a *sensitivity.Analysis, d dialect.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
-	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil || a.Pairs != nil {
+	if a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil || a.Pairs != nil {
 		return nil, internalError("the analysis of a private statement is not complete")
 	}
 	return prepared(a, d, seed, statement)

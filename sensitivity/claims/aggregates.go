@@ -89,7 +89,7 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 		return f, distinctOf(g.Fn).At(g.Pos).
 			WithHint("Take it over released values, as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.")
 	}
-	if _, known := plan.Aggregates[g.Fn]; !known {
+	if _, known := plan.Aggregates[g.Fn]; !known { // nothing is known of it
 		return f, refuseAggregate(g)
 	}
 	if stat, ok := statistics[g.Fn]; ok {
@@ -149,11 +149,13 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 		err = z.orderStatistic(g, &f)
 	case "mode", plan.TopK:
 		err = z.mostFrequent(g, &f)
+	default:
+		err = refuseAggregate(g)
 	}
 	return f, err
 }
 
-// refuseAggregate refuses one that has no row in plan.Aggregates.
+// refuseAggregate refuses one that is computed from no measures here.
 func refuseAggregate(g plan.AggItem) error {
 	switch g.Fn {
 	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":

@@ -34,9 +34,6 @@ func (l Line) String() string { return l.Key + ": " + l.Words }
 // Analysis says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
 func Analysis(analysis *sensitivity.Analysis, bounds Bounds) []Line {
 	a := explainer{analysis, bounds}
-	if a.Class != sensitivity.Private {
-		return []Line{{"Public", "exact and free"}}
-	}
 	var lines []Line
 	say := func(key, format string, args ...any) { lines = append(lines, Line{key, fmt.Sprintf(format, args...)}) }
 	if a.Joined != nil {

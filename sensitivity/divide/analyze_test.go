@@ -101,7 +101,7 @@ func dividedIn(catalog, sql string, opts sensitivity.Options) (*divide.Program, 
 		return nil, nil, err
 	}
 	if p.Class == sensitivity.Public {
-		return p, []*sensitivity.Analysis{{Class: sensitivity.Public, Query: q}}, nil
+		return p, []*sensitivity.Analysis{{Query: q}}, nil
 	}
 	var out []*sensitivity.Analysis
 	for i := range p.Stages {
@@ -241,14 +241,14 @@ func refusal(err error) string {
 
 func described(a *sensitivity.Analysis) string {
 	var b strings.Builder
+	if a.Agg == nil {
+		return "public\n"
+	}
 	for _, l := range describe.Analysis(a, describe.Bounds{}) {
 		fmt.Fprintln(&b, l)
 	}
 	for _, w := range a.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
-	}
-	if a.Class == sensitivity.Public {
-		return b.String()
 	}
 	for i, m := range a.Measures {
 		fmt.Fprintf(&b, "m%d %s grid %s rounded %t rows [%d, %d] part [%d, %d] per group %d single %t", i, m.Kind, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.PerGroup, m.Single)

@@ -320,7 +320,7 @@ func generated(t *testing.T, cat *neighbour.Catalog, units []neighbour.Removal, 
 			if errors.As(err, &e) && e.ID == sqlerr.Internal.ID && !strings.Contains(text, "stages") && !strings.Contains(e.Message, "stages") {
 				t.Errorf("%s: %v", text, err)
 			}
-			if err != nil || a.Class != sensitivity.Private || len(a.Choices) > 0 || a.NeedsOwnScan() || a.Joined != nil || a.Pairs != nil {
+			if err != nil || a.Agg == nil || len(a.Choices) > 0 || a.NeedsOwnScan() || a.Joined != nil || a.Pairs != nil {
 				continue
 			}
 			if _, err := sqlgen.Private(a, d, 42); err != nil { // of what a backend has no form for

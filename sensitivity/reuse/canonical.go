@@ -25,16 +25,13 @@ func Canonical(a *sensitivity.Analysis) string { return canonicalOf(a, nil) }
 //
 // Proof: of whole, for rows of several units. What is measured is counts and sums over one relation (Joined, Pairs): of the relation, keys, values and filters each parameter is written by its value (plan.Normal), with the type that a constant there has; groups are public, and a key's values are written out. What finishes them is no part of any release.
 func CanonicalOf(a *sensitivity.Analysis, args []sqltype.Value) (text string, whole bool) {
-	if a.Class != sensitivity.Private || a.Joined == nil && a.Pairs == nil {
+	if a.Joined == nil && a.Pairs == nil {
 		return Canonical(a), false
 	}
 	return canonicalOf(a, args), true
 }
 
 func canonicalOf(a *sensitivity.Analysis, args []sqltype.Value) string {
-	if a.Class != sensitivity.Private {
-		return string(a.Class)
-	}
 	n := normalOf(a, args)
 	lines := []string{"body " + n.rows.Tables}
 	for _, c := range n.rows.Conds {

@@ -69,7 +69,7 @@ const mostRemoved = 4
 
 // NewCandidate knows the family of an analysis with these parameters; false: it has none.
 func NewCandidate(a *sensitivity.Analysis, args []sqltype.Value) (*Candidate, bool) {
-	if a.Class != sensitivity.Private || a.Limit.Norm > 0 || a.IsSmoothed() || a.HasTrees() {
+	if a.Limit.Norm > 0 || a.IsSmoothed() || a.HasTrees() {
 		return nil, false
 	}
 	n := normalOf(a, args)

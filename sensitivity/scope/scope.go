@@ -34,7 +34,7 @@ type Scope struct {
 func NewScope(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts sensitivity.Options) *Scope {
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
-	return &Scope{Ctx: ctx, Opts: opts, Out: &sensitivity.Analysis{Class: sensitivity.Private, Query: &own, Agg: agg, People: -1, MinPeople: opts.MinPeople},
+	return &Scope{Ctx: ctx, Opts: opts, Out: &sensitivity.Analysis{Query: &own, Agg: agg, People: -1, MinPeople: opts.MinPeople},
 		Owner: map[plan.ColID]*ScanInfo{}, Defs: map[plan.ColID]Definition{}, Alike: map[*plan.Scan][]plan.ColID{},
 		Merged: map[[2]plan.ColID]plan.ColID{}, Units: map[plan.ColID]plan.Scalar{}}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Composed is a whole training by what it runs, priced by its Renyi loss alone: Steps Gaussian mechanisms of noise multiplier Multiplier on Poisson samples of the units at Rate; and, where Shift is not 0, before them an objective that was perturbed by normal noise of a
-// deviation of 1/Shift in units of one unit's gradient, whose determinants add Determinants to the loss (account.Objective.Renyi). Unlike a Training it states no epsilon.
+// deviation of 1/Shift in units of one unit's gradient, whose determinants add Determinants to the loss (account.ObjectiveCurve). Unlike a Training it states no epsilon.
 type Composed struct {
 	Method       string  `json:"method"`
 	Multiplier   float64 `json:"multiplier"`

@@ -513,7 +513,7 @@ func (e *Errors) plain(i int) float64 {
 }
 
 // pair is the half width of middle x count + centred sum: in the centred sum's steps, which are half grid steps, the noise is
-// c N1 + N2, c = Twice.
+// c N1 + N2, c = DoubledCentre.
 func (e *Errors) pair(i int) float64 {
 	if width, ok := e.pairs[i]; ok {
 		return width

@@ -269,10 +269,10 @@ const mostOfPeople = 0.02
 func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Request, p *Quote) (usable int, perStep float64, err error) {
 	usable, perStep = drawable(a, c, p)
 	if usable == 0 {
-		return 0, 0, tooMuch(errors.New("measure: no edge's noise can be drawn"))
+		return 0, 0, tooMuch(errors.New("price: no edge's noise can be drawn"))
 	}
 	if !holdsRow(a, c, c.Edges[usable-1]) {
-		return 0, 0, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
+		return 0, 0, tooMuch(errors.New("price: no noise can be drawn for one row of the declared range"))
 	}
 	return usable, perStep, nil
 }
@@ -493,7 +493,7 @@ func (p *Quote) Fits(a *sensitivity.Analysis) bool {
 // Resolve is what is run of a plan once the bounds are chosen.
 func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 	if len(chosen) != len(a.Choices) || !p.Fits(a) {
-		return nil, errors.New("measure: choices do not fit the plan")
+		return nil, errors.New("price: choices do not fit the plan")
 	}
 	if len(chosen) == 0 {
 		run := p.Run()
@@ -503,7 +503,7 @@ func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 	}
 	for i, at := range chosen {
 		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && (!few || at != noise.TooFew) || at >= 0 && uint64(at) >= p.CandidateCount(a.Choices[i]) {
-			return nil, errors.New("measure: a choice is not among the edges")
+			return nil, errors.New("price: a choice is not among the edges")
 		}
 	}
 	selections := len(caps(a))
@@ -511,7 +511,7 @@ func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		selections = 0
 	}
 	if len(p.Measures) != len(a.Measures) || len(p.Selections) != selections {
-		return nil, errors.New("measure: events do not fit the plan")
+		return nil, errors.New("price: events do not fit the plan")
 	}
 	out := &Run{Mechanism: p.Mechanism, Measures: make([]dp.Event, len(p.Measures))}
 	var err error
@@ -526,7 +526,7 @@ func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		out.Measures[i] = p.Measures[i]
 		ev, ok := p.Measures[i].(dp.Clipped)
 		if i != p.UnitsFromSelection && ok != (m.Bound != nil || a.Limit.Cap != nil) {
-			return nil, errors.New("measure: an event has not the bound that was chosen")
+			return nil, errors.New("price: an event has not the bound that was chosen")
 		}
 		if ok {
 			clip := m.PerGroup
@@ -543,7 +543,7 @@ func (p *Quote) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 	}
 	if selections > 0 {
 		if p.Selections[capAt].Groups != groups {
-			return nil, errors.New("measure: groups are not selected by the cap that was chosen")
+			return nil, errors.New("price: groups are not selected by the cap that was chosen")
 		}
 		out.Selection = &p.Selections[capAt]
 	}

@@ -39,7 +39,7 @@ const (
 
 // analysis makes what package sensitivity makes of such a statement: choices in the order of measures, the cap's last.
 func (s shape) analysis() *sensitivity.Analysis {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, People: -1, Limit: sensitivity.GroupLimit{PerUnit: s.perUnit, Norm: s.norm}}
+	a := &sensitivity.Analysis{People: -1, Limit: sensitivity.GroupLimit{PerUnit: s.perUnit, Norm: s.norm}}
 	if a.Groups.Public = s.public; s.public {
 		a.Groups.Count = s.groups
 	}

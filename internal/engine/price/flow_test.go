@@ -36,7 +36,7 @@ func TestFlowsOfFewPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := graphs[0]
-		a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{Units: [2]dp.Unit{"customer.k", "supplier.k"}}, People: -1, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
+		a := &sensitivity.Analysis{Pairs: &sensitivity.Pairs{Units: [2]dp.Unit{"customer.k", "supplier.k"}}, People: -1, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
 		edges := sensitivity.CandidateCaps(1, 1<<32)
 		choice := &sensitivity.Choice{By: sensitivity.ByFlow, Edges: edges}
 		a.Choices = []*sensitivity.Choice{choice}

@@ -111,7 +111,7 @@ func (p *Quote) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) 
 		out[i] = &Lost{Unit: unit, Beyond: p.Beyond(a, i, chosen)}
 		ev, ok := p.Lost[i].Event.(dp.Clipped)
 		if !ok {
-			return nil, errors.New("measure: lost mass has not the bound that was chosen")
+			return nil, errors.New("price: lost mass has not the bound that was chosen")
 		}
 		var err error
 		if out[i].Event, err = ev.At(lostBound(unit), ev.Groups[0]); err != nil {

@@ -347,7 +347,7 @@ func split(a *sensitivity.Analysis, ask Request, mech Mechanism, limit budget.Li
 				return nil, err
 			}
 		default:
-			return nil, fmt.Errorf("measure: it is not known how a bound is chosen by %q", c.By)
+			return nil, fmt.Errorf("price: it is not known how a bound is chosen by %q", c.By)
 		}
 		p.Shares = append(p.Shares, float64(w.choices[i])/float64(w.sum()))
 	}

@@ -22,7 +22,7 @@ func filter(t interface{ Fatal(...any) }, e, d, q float64, acc string) *budget.F
 }
 
 func analysis(public bool, groups uint64, perGroup ...uint64) *sensitivity.Analysis {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Limit: sensitivity.GroupLimit{PerUnit: groups}}
+	a := &sensitivity.Analysis{Limit: sensitivity.GroupLimit{PerUnit: groups}}
 	a.Groups.Public = public
 	for _, p := range perGroup {
 		k := sensitivity.CountRows

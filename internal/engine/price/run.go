@@ -32,7 +32,7 @@ func (r *Run) Event(i int) (dp.Event, error) {
 	case r.Selection != nil:
 		return *r.Selection, nil
 	}
-	return nil, errors.New("measure: nothing was run for a measure")
+	return nil, errors.New("price: nothing was run for a measure")
 }
 
 // MeanRounding is the variance that rounding a mean to a whole number adds, where the mean is spread out.

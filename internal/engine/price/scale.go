@@ -35,7 +35,7 @@ func (p *Quote) scale(a *sensitivity.Analysis, c *sensitivity.Choice, ask Reques
 func (p *Quote) ScaleBy(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.SmoothScale) error {
 	usable, _ := drawable(a, c, p)
 	if usable < 2 {
-		return tooMuch(errors.New("measure: no edge's noise can be drawn"))
+		return tooMuch(errors.New("price: no edge's noise can be drawn"))
 	}
 	p.Scale = &Scale{ev, uint64(usable)}
 	return nil
@@ -44,7 +44,7 @@ func (p *Quote) ScaleBy(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Sm
 // Grid is by which a released scale is an edge: it follows from the event.
 func (p *Quote) Grid(c *sensitivity.Choice) (elastic.Grid, error) {
 	if p.Scale == nil || p.Scale.Edges > uint64(len(c.Edges)) {
-		return elastic.Grid{}, errors.New("measure: a scale has no event")
+		return elastic.Grid{}, errors.New("price: a scale has no event")
 	}
 	return elastic.GridOf(p.Scale.Event, c.Edges[:p.Scale.Edges])
 }

@@ -164,7 +164,7 @@ func (p *Quote) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity,
 func MeanWeights(before, fresh float64) (was, now int64, err error) {
 	const sum = 1 << 52
 	if !(before >= 0 && fresh >= 0) || math.IsInf(before+fresh, 1) {
-		return 0, 0, errors.New("measure: a variance is out of range")
+		return 0, 0, errors.New("price: a variance is out of range")
 	}
 	share := before / (before + fresh) // of the fresh one
 	switch best := math.Min(before, fresh); {

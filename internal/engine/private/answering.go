@@ -113,7 +113,7 @@ func (r *Run) finishInBackend(ctx context.Context) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := finish.Given(r.Program.Answer, rels, r.Public)
+	given := finish.Given(r.Program.Answer, rels, r.PublicRows)
 	rows := make([][][]sqltype.Value, len(r.Program.Answer.Leaves))
 	for i, l := range r.Program.Answer.Leaves {
 		if rows[i], err = r.gathered(ctx, given, l.At); err != nil {

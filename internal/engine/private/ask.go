@@ -108,7 +108,7 @@ func (r *Run) ask(ctx context.Context, event *server.AuditEvent) error {
 	open := r.open()
 	if len(open) == 0 {
 		event.Outcome = server.Free
-		if len(r.Staged.Public) == len(r.Public) {
+		if len(r.PublicStatements) == len(r.PublicRows) {
 			return nil
 		}
 		return r.InOwnSnapshot(ctx)
@@ -124,7 +124,7 @@ func (r *Run) ask(ctx context.Context, event *server.AuditEvent) error {
 		return s.Uncharged(ctx, err)
 	}
 	defer tx.Close()
-	had := maps.Clone(r.Public)
+	had := maps.Clone(r.PublicRows)
 	switch err := r.ReadPublic(ctx, tx); {
 	case errors.Is(err, server.ErrGrown):
 		return err
@@ -152,7 +152,7 @@ func (r *Run) ask(ctx context.Context, event *server.AuditEvent) error {
 				return s.ResourceFailed(ctx, charges, err)
 			}
 		}
-		r.Public = had
+		r.PublicRows = had
 		var next *server.Snapshot
 		if next, err = s.Engine.Begin(ctx, r.World); err == nil {
 			defer next.Close()

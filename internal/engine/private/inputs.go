@@ -65,7 +65,7 @@ func (r *Run) refuseSeveralRows(ctx context.Context) error {
 			computed = append(computed, in.Computed)
 		}
 	}
-	public := func(n plan.Rel) (*eval.Relation, bool) { rel, ok := r.Public[n]; return rel, ok }
+	public := func(n plan.Rel) (*eval.Relation, bool) { rel, ok := r.PublicRows[n]; return rel, ok }
 	for _, c := range computed {
 		for _, s := range c.PublicValues() {
 			rel, err := eval.RunWithin(ctx, r.Within(), eval.Noisy{}, s.Query, public, r.Query, r.args)
@@ -81,7 +81,7 @@ func (r *Run) refuseSeveralRows(ctx context.Context) error {
 func (r *Run) isReady(a *StageRun) bool {
 	for _, in := range a.Inputs {
 		for _, l := range in.Leaves {
-			if l.Parts == nil && r.Public[l.At] == nil {
+			if l.Parts == nil && r.PublicRows[l.At] == nil {
 				return false
 			}
 			for _, p := range l.Parts {
@@ -145,7 +145,7 @@ func (r *Run) compute(ctx context.Context, c divide.Computed) (*eval.Relation, e
 	if err != nil {
 		return nil, err
 	}
-	return finish.Compute(ctx, r.Within(), r.Query, c, rels, r.Public, eval.Noisy{Cols: r.Program.Noisy(c), Raised: r.raised}, r.args)
+	return finish.Compute(ctx, r.Within(), r.Query, c, rels, r.PublicRows, eval.Noisy{Cols: r.Program.Noisy(c), Raised: r.raised}, r.args)
 }
 
 // simultaneousRows is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
@@ -281,17 +281,17 @@ func (r *Run) ReadPublic(ctx context.Context, tx backend.Tx) error {
 		return err
 	}
 	for _, l := range r.Program.PublicLeaves() {
-		if r.Public[l.At] != nil {
+		if r.PublicRows[l.At] != nil {
 			continue
 		}
-		st, rel := r.Staged.Public[l.At], &eval.Relation{Cols: l.Cols}
+		st, rel := r.PublicStatements[l.At], &eval.Relation{Cols: l.Cols}
 		if err := server.Query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
 			rel.Rows, err = server.PublicRows(r.World, rows, int(r.World.Policy.Limits.PublicRows))
 			return err
 		}); err != nil {
 			return err
 		}
-		r.Public[l.At] = rel
+		r.PublicRows[l.At] = rel
 	}
 	return r.refuseSeveralRows(ctx)
 }

@@ -45,6 +45,6 @@ func (r *Run) AskOnce(ctx context.Context, event *server.AuditEvent) (answered *
 		if err != nil {
 			return nil, err
 		}
-		next.Public, next.waits, r = r.Public, r.waits+1, next
+		next.PublicRows, next.waits, r = r.PublicRows, r.waits+1, next
 	}
 }

@@ -24,11 +24,11 @@ import (
 // Run is one execution of a private statement.
 type Run struct {
 	*stage.Staged
-	args      []sqltype.Value
-	StageRuns []*StageRun // one a stage
-	Public    map[plan.Rel]*eval.Relation
-	waits     int      // how often it waited for others who asked the same
-	Nulls     []string // of what values are NULL that PostgreSQL would have, or would raise for
+	args       []sqltype.Value
+	StageRuns  []*StageRun // one a stage
+	PublicRows map[plan.Rel]*eval.Relation
+	waits      int      // how often it waited for others who asked the same
+	Nulls      []string // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
 // StageRun is a stage that is run.
@@ -57,7 +57,7 @@ func (a *StageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8]
 
 // NewRun prices the stages, and knows the keys of those that read no other.
 func NewRun(ctx context.Context, p *stage.Staged, args []sqltype.Value) (*Run, error) {
-	r := &Run{Staged: p, args: args, Public: map[plan.Rel]*eval.Relation{}}
+	r := &Run{Staged: p, args: args, PublicRows: map[plan.Rel]*eval.Relation{}}
 	stages, err := p.Settled(ctx, args)
 	if err != nil {
 		return nil, err

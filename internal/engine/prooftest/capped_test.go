@@ -69,7 +69,7 @@ func cappedRows(t testing.TB, s *session.Session, by, order []string, most uint6
 	for _, k := range also {
 		c.Also = append(c.Also, plan.CapKey{By: ids(k.by), Most: k.most})
 	}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Query: q.Query, Body: &sensitivity.Body{Rel: c}, Groups: sensitivity.Groups{Public: true, Count: 1},
+	a := &sensitivity.Analysis{Query: q.Query, Body: &sensitivity.Body{Rel: c}, Groups: sensitivity.Groups{Public: true, Count: 1},
 		Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{Single: true, Hi: 1, PerGroup: 1}}}, Joined: &sensitivity.Joined{Frequencies: []sensitivity.KeyFrequency{{Side: c, Columns: c.By}}}}
 	for _, id := range c.Cols() {
 		a.Keys = append(a.Keys, sensitivity.Key{Col: id, Type: q.Query.Columns[id].Type})

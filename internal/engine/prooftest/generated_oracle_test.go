@@ -76,7 +76,7 @@ func (tr *trials) oracle(ctx context.Context, p *enginetest.Prepared, s *generat
 
 // released is a statement whose stages are released with noise of scale nothing, and what was printed for them; or why their values are not PostgreSQL's.
 func (tr *trials) released(ctx context.Context, p *enginetest.Prepared) (r *private.Run, printed []string, why string, err error) {
-	r = &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
+	r = &private.Run{Staged: p.Staged(), PublicRows: map[plan.Rel]*eval.Relation{}}
 	if err := r.InOwnSnapshot(ctx); err != nil {
 		return nil, nil, "", err
 	}

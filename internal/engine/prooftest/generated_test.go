@@ -20,7 +20,6 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/neighbour/generate"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // try says what is wrong with a statement; nil if it is refused, or right. turn says which of the clinics are asked this time: the one without the heaviest unit
@@ -45,7 +44,7 @@ func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
 		}
 		return refusedWell(err)
 	}
-	if p.Analysis().Class != sensitivity.Private {
+	if p.Analysis().Agg == nil {
 		note("public")
 		return nil
 	}

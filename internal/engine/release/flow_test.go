@@ -71,7 +71,7 @@ func TestReadFlows(t *testing.T) {
 
 // TestFlowsEnd: where the statement's time has ended nothing is chosen or released of what was read.
 func TestFlowsEnd(t *testing.T) {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
+	a := &sensitivity.Analysis{Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
 	a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{1, 2, 4, 8}}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{Single: true, Hi: 8, PerGroup: 8}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1, Bound: a.Choices[0]}, Subdivision: 1}}
 	one := dp.Scale{Num: 1, Den: 1}
@@ -117,7 +117,7 @@ func TestFlowsEnd(t *testing.T) {
 
 // TestDraw: without noise, Draw gives what Read does, at every cap, and again from what is kept; rows of another analysis, or read for one release, it refuses.
 func TestDraw(t *testing.T) {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
+	a := &sensitivity.Analysis{Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
 	rows := &pairRows{}
 	for i := range int64(20) {

@@ -49,7 +49,7 @@ var (
 
 // unknown is the analysis of a statement with unknown groups by the given keys, with a count of units and a sum.
 func unknown(keys ...sqltype.Type) *sensitivity.Analysis {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Limit: sensitivity.GroupLimit{PerUnit: 4}}
+	a := &sensitivity.Analysis{Limit: sensitivity.GroupLimit{PerUnit: 4}}
 	for _, k := range keys {
 		a.Keys = append(a.Keys, sensitivity.Key{Type: k})
 	}
@@ -254,7 +254,7 @@ func TestUnknownGroupsAreNoisy(t *testing.T) {
 
 // TestPublicGroups: every tuple of the domain is there, in its order, once; other rows are dropped; spelling of keys does not matter.
 func TestPublicGroups(t *testing.T) {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}, {Type: sqltype.Numeric}, {Type: sqltype.Float8}}}
+	a := &sensitivity.Analysis{Keys: []sensitivity.Key{{Type: sqltype.Text}, {Type: sqltype.Numeric}, {Type: sqltype.Float8}}}
 	a.Limit.PerUnit = 4
 	a.Groups = sensitivity.Groups{Public: true, Count: 6, Sources: []sensitivity.Source{
 		{Keys: []int{2, 0}, Tuples: [][]sqltype.Value{{0.0, "b"}, {1.5, "a"}, {nil, nil}}},
@@ -364,7 +364,7 @@ func read(many bool, a *sensitivity.Analysis, p *price.Quote, cols []sqlgen.Colu
 
 // TestOneRowATuple: two rows for one group are a failure: not the last of them for a public one, and not two groups.
 func TestOneRowATuple(t *testing.T) {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
+	a := &sensitivity.Analysis{Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
 	a.Groups = sensitivity.Groups{Public: true, Count: 1, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}}}}}
 	a.Limit.PerUnit = 1
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 1}}}

@@ -26,7 +26,7 @@ func joinedAnalysis(t testing.TB) *sensitivity.Analysis {
 		t.Fatal(err)
 	}
 	c := &sensitivity.Choice{By: sensitivity.BySmooth, Measure: -1, Edges: sensitivity.CandidateScales()}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Unit: "t.u", People: -1, Joined: &sensitivity.Joined{Formula: f, Frequencies: make([]sensitivity.KeyFrequency, 2)}, Choices: []*sensitivity.Choice{c},
+	a := &sensitivity.Analysis{Unit: "t.u", People: -1, Joined: &sensitivity.Joined{Formula: f, Frequencies: make([]sensitivity.KeyFrequency, 2)}, Choices: []*sensitivity.Choice{c},
 		Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, Limit: sensitivity.GroupLimit{PerUnit: 1},
 		Groups: sensitivity.Groups{Public: true, Count: 2, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}}}}}}
 	for _, factor := range []uint64{1, 14} {

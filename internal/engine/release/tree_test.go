@@ -20,7 +20,7 @@ import (
 func treeMaker(t *testing.T) (*Releaser, *sensitivity.Analysis) {
 	t.Helper()
 	tree := &sensitivity.Tree{Grid: decimal.NewFromInt(1), Hi: 15, Width: 1, Count: 16, Fans: []int64{4, 4}, Quantiles: []sensitivity.Quantile{{Fraction: 0.5}}}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Agg: &plan.Aggregate{}, Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, People: -1,
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}, Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, People: -1,
 		Groups: sensitivity.Groups{Public: true, Count: 2, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}}}}},
 		Limit:  sensitivity.GroupLimit{PerUnit: 2}, Measures: []sensitivity.Measure{{Kind: sensitivity.Leaves, ValueRange: sensitivity.ValueRange{Grid: decimal.NewFromInt(1)}, Contribution: sensitivity.Contribution{Hi: 1, PerGroup: 1}, ContributionChoice: sensitivity.ContributionChoice{Factor: 1}, Subdivision: 1, Tree: tree}}}
 	ev := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 4}, Scale: dp.Scale{Num: 1, Den: 1 << 10}}

@@ -19,14 +19,14 @@ import (
 // Staged is a private statement that is analysed, bounded and printed, but not priced for good: earlier releases may change that.
 type Staged struct {
 	*session.Statement
-	Program   *divide.Program
-	Stages    []*Stage
-	Public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	InBackend *BackendFinishing              // set where its answer is computed by the database, from given rows
-	Shown     *Displayed                     // how its values are shown; nil: as they are
-	Outer     []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
-	PublicBy  []string                       // of totals over groups that may not be shown: conditions of WHERE that make the groups public; nil: none does
-	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
+	Program          *divide.Program
+	Stages           []*Stage
+	PublicStatements map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	InBackend        *BackendFinishing              // set where its answer is computed by the database, from given rows
+	Shown            *Displayed                     // how its values are shown; nil: as they are
+	Outer            []string                       // warnings of limits that no value meets, and of conditions outside of the groups that they are on
+	PublicBy         []string                       // of totals over groups that may not be shown: conditions of WHERE that make the groups public; nil: none does
+	read             func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 }
 
 // HasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.

@@ -26,7 +26,7 @@ func TestStageKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
+		r := &private.Run{Staged: p.Staged(), PublicRows: map[plan.Rel]*eval.Relation{}}
 		if err := r.InOwnSnapshot(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func TestStageNeighbours(t *testing.T) {
 				t.Errorf("%s: %v", sql, err)
 				continue
 			}
-			r := &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
+			r := &private.Run{Staged: p.Staged(), PublicRows: map[plan.Rel]*eval.Relation{}}
 			if err := r.InOwnSnapshot(ctx); err != nil {
 				t.Fatal(err)
 			}

@@ -229,7 +229,7 @@ func Whole(v sqltype.Value) *big.Int {
 func Computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	t.Helper()
 	ctx := context.Background()
-	r := &private.Run{Staged: p.Staged(), Public: map[plan.Rel]*eval.Relation{}}
+	r := &private.Run{Staged: p.Staged(), PublicRows: map[plan.Rel]*eval.Relation{}}
 	tx, err := p.Session.Engine.Begin(ctx, p.World)
 	if err != nil {
 		t.Fatal(err)

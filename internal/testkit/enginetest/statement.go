@@ -182,7 +182,7 @@ func (p *Prepared) Analysis() *sensitivity.Analysis {
 	if list := p.Staged().Stages; len(list) > 0 {
 		return list[0].An
 	}
-	return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}
+	return &sensitivity.Analysis{Query: p.Query}
 }
 
 // WithAnalysis is a private statement of one stage with another analysis, which is printed and released, and not run.

@@ -101,14 +101,14 @@ func BindText(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
 	return q
 }
 
-// AnalyzeQuery divides a statement with one stage, and says what may be measured of it.
+// AnalyzeQuery divides a statement with one stage, and says what may be measured of it. Of a public statement its Agg is nil.
 func AnalyzeQuery(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
 	p, err := divide.Divide(ctx, q, opts)
 	switch {
 	case err != nil:
 		return nil, err
 	case p.Class == sensitivity.Public:
-		return &sensitivity.Analysis{Class: sensitivity.Public, Query: p.Query}, nil
+		return &sensitivity.Analysis{Query: p.Query}, nil
 	case len(p.Stages) > 1:
 		return nil, fmt.Errorf("the statement has %d stages", len(p.Stages))
 	}

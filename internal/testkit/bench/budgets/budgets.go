@@ -23,7 +23,7 @@ const (
 
 // count is the analysis of SELECT count(*) where a person has one row.
 func count() *sensitivity.Analysis {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Limit: sensitivity.GroupLimit{PerUnit: 1}, Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 1}}}}
+	a := &sensitivity.Analysis{Limit: sensitivity.GroupLimit{PerUnit: 1}, Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Contribution: sensitivity.Contribution{PerGroup: 1}}}}
 	a.Groups.Public = true
 	return a
 }
