@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ SIGTERM and SIGINT give running statements limits.stop_time to end.`,
 					return err
 				}
 			}
-			s := &daemon{config: config, policy: p, listen: written, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+			s := &daemon{config: config, policy: p, listen: written, ownersServer: ownersServer{log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}}
 			return s.run(cmd.Context())
 		},
 	}
@@ -62,13 +61,10 @@ type daemon struct {
 	config string
 	policy *policy.Policy // as it was at the start
 	listen string         // as the file had it then, whatever --listen said
-	log    *slog.Logger
 
-	engine *server.Engine
-	wire   *proxy.Server
-	certs  *proxy.Certificates // nil without TLS
-	signs  *proxy.Authorities  // of clients' certificates; nil where none are asked for
-	audit  *ops.Audit          // nil without one
+	ownersServer
+	certs *proxy.Certificates // nil without TLS
+	signs *proxy.Authorities  // of clients' certificates; nil where none are asked for
 
 	page    *console.Server // nil without one
 	pageURL string
@@ -84,6 +80,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer closing(s.log, "backend", b.Close)
+	s.backend = b
 	var watch ops.Observers
 	if p.Audit != "none" {
 		if s.audit, err = ops.OpenAudit(p.Audit, s.log); err != nil {
@@ -149,7 +146,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 			return closeAll(err)
 		}
 		served = append(served, func(ctx context.Context) error {
-			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
+			return ops.Serve(ctx, ml, metrics, s.healthy)
 		})
 	}
 	if p.Console != "" {
@@ -251,79 +248,6 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 		}
 	}
 	s.log.Info("reloaded", "wait_for_restart", waits)
-}
-
-// Freeze stops an analyst, or everybody, and ends what of theirs is open.
-func (s *daemon) Freeze(ctx context.Context, analyst, by string) error {
-	if err := s.engine.Freeze(ctx, analyst, by); err != nil {
-		return err
-	}
-	for _, a := range s.engine.Policy().Analysts {
-		if analyst == "" || a.Name == analyst {
-			s.wire.Terminate(a.Name)
-		}
-	}
-	s.log.Warn("frozen", "analyst", analyst, "by", by)
-	return nil
-}
-
-// Unfreeze lifts just that freeze.
-func (s *daemon) Unfreeze(ctx context.Context, analyst, by string) error {
-	err := s.engine.Unfreeze(ctx, analyst, by)
-	if err == nil {
-		s.log.Warn("freeze lifted", "analyst", analyst, "by", by)
-	}
-	return err
-}
-
-// Accounts is the owner's view of the budget.
-func (s *daemon) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
-
-// Policy is the one in force.
-func (s *daemon) Policy() *policy.Policy { return s.engine.Policy() }
-
-// Grant gives an analyst more of the data set's budget in the present window.
-func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
-	err := s.engine.Grant(ctx, analyst, epsilon, by, reason)
-	if err == nil {
-		s.log.Warn("granted", "analyst", analyst, "epsilon", epsilon, "by", by, "reason", reason)
-	}
-	return err
-}
-
-// History tells how the budget was spent.
-func (s *daemon) History(ctx context.Context) ([]ledger.Spent, error) { return s.engine.History(ctx) }
-
-// Statements lists charges with what was asked.
-func (s *daemon) Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error) {
-	list, next, err := s.engine.Statements(ctx, f)
-	return owner.StatementsPage{Charges: list, Next: next}, err
-}
-
-// Verify reads the whole ledger again.
-func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx) }
-
-// healthy is what /healthz says: whether the ledger and the backend can be asked.
-func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
-	switch err := s.engine.Healthy(); {
-	case errors.Is(err, ledger.ErrPromise):
-		return errors.New("the budget was raised, and this server has not read the policy since")
-	case errors.Is(err, ledger.ErrNotDurable):
-		return errors.New("the ledger's database may lose charges: fsync or full_page_writes is off")
-	case err != nil:
-		return errors.New("the ledger cannot be read")
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	tx, err := b.Begin(ctx)
-	if err != nil {
-		return errors.New("the backend does not answer")
-	}
-	tx.Close()
-	if s.audit != nil && s.audit.Failing() {
-		return ops.Degraded("the audit log cannot be written")
-	}
-	return nil
 }
 
 // wireOptions are the policy's limits and certificate.

@@ -54,7 +54,7 @@ func serveStored(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o, err := (&daemon{policy: p, log: log}).wireOptions(ctx)
+	o, err := (&daemon{policy: p, ownersServer: ownersServer{log: log}}).wireOptions(ctx)
 	if err != nil {
 		return err
 	}
