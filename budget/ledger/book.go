@@ -369,6 +369,15 @@ func (l *book) isLive(ref *storedRef, now time.Time) bool {
 
 // Releases lists an analyst's own.
 func (l *book) Releases(analyst string) ([]Stored, error) {
+	return l.releases(func(payer string) bool { return payer == analyst })
+}
+
+// AllReleases lists everybody's.
+func (l *book) AllReleases() ([]Stored, error) {
+	return l.releases(func(string) bool { return true })
+}
+
+func (l *book) releases(isWanted func(payer string) bool) ([]Stored, error) {
 	if err := l.fresh(); err != nil {
 		return nil, err
 	}
@@ -382,14 +391,14 @@ func (l *book) Releases(analyst string) ([]Stored, error) {
 	for key, refs := range l.state.stored {
 		for i := range refs {
 			ref := &refs[i]
-			if ref.analyst != analyst || !l.isLive(ref, now) {
+			if !isWanted(ref.analyst) || !l.isLive(ref, now) {
 				continue
 			}
 			expires := ref.expires
 			if sooner := ref.made.Add(l.cache.TTL); sooner.Before(expires) {
 				expires = sooner
 			}
-			out = append(out, Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: expires})
+			out = append(out, Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: expires, Bytes: ref.bytes})
 		}
 	}
 	slices.SortFunc(out, func(a, b Stored) int { return cmp.Compare(a.Reservation, b.Reservation) })

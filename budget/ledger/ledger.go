@@ -45,6 +45,8 @@ type Ledger interface {
 	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
+	// AllReleases lists those of everybody, for the owner.
+	AllReleases() ([]Stored, error)
 	// Charges lists what an analyst was charged for, the last ones, without a word of others.
 	Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
 	// Balance tells what was spent and what is left in the window of now, for the data set, an analyst and the analyst's roles.
@@ -82,7 +84,7 @@ type Ledger interface {
 	Secret(ctx context.Context) ([]byte, error)
 	// SetTextKeys changes Options.TextKeys.
 	SetTextKeys(keys []*Key)
-	// Statements lists a data set's charges with their texts, for its owner: a page of them, and After of the next one; 0: there is none.
+	// Statements lists a data set's charges with their texts, for its owner: a page of them, and After, or Before, of the next one; 0: there is none.
 	Statements(ctx context.Context, dataset string, f StatementFilter) ([]StatementCharge, int64, error)
 	// Records reads all records from the first, for owners and tests.
 	Records(ctx context.Context) iter.Seq2[Record, error]
@@ -174,6 +176,7 @@ type Stored struct {
 	Made, Expires time.Time
 	Payload       []byte
 	Spool         *Spool // nil: the payload is all
+	Bytes         int64  // that a listed one takes on disk
 }
 
 // CorruptError names the first record that is not what was written.

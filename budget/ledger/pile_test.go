@@ -134,6 +134,9 @@ func testFreshReleases(t *testing.T) {
 		l = reopen(t, l, path, demoHead(t), opt)
 	}
 	own := must(l.Releases("ann"))(t)
+	if all := must(l.AllReleases())(t); len(all) != 2*few+1 {
+		t.Errorf("%d releases of everybody", len(all))
+	}
 	if len(own) != few {
 		t.Errorf("%d of ann's releases are listed, not %d", len(own), few)
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -105,30 +106,56 @@ type StatementFilter struct {
 	Analyst     string `json:"analyst,omitempty"`     // "": all
 	Fingerprint string `json:"fingerprint,omitempty"` // how the fingerprint begins, in lower case
 	After       int64  `json:"after,omitempty"`       // those of later records
+	Before      int64  `json:"before,omitempty"`      // or those of earlier records, the latest first: pages of about mostBefore
+	Text        string `json:"text,omitempty"`        // what the statement's text has in it, in any case
 }
 
-// statementsBytes is about how much one page of a list holds.
-const statementsBytes = 4 << 20
+// statementsBytes is about how much one page of a list holds, and mostBefore how many charges one that is read backwards.
+const (
+	statementsBytes = 4 << 20
+	mostBefore      = 100
+)
 
-// Statements lists a data set's charges with their texts, for its owner: a page of them. next is After of the next page; 0: there is none.
+// Statements lists a data set's charges with their texts, for its owner: a page of them. next is After, or Before, of the next page; 0: there is none.
 func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter) (list []StatementCharge, next int64, err error) {
 	l.mu.Lock()
 	keys := l.texts
 	l.mu.Unlock()
 	bytes, more := 0, true
-	for after := f.After; more && bytes < statementsBytes; after += ownChunk {
-		if more, err = l.someStatements(ctx, after, func(r *ownRecord, seq int64) {
-			c := r.Reserve
-			if c == nil || c.Dataset != dataset || f.Analyst != "" && c.Analyst != f.Analyst || !strings.HasPrefix(hex.EncodeToString(c.Statement[:]), f.Fingerprint) {
-				return
-			}
-			a := StatementCharge{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
-			var err error
-			if a.Text, err = c.Sealed.open(keys, dataset, c.Analyst, c.Statement); err != nil {
-				a.Unread = err.Error()
-			}
+	wanted := strings.ToLower(f.Text)
+	use := func(r *ownRecord, seq int64) {
+		c := r.Reserve
+		if c == nil || c.Dataset != dataset || f.Analyst != "" && c.Analyst != f.Analyst || f.Before > 0 && seq >= f.Before || !strings.HasPrefix(hex.EncodeToString(c.Statement[:]), f.Fingerprint) {
+			return
+		}
+		a := StatementCharge{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
+		var err error
+		if a.Text, err = c.Sealed.open(keys, dataset, c.Analyst, c.Statement); err != nil {
+			a.Unread = err.Error()
+		}
+		if strings.Contains(strings.ToLower(a.Text), wanted) {
 			list, bytes = append(list, a), bytes+len(a.Text)+200
-		}); err != nil {
+		}
+	}
+	if f.Before > 0 {
+		if next, err = l.lastBefore(ctx, f.Before); err != nil {
+			return nil, 0, err
+		}
+		for next > 0 && len(list) < mostBefore && bytes < statementsBytes {
+			from := len(list)
+			after := max(0, next-1-ownChunk)
+			if _, err = l.someStatements(ctx, after, use); err != nil {
+				return nil, 0, err
+			}
+			slices.Reverse(list[from:])
+			if f.Before, next = after+1, after+1; after == 0 {
+				next = 0
+			}
+		}
+		return list, next, nil
+	}
+	for after := f.After; more && bytes < statementsBytes; after += ownChunk {
+		if more, err = l.someStatements(ctx, after, use); err != nil {
 			return nil, 0, err
 		}
 		if more {
@@ -139,6 +166,18 @@ func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter
 		next = 0
 	}
 	return list, next, nil
+}
+
+// lastBefore is a record's number, or that behind the last record if there are not so many.
+func (l *book) lastBefore(ctx context.Context, before int64) (int64, error) {
+	unlock, err := l.reading(ctx) // which sees what other servers wrote
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(before, l.state.seq+1), nil
 }
 
 // someStatements reads a chunk of records and says whether there are more. Statements that wait get their turn between chunks.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,8 +61,13 @@ func testTexts(t *testing.T) {
 			for _, a := range list {
 				out = append(out, a.Analyst+": "+a.Text+a.Unread)
 			}
-			if f.After = next; next == 0 {
+			if next == 0 {
 				return out
+			}
+			if f.Before > 0 {
+				f.Before = next
+			} else {
+				f.After = next
 			}
 		}
 	}
@@ -73,6 +79,24 @@ func testTexts(t *testing.T) {
 	}
 	if got := all(StatementFilter{Analyst: "bob", Fingerprint: "ab"}); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+	if got := all(StatementFilter{Text: "FROM b"}); !slices.Equal(got, []string{"bob: select count(*) from bob_s"}) {
+		t.Errorf("%q", got)
+	}
+	var stages []Reservation
+	for i := range 2*ownChunk + 7 {
+		r := count(t, l.Filter(), "eve", 1, 1e-6)
+		r.Text, r.Statement = fmt.Sprint("select ", i), Hash{byte(i), byte(i >> 8), 9}
+		stages = append(stages, r)
+	}
+	must(l.ReserveAll(ctx, stages))(t)
+	forward := all(StatementFilter{})
+	slices.Reverse(forward)
+	if got := all(StatementFilter{Before: 1 << 53}); !slices.Equal(got, forward) || len(got) != 11+len(stages) { // the latest first
+		t.Errorf("backwards %d of %d", len(got), len(forward))
+	}
+	if page, next, err := l.Statements(ctx, "demo", StatementFilter{Before: 1 << 53}); err != nil || len(page) > ownChunk+mostBefore || next == 0 {
+		t.Errorf("a page of %d, next %d, %v", len(page), next, err)
 	}
 	l.SetTextKeys([]*Key{testKey(t, 2)}) // wrong
 	if got := texts("bob"); got[0] != "" {
