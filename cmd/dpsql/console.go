@@ -49,14 +49,14 @@ func consoleCommand() *cobra.Command {
 
 // openConsole makes the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
 func (s *daemon) openConsole(l net.Listener) {
-	o := console.Options{Connect: s.wire.Connect, Database: s.engine.Database, Logger: s.log, Loopback: s.policy.IsConsoleLocal()}
+	o := console.Options{Connect: s.Wire.Connect, Database: s.Engine.Database, Logger: s.Log, Loopback: s.policy.IsConsoleLocal()}
 	s.pageURL = "http://" + l.Addr().String() + "/"
 	if !o.Loopback {
 		o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate, MinVersion: tls.VersionTLS12}
 		s.pageURL = "https://" + s.certificateHost(l) + "/"
 	}
 	s.page = console.New(o)
-	s.log.Info("console", "url", s.pageURL)
+	s.Log.Info("console", "url", s.pageURL)
 }
 
 // certificateHost is the first name of the certificate that is no wildcard, with the console's port: the page answers to those names alone.
@@ -82,9 +82,9 @@ func (s *daemon) Link(_ context.Context, analyst, by string) (string, error) {
 	if s.page == nil {
 		return "", fmt.Errorf("the server has no console. Write console: {listen: %s} into its policy, and start it again", policy.DefaultConsole)
 	}
-	if _, ok := s.engine.Verifier(analyst); !ok {
+	if _, ok := s.Engine.Verifier(analyst); !ok {
 		return "", fmt.Errorf("the policy has no analyst %q", analyst)
 	}
-	s.log.Warn("link to the console", "analyst", analyst, "by", by)
+	s.Log.Warn("link to the console", "analyst", analyst, "by", by)
 	return s.pageURL + s.page.Link(analyst, linkTime), nil
 }

@@ -150,11 +150,11 @@ func (s *daemon) Raise(ctx context.Context, promise owner.Promise, by, reason st
 	if now := promiseOf(p); now != promise {
 		return fmt.Errorf("the running server's policy file %s says %s, this one %s: give the server's own file to --config", s.config, now, promise)
 	}
-	before := s.engine.Policy()
-	if err := s.engine.Raise(ctx, p, by, reason); err != nil {
+	before := s.Engine.Policy()
+	if err := s.Engine.Raise(ctx, p, by, reason); err != nil {
 		return err
 	}
-	s.log.Warn("promise raised", "promise", promise.String(), "by", by, "reason", reason)
+	s.Log.Warn("promise raised", "promise", promise.String(), "by", by, "reason", reason)
 	s.reloaded(before, p)
 	return nil
 }

@@ -47,7 +47,7 @@ SIGTERM and SIGINT give running statements limits.stop_time to end.`,
 					return err
 				}
 			}
-			s := &daemon{config: config, policy: p, listen: written, ownersServer: ownersServer{log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}}
+			s := &daemon{config: config, policy: p, listen: written, Service: owner.Service{Log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}}
 			return s.run(cmd.Context())
 		},
 	}
@@ -62,7 +62,7 @@ type daemon struct {
 	policy *policy.Policy // as it was at the start
 	listen string         // as the file had it then, whatever --listen said
 
-	ownersServer
+	owner.Service
 	certs *proxy.Certificates // nil without TLS
 	signs *proxy.Authorities  // of clients' certificates; nil where none are asked for
 
@@ -79,32 +79,32 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer closing(s.log, "backend", b.Close)
-	s.backend = b
+	defer closing(s.Log, "backend", b.Close)
+	s.Backend = b
 	var watch ops.Observers
 	if p.Audit != "none" {
-		if s.audit, err = ops.OpenAudit(p.Audit, s.log); err != nil {
+		if s.Audit, err = ops.OpenAudit(p.Audit, s.Log); err != nil {
 			return err
 		}
-		defer closing(s.log, "audit log", s.audit.Close)
-		watch = append(watch, s.audit)
+		defer closing(s.Log, "audit log", s.Audit.Close)
+		watch = append(watch, s.Audit)
 	}
 	metrics := ops.NewMetrics(versionText())
 	watch = append(watch, metrics)
-	if s.audit != nil {
-		metrics.Audit(s.audit)
+	if s.Audit != nil {
+		metrics.Audit(s.Audit)
 	}
-	if s.engine, err = server.Open(ctx, server.Options{Policy: p, Backend: b, Logger: s.log, Observer: watch}); err != nil {
+	if s.Engine, err = server.Open(ctx, server.Options{Policy: p, Backend: b, Logger: s.Log, Observer: watch}); err != nil {
 		if errors.Is(err, ledger.ErrInUse) {
 			err = fmt.Errorf("%w. If a dpsql serves this policy already, stop it first, or let it read the changed policy: dpsql reload --config %s", err, s.config)
 		}
 		return err
 	}
-	defer closing(s.log, "ledger", s.engine.Close)
-	metrics.Budget(s.engine.Accounts)
-	warnOfRights(ctx, s.log, b, p)
+	defer closing(s.Log, "ledger", s.Engine.Close)
+	metrics.Budget(s.Engine.Accounts)
+	warnOfRights(ctx, s.Log, b, p)
 	if loose := looseFiles(p); len(loose) > 0 {
-		s.log.Warn("others on this machine may read or write the ledger's files", "run", tighten(loose))
+		s.Log.Warn("others on this machine may read or write the ledger's files", "run", tighten(loose))
 	}
 
 	o, err := s.wireOptions(ctx)
@@ -112,11 +112,11 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	o.Metrics = metrics
-	post := s.engine.Post()
+	post := s.Engine.Post()
 	if post != nil {
 		o.Post = post
 	}
-	if s.wire, err = proxy.New(wire{s.engine}, o); err != nil {
+	if s.Wire, err = proxy.New(wire{s.Engine}, o); err != nil {
 		return err
 	}
 	// Everything is opened before anything is served, so that a wrong address fails at once.
@@ -131,7 +131,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	served := []func(context.Context) error{func(ctx context.Context) error { return s.wire.Serve(ctx, l) }}
+	served := []func(context.Context) error{func(ctx context.Context) error { return s.Wire.Serve(ctx, l) }}
 	if p.Socket != "none" {
 		sock, err := owner.Listen(ctx, p.Socket)
 		if err != nil {
@@ -146,7 +146,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 			return closeAll(err)
 		}
 		served = append(served, func(ctx context.Context) error {
-			return ops.Serve(ctx, ml, metrics, s.healthy)
+			return ops.Serve(ctx, ml, metrics, s.Healthy)
 		})
 	}
 	if p.Console != "" {
@@ -159,15 +159,15 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	}
 	if post != nil {
 		served = append(served, func(ctx context.Context) error {
-			return post.Listen(ctx, s.wire.Hear, func(error) {
-				s.log.Warn("cancels that reach other proxies are not heard until the ledger's server answers")
+			return post.Listen(ctx, s.Wire.Hear, func(error) {
+				s.Log.Warn("cancels that reach other proxies are not heard until the ledger's server answers")
 			})
 		})
 	}
 	served = append(served, func(ctx context.Context) error { return s.reloadOn(ctx, hangup) })
-	s.log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String(), "tls", s.certs != nil, "metrics", p.Metrics, "socket", p.Socket, "audit", p.Audit)
+	s.Log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String(), "tls", s.certs != nil, "metrics", p.Metrics, "socket", p.Socket, "audit", p.Audit)
 	err = together(ctx, served)
-	s.log.Info("stopped", "dataset", p.Dataset)
+	s.Log.Info("stopped", "dataset", p.Dataset)
 	return err
 }
 
@@ -197,7 +197,7 @@ func (s *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) error {
 		select {
 		case <-hangup:
 			if err := s.Reload(ctx); err != nil {
-				s.log.Error("the reload was refused; the server goes on as it was", "error", err.Error())
+				s.Log.Error("the reload was refused; the server goes on as it was", "error", err.Error())
 			}
 		case <-ctx.Done():
 			return nil
@@ -215,13 +215,13 @@ func (s *daemon) Reload(ctx context.Context) error {
 	if s.signs != nil {
 		errs = append(errs, s.signs.Reload())
 	}
-	if s.audit != nil {
-		errs = append(errs, s.audit.Reopen())
+	if s.Audit != nil {
+		errs = append(errs, s.Audit.Reopen())
 	}
 	p, err := policy.Load(s.config)
 	if err == nil {
-		before := s.engine.Policy()
-		if err = s.engine.Reload(ctx, p); err == nil {
+		before := s.Engine.Policy()
+		if err = s.Engine.Reload(ctx, p); err == nil {
 			s.reloaded(before, p)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *daemon) Reload(ctx context.Context) error {
 func (s *daemon) reloaded(before, now *policy.Policy) {
 	for _, a := range before.Analysts {
 		if b, ok := now.Analyst(a.Name); !ok || b.Verifier != a.Verifier {
-			s.wire.Terminate(a.Name)
+			s.Wire.Terminate(a.Name)
 		}
 	}
 	waits := s.policy.Limits.Waiting(now.Limits)
@@ -247,22 +247,22 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 			waits = append(waits, k.key)
 		}
 	}
-	s.log.Info("reloaded", "wait_for_restart", waits)
+	s.Log.Info("reloaded", "wait_for_restart", waits)
 }
 
 // wireOptions are the policy's limits and certificate.
 func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	p, l := s.policy, s.policy.Limits
 	o := proxy.Options{
-		Logger: s.log, RequireTLS: p.IsTLSRequired(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
+		Logger: s.Log, RequireTLS: p.IsTLSRequired(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
 		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
 		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), MaxAllAnswers: int(l.AllAnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
 	}
 	var err error
-	if o.ServerSecret, err = s.engine.Secret(ctx); err != nil {
+	if o.ServerSecret, err = s.Engine.Secret(ctx); err != nil {
 		return o, err
 	}
-	o.Iterations = func() int { return s.engine.Policy().ScramIterations }
+	o.Iterations = func() int { return s.Engine.Policy().ScramIterations }
 	if p.TLS == nil {
 		return o, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 )
@@ -54,7 +55,7 @@ func serveStored(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	o, err := (&daemon{policy: p, ownersServer: ownersServer{log: log}}).wireOptions(ctx)
+	o, err := (&daemon{policy: p, Service: owner.Service{Log: log}}).wireOptions(ctx)
 	if err != nil {
 		return err
 	}

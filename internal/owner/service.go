@@ -1,0 +1,99 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/ops"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/proxy"
+)
+
+// Service is a running server as its owner may ask and stop it: by the commands on its socket, and by the owner's page of the console.
+type Service struct {
+	Log     *slog.Logger
+	Backend backend.Backend
+	Engine  *server.Engine
+	Wire    *proxy.Server
+	Audit   *ops.Audit // nil without one
+}
+
+// Freeze stops an analyst, or everybody, and ends what of theirs is open.
+func (s *Service) Freeze(ctx context.Context, analyst, by string) error {
+	if err := s.Engine.Freeze(ctx, analyst, by); err != nil {
+		return err
+	}
+	for _, a := range s.Engine.Policy().Analysts {
+		if analyst == "" || a.Name == analyst {
+			s.Wire.Terminate(a.Name)
+		}
+	}
+	s.Log.Warn("frozen", "analyst", analyst, "by", by)
+	return nil
+}
+
+// Unfreeze lifts just that freeze.
+func (s *Service) Unfreeze(ctx context.Context, analyst, by string) error {
+	err := s.Engine.Unfreeze(ctx, analyst, by)
+	if err == nil {
+		s.Log.Warn("freeze lifted", "analyst", analyst, "by", by)
+	}
+	return err
+}
+
+// Accounts is the owner's view of the budget.
+func (s *Service) Accounts() (ledger.Accounts, error) { return s.Engine.Accounts() }
+
+// Policy is the one in force.
+func (s *Service) Policy() *policy.Policy { return s.Engine.Policy() }
+
+// Grant gives an analyst more of the data set's budget in the present window.
+func (s *Service) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
+	err := s.Engine.Grant(ctx, analyst, epsilon, by, reason)
+	if err == nil {
+		s.Log.Warn("granted", "analyst", analyst, "epsilon", epsilon, "by", by, "reason", reason)
+	}
+	return err
+}
+
+// History tells how the budget was spent.
+func (s *Service) History(ctx context.Context) ([]ledger.Spent, error) {
+	return s.Engine.History(ctx)
+}
+
+// Statements lists charges with what was asked.
+func (s *Service) Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error) {
+	list, next, err := s.Engine.Statements(ctx, f)
+	return StatementsPage{Charges: list, Next: next}, err
+}
+
+// Verify reads the whole ledger again.
+func (s *Service) Verify(ctx context.Context) error { return s.Engine.Verify(ctx) }
+
+// Healthy is what /healthz says: whether the ledger and the backend can be asked.
+func (s *Service) Healthy(ctx context.Context) error {
+	switch err := s.Engine.Healthy(); {
+	case errors.Is(err, ledger.ErrPromise):
+		return errors.New("the budget was raised, and this server has not read the policy since")
+	case errors.Is(err, ledger.ErrNotDurable):
+		return errors.New("the ledger's database may lose charges: fsync or full_page_writes is off")
+	case err != nil:
+		return errors.New("the ledger cannot be read")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	tx, err := s.Backend.Begin(ctx)
+	if err != nil {
+		return errors.New("the backend does not answer")
+	}
+	tx.Close()
+	if s.Audit != nil && s.Audit.Failing() {
+		return ops.Degraded("the audit log cannot be written")
+	}
+	return nil
+}
