@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -48,7 +49,7 @@ func (s *connection) cancelRunning(why error) {
 func (s *connection) running() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.runMu.Lock()
-	s.cancelRun = cancel
+	s.cancelRun, s.runs = cancel, Running{User: s.user, Client: s.address(), Since: s.latest.at, Text: s.latest.text}
 	if s.terminated {
 		cancel(errShutdown)
 	}
@@ -64,6 +65,30 @@ func (s *connection) running() (ctx context.Context, done func()) {
 		s.runMu.Unlock()
 		cancel(nil)
 	}
+}
+
+// Running is a statement that runs, for the owner.
+type Running struct {
+	User   string    `json:"analyst"`
+	Client string    `json:"client"` // the address
+	Since  time.Time `json:"since"`
+	Text   string    `json:"text"` // its first 1023 bytes
+}
+
+// Running lists what runs now, the oldest first.
+func (srv *Server) Running() []Running {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	list := []Running{}
+	for _, s := range srv.sessions {
+		s.runMu.Lock()
+		if s.cancelRun != nil {
+			list = append(list, s.runs)
+		}
+		s.runMu.Unlock()
+	}
+	slices.SortFunc(list, func(a, b Running) int { return a.Since.Compare(b.Since) })
+	return list
 }
 
 // ownTimeout is the session's statement_timeout.

@@ -65,6 +65,7 @@ type connection struct {
 	stopping   atomic.Bool
 	runMu      sync.Mutex
 	cancelRun  context.CancelCauseFunc
+	runs       Running // while cancelRun is there
 	terminated bool
 }
 

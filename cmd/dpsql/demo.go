@@ -21,6 +21,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/console"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/testdata/demo"
@@ -78,7 +79,8 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // warnings tell of refusals, which are on purpose
 	defer closing(log, "backend", b.Close)
-	e, err := server.Open(ctx, server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log})
+	owners := &owner.Service{Log: log, Backend: b}
+	e, err := server.Open(ctx, server.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log, Observer: &owners.Recent})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,8 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	page := console.New(console.Options{Connect: px.Connect, Database: e.Database, Logger: log, Loopback: true})
+	owners.Engine, owners.Wire = e, px
+	page := console.New(console.Options{Connect: px.Connect, Owner: owners, Database: e.Database, Logger: log, Loopback: true})
 	shown := make(chan error, 1)
 	go func() { shown <- page.Serve(ctx, cl) }()
 	defer func() {
@@ -134,6 +137,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 		err = errors.Join(err, <-shown)
 	}()
 	fmt.Fprintf(d.out, "\nGo on in a browser of this machine. The link logs in until the demo ends:\n\n  http://%s/%s\n", cl.Addr(), page.Link("analyst", 0))
+	fmt.Fprintf(d.out, "\nThe data's owner sees the budget and the ledger there:\n\n  http://%s/%s\n", cl.Addr(), page.OwnerLink("demo", 0))
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	fmt.Fprintf(d.out, "\nOr with psql (Ctrl-C here ends the demo):\n\n  PGPASSWORD=demo psql -h %s -p %s -U analyst demo\n\n", host, port)
 	if err := d.tables(e); err != nil {

@@ -90,7 +90,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		watch = append(watch, s.Audit)
 	}
 	metrics := ops.NewMetrics(versionText())
-	watch = append(watch, metrics)
+	watch = append(watch, metrics, &s.Recent)
 	if s.Audit != nil {
 		metrics.Audit(s.Audit)
 	}

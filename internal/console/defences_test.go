@@ -25,15 +25,20 @@ import (
 // transport keeps no connection, so that none is left of a test.
 var transport = &http.Transport{DisableKeepAlives: true}
 
-// endpoints are all of an analyst's.
-var endpoints = []string{"budget", "explain", "cancel", "statements", "schema", "run", "logout"}
+// endpoints are all of an analyst's, and ownersEndpoints those of the owner's page.
+var (
+	endpoints       = []string{"budget", "explain", "cancel", "statements", "schema", "run", "logout"}
+	ownersEndpoints = []string{"owner/budget", "owner/history", "owner/statements", "owner/releases", "owner/analysts", "owner/state", "owner/freeze", "owner/unfreeze", "owner/logout"}
+)
+
+// anyBody is one that each endpoint takes.
+const anyBody = `{"sql": "SELECT 1", "analyst": "ann"}`
 
 // TestSecrets: every endpoint needs the cookie and the token of one session, by POST, as JSON, from the page itself.
 func TestSecrets(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	ann, other := s.login(t, "ann"), s.login(t, "ann")
-	const body = `{"sql": "SELECT 1"}`
-	for _, e := range endpoints {
+	secrets := func(e string, one, other *browser) {
 		for _, a := range []struct {
 			what   string
 			status int
@@ -42,7 +47,7 @@ func TestSecrets(t *testing.T) {
 			{"no token", 401, func(r *http.Request) { r.Header.Del("X-Dpsql-Token") }},
 			{"another session's token", 401, func(r *http.Request) { r.Header.Set("X-Dpsql-Token", other.token) }},
 			{"the session's name and another's secret", 401, func(r *http.Request) {
-				id, _, _ := strings.Cut(ann.token, ".")
+				id, _, _ := strings.Cut(one.token, ".")
 				_, secret, _ := strings.Cut(other.token, ".")
 				r.Header.Set("X-Dpsql-Token", id+"."+secret)
 			}},
@@ -53,7 +58,7 @@ func TestSecrets(t *testing.T) {
 			}},
 			{"the cookie's name and another's value", 401, func(r *http.Request) {
 				r.Header.Del("Cookie")
-				r.AddCookie(&http.Cookie{Name: ann.cookies[0].Name, Value: other.cookies[0].Value})
+				r.AddCookie(&http.Cookie{Name: one.cookies[0].Name, Value: other.cookies[0].Value})
 			}},
 			{"a form of another page", 403, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }},
 			{"a page of another port", 403, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }},
@@ -65,15 +70,26 @@ func TestSecrets(t *testing.T) {
 			{"another name (rebinding)", 421, func(r *http.Request) { r.Host = "evil.example:8543" }},
 			{"another address", 421, func(r *http.Request) { r.Host = "192.0.2.1" }},
 		} {
-			r := ann.request("POST", "/api/"+e, strings.NewReader(body))
+			r := one.request("POST", "/api/"+e, strings.NewReader(anyBody))
 			a.change(r)
-			if resp, text := ann.send(r); resp.StatusCode != a.status {
+			if resp, text := one.send(r); resp.StatusCode != a.status {
 				t.Errorf("%s, %s: %d %s", e, a.what, resp.StatusCode, text)
 			}
 		}
 	}
-	for _, e := range []string{"explain", "run", "login"} {
-		r := ann.request("POST", "/api/"+e, strings.NewReader(body))
+	for _, e := range endpoints {
+		secrets(e, ann, other)
+	}
+	boss, another := s.owner(t), s.owner(t)
+	for _, e := range ownersEndpoints {
+		secrets(e, boss, another)
+	}
+	for _, e := range []string{"explain", "run", "login", "link", "owner/statements", "owner/freeze", "owner/unfreeze"} {
+		ann := ann
+		if strings.HasPrefix(e, "owner/") {
+			ann = boss
+		}
+		r := ann.request("POST", "/api/"+e, strings.NewReader(anyBody))
 		r.Header.Set("Content-Type", "text/plain")
 		if resp, text := ann.send(r); resp.StatusCode != 415 {
 			t.Errorf("%s of a form: %d %s", e, resp.StatusCode, text)
@@ -107,6 +123,9 @@ func TestHeaders(t *testing.T) {
 			if h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Cache-Control") == "" ||
 				!strings.Contains(csp, "default-src 'none'; script-src 'self';") || !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "base-uri 'none'") {
 				t.Errorf("%s %s: %v", method, path, h)
+			}
+			if h.Get("Strict-Transport-Security") != "" {
+				t.Errorf("%s %s: this machine's other servers are to have TLS", method, path)
 			}
 			if strings.HasPrefix(path, "/api/") && h.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s %s is cached", method, path)
@@ -165,6 +184,13 @@ func TestSessionEnds(t *testing.T) {
 	}
 	over("ended by the proxy", b)
 	b = s.login(t, "ann")
+	s.proxy.Terminate("ann")
+	for kept := 1; kept > 0; { // without another request
+		s.console.mu.Lock()
+		kept = len(s.console.sessions)
+		s.console.mu.Unlock()
+	}
+	b = s.login(t, "ann")
 	after(time.Hour)
 	s.console.endIdle()
 	s.console.mu.Lock()
@@ -183,6 +209,11 @@ func TestLinks(t *testing.T) {
 		return s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(link, "#link=")})
 	}
 	once := s.console.Link("ann", time.Minute)
+	for range 2 { // whom it logs in is told before
+		if r, body := s.browser(t).post("link", map[string]string{"link": strings.TrimPrefix(once, "#link=")}); r.StatusCode != 200 || body != `{"database":"clinic","owner":false,"user":"ann"}`+"\n" || len(r.Cookies()) > 0 {
+			t.Errorf("%d %s", r.StatusCode, body)
+		}
+	}
 	if status, body := use(once); status != 200 || !strings.Contains(body, `"user":"ann"`) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -200,13 +231,24 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%d %s", status, body)
 		}
 	}
-	for _, link := range []string{"", "x", always + "x"} {
+	for _, link := range []string{"", "x", always + "x", tardy, once} {
 		if status, _ := use(link); status != 401 {
 			t.Errorf("%q: %d", link, status)
+		}
+		if r, body := s.browser(t).post("link", map[string]string{"link": strings.TrimPrefix(link, "#link=")}); r.StatusCode != 401 || strings.Contains(body, "ann") {
+			t.Errorf("looking at %q: %d %s", link, r.StatusCode, body)
 		}
 	}
 	if status, _ := use(s.console.Link("stranger", time.Minute)); status != 401 { // who is no analyst, or not any more
 		t.Errorf("a link of nobody: %d", status)
+	}
+}
+
+// TestName: a name that no client can send is refused, and is no failure of the server.
+func TestName(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	if status, body := s.browser(t).enter(map[string]string{"user": "ann\x00", "password": "demo"}); status != 400 {
+		t.Errorf("%d %s", status, body)
 	}
 }
 
@@ -258,7 +300,7 @@ func TestManyLogins(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
 	connect, arrived := s.console.o.Connect, make(chan net.Conn)
-	s.console.o.Connect = func(net.Addr, string) net.Conn { // a proxy that lets log-ins wait
+	s.console.o.Connect = func(net.Addr, string, func()) net.Conn { // a proxy that lets log-ins wait
 		ours, theirs := net.Pipe()
 		arrived <- ours
 		return theirs
@@ -427,7 +469,7 @@ func TestTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if resp.StatusCode != want || want == 200 && !resp.Cookies()[0].Secure {
+		if resp.StatusCode != want || want == 200 && (!resp.Cookies()[0].Secure || resp.Header.Get("Strict-Transport-Security") == "") {
 			t.Errorf("%s: %d %v", host, resp.StatusCode, resp.Cookies())
 		}
 	}

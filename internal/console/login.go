@@ -7,9 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,16 +34,25 @@ func hashOf(text string) secretHash { return sha256.Sum256([]byte(text)) }
 
 // link lets whoever has its secret log in.
 type link struct {
-	user  string
+	user  string    // an analyst, or the owner's name
+	owner bool      // to the owner's page
 	until time.Time // zero: as long as the console serves
 	again bool      // it may be used more than once
 }
 
 // Link makes the secret of a link that logs in as a user. It works once, within a time; with 0 it works until the console ends.
 func (c *Server) Link(user string, within time.Duration) (fragment string) {
+	return c.newLink(link{user: user}, within)
+}
+
+// OwnerLink is a Link to the owner's page. What its user does there is recorded as by that name.
+func (c *Server) OwnerLink(by string, within time.Duration) (fragment string) {
+	return c.newLink(link{user: by, owner: true}, within)
+}
+
+func (c *Server) newLink(l link, within time.Duration) (fragment string) {
 	secret := rand.Text() + rand.Text()
-	l := link{user: user, again: within == 0}
-	if within > 0 {
+	if l.again = within == 0; !l.again {
 		l.until = c.now().Add(within)
 	}
 	c.mu.Lock()
@@ -50,23 +61,44 @@ func (c *Server) Link(user string, within time.Duration) (fragment string) {
 	return "#link=" + secret
 }
 
-// follow gives a link's user and uses the link up.
-func (c *Server) follow(secret string) (l link, ok bool) {
+// follow gives a link's user, and uses the link up unless it is only looked at.
+func (c *Server) follow(secret string, look bool) (l link, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := hashOf(secret)
 	if l, ok = c.links[at]; !ok {
 		return l, false
 	}
-	if !l.again {
+	if !l.again && !look {
 		delete(c.links, at)
 	}
 	return l, l.until.IsZero() || c.now().Before(l.until)
 }
 
-// session is one log-in: a tab of a browser, and its session of the proxy.
+// followed is follow, which answers for a link that does not work.
+func (c *Server) followed(w http.ResponseWriter, secret string, look bool) (l link, ok bool) {
+	if l, ok = c.follow(secret, look); !ok {
+		c.fail(w, http.StatusUnauthorized, problem{Message: "this link does not work any more", Hint: "Ask for a new one, or log in with your password."})
+	}
+	return l, ok
+}
+
+// look says whom a link logs in, so that the page can ask before it does: whoever follows a link of somebody else's should not ask as that user.
+func (c *Server) look(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Link string }
+	r.Body = http.MaxBytesReader(w, r.Body, maxLoginBody)
+	if !c.read(w, r, &in) {
+		return
+	}
+	if l, ok := c.followed(w, in.Link, true); ok {
+		c.answer(w, map[string]any{"user": l.user, "owner": l.owner, "database": c.o.Database()})
+	}
+}
+
+// session is one log-in: a tab of a browser, and an analyst's session of the proxy.
 type session struct {
 	id, user      string
+	owner         bool // it is the owner's, and has no session of the proxy
 	cookie, token secretHash
 	born          time.Time
 	used          time.Time // guarded by Server.mu
@@ -99,16 +131,22 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		defer c.mayLogIn(at.Addr(), -1)
 	}
-	user, again := "", false
+	if strings.ContainsRune(in.User, 0) { // the proxy could not read it
+		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
+		return
+	}
+	l := link{}
 	if in.Link != "" {
-		l, ok := c.follow(in.Link)
-		if !ok {
-			c.fail(w, http.StatusUnauthorized, problem{Message: "this link does not work any more", Hint: "Ask for a new one, or log in with your password."})
+		var ok bool
+		if l, ok = c.followed(w, in.Link, false); !ok {
 			return
 		}
-		in.User, in.Password, user, again = l.user, "", l.user, l.again
+		in.User, in.Password = l.user, ""
 	}
-	s, err := c.open(r.Context(), at, in.User, in.Password, user)
+	s := &session{id: rand.Text(), user: in.User, owner: l.owner, born: c.now(), used: c.now()}
+	if !s.owner {
+		err = c.open(r.Context(), s, at, in.Password, l.user)
+	}
 	if err != nil {
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) {
@@ -119,13 +157,19 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, http.StatusUnauthorized, shown(err, ""))
 		return
 	}
+	if s.owner {
+		c.log.Warn("the owner's page was opened", "by", s.user, "client", r.RemoteAddr, "session", s.id)
+	}
 	cookie, token := rand.Text(), rand.Text()
 	s.cookie, s.token = hashOf(cookie), hashOf(token)
 	c.mu.Lock()
 	c.sessions[s.id] = s
 	c.mu.Unlock()
+	if s.gone.Load() { // while it was not there yet
+		c.end(s)
+	}
 	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))
-	c.answer(w, map[string]any{"token": s.id + "." + token, "user": s.user, "database": c.o.Database(), "again": again})
+	c.answer(w, map[string]any{"token": s.id + "." + token, "user": s.user, "owner": s.owner, "database": c.o.Database(), "again": l.again})
 }
 
 // cookieOf is a session's cookie. Cookies ignore ports, so each session has a name of its own.
@@ -133,18 +177,25 @@ func (c *Server) cookieOf(s *session, value string, age int) *http.Cookie {
 	return &http.Cookie{Name: cookiePrefix + s.id, Value: value, Path: "/api/", MaxAge: age, HttpOnly: true, Secure: c.o.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
-// open logs in to the proxy. proved is the user whom a link proved.
-func (c *Server) open(ctx context.Context, at netip.AddrPort, user, password, proved string) (*session, error) {
-	s := &session{id: rand.Text(), user: user, born: c.now(), used: c.now()}
+// open logs a session in to the proxy. proved is the user whom a link proved. A session that the proxy ends is dropped at once.
+func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, password, proved string) error {
 	cfg, err := pgconn.ParseConfig("host=inside sslmode=disable")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cfg.User, cfg.Password, cfg.Database = user, password, c.o.Database()
+	cfg.User, cfg.Password, cfg.Database = s.user, password, c.o.Database()
 	cfg.RuntimeParams = map[string]string{"application_name": "dpsql console", "options": "-c dpsql.progress=on -c dpsql.notices=brief"}
 	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
+	var dialed atomic.Bool // the session; what is dialed later are cancels
 	cfg.DialFunc = func(context.Context, string, string) (net.Conn, error) {
-		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved), nil
+		ended := func() {}
+		if !dialed.Swap(true) {
+			ended = func() {
+				s.gone.Store(true)
+				go c.end(s)
+			}
+		}
+		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, ended), nil
 	}
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if s.tell != nil {
@@ -156,8 +207,10 @@ func (c *Server) open(ctx context.Context, at netip.AddrPort, user, password, pr
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.conn, err = pgconn.ConnectConfig(ctx, cfg)
-	return s, err
+	return err
 }
 
 // network is whose an address is: itself, or the /64 of IPv6, which one client has whole.
@@ -181,11 +234,11 @@ func (c *Server) mayLogIn(from netip.Addr, n int) bool {
 	return true
 }
 
-// authenticated serves a session's requests. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.
-func (c *Server) authenticated(serve func(*session, http.ResponseWriter, *http.Request) (any, error)) http.HandlerFunc {
+// authenticated serves the requests of analysts' sessions, or of owners', and of no others. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.
+func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.sessionOf(r)
-		if s == nil {
+		if s == nil || s.owner != owner {
 			c.ended(w)
 			return
 		}
@@ -199,6 +252,8 @@ func (c *Server) authenticated(serve func(*session, http.ResponseWriter, *http.R
 			if out != nil || err != nil { // else it has answered
 				c.ended(w)
 			}
+		case err != nil && s.owner:
+			c.fail(w, http.StatusUnprocessableEntity, ownersProblem(err))
 		case err != nil:
 			c.fail(w, http.StatusUnprocessableEntity, shown(err, ""))
 		case out != nil:
@@ -248,17 +303,25 @@ func (s *session) isRunning() bool {
 func (c *Server) logout(s *session, w http.ResponseWriter, _ *http.Request) (any, error) {
 	http.SetCookie(w, c.cookieOf(s, "", -1))
 	c.end(s)
-	return struct{}{}, nil
+	c.answer(w, struct{}{})
+	return nil, nil
 }
 
 // end closes a session. What runs in it is cancelled.
 func (c *Server) end(s *session) {
 	c.mu.Lock()
+	_, was := c.sessions[s.id]
 	delete(c.sessions, s.id)
 	c.mu.Unlock()
+	if s.owner && was {
+		c.log.Warn("the owner's page was closed", "by", s.user, "session", s.id)
+	}
 	s.cancelAll()
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	if s.conn == nil { // an owner's, or one that could not log in
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = s.conn.Close(ctx)
@@ -287,8 +350,7 @@ func (c *Server) endIdle() {
 // endAll ends all sessions.
 func (c *Server) endAll() {
 	c.mu.Lock()
-	list := c.sessions
-	c.sessions = map[string]*session{}
+	list := slices.Collect(maps.Values(c.sessions))
 	c.mu.Unlock()
 	for _, s := range list {
 		s.cancelAll()

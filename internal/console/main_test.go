@@ -6,17 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	asking "github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/testkit/audit"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/proxy"
@@ -52,6 +55,7 @@ type served struct {
 	engine  *server.Engine
 	proxy   *proxy.Server
 	console *Server
+	log     *bytes.Buffer
 	addr    string // of the console
 	wire    string // of the proxy
 }
@@ -59,9 +63,12 @@ type served struct {
 // serve serves the clinic. The noise is the same in each run.
 func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options)) *served {
 	t.Helper()
-	s := &served{engine: enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), b)}
+	s := &served{engine: enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), b), log: &bytes.Buffer{}}
 	s.engine.Noise = audit.Source(7)
-	po, co := proxy.Options{}, Options{Loopback: true, Database: s.engine.Database}
+	log := slog.New(slog.NewJSONHandler(s.log, nil))
+	owners := &owner.Service{Log: log, Backend: b, Engine: s.engine}
+	s.engine.Observer = &owners.Recent
+	po, co := proxy.Options{}, Options{Loopback: true, Database: s.engine.Database, Owner: owners, Logger: log}
 	if change != nil {
 		change(&co, &po)
 	}
@@ -69,7 +76,7 @@ func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options
 	if s.proxy, err = proxy.New(wire{s.engine}, po); err != nil {
 		t.Fatal(err)
 	}
-	co.Connect = s.proxy.Connect
+	co.Connect, owners.Wire = s.proxy.Connect, s.proxy
 	s.console = New(co)
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended []chan error
@@ -115,6 +122,16 @@ func (s *served) login(t testing.TB, user string) *browser {
 	b := s.browser(t)
 	status, body := b.enter(map[string]string{"user": user, "password": "demo"})
 	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	return b
+}
+
+// owner follows a link to the owner's page.
+func (s *served) owner(t testing.TB) *browser {
+	t.Helper()
+	b := s.browser(t)
+	if status, body := b.enter(map[string]string{"link": strings.TrimPrefix(s.console.OwnerLink("root", time.Minute), "#link=")}); status != http.StatusOK || !strings.Contains(body, `"owner":true`) {
 		t.Fatalf("%d %s", status, body)
 	}
 	return b

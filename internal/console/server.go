@@ -10,16 +10,19 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/dpsql/dpsql/internal/owner"
 )
 
 // Options are what a console needs. Zero times mean the defaults.
 type Options struct {
-	// Connect begins a session of the proxy for a client's address: of the user, who has proved who they are, or with "" of whoever logs in by password.
-	Connect  func(client net.Addr, user string) net.Conn
-	Database func() string // the data set's name
-	Logger   *slog.Logger  // nothing is logged by default
-	TLS      *tls.Config   // with GetCertificate; nil serves clear text, which is for this machine alone
-	Loopback bool          // the listener has an address of this machine alone
+	// Connect is proxy.Server.Connect. It begins a session for a client's address: of the user, who has proved who they are, or with "" of whoever logs in by password.
+	Connect  func(client net.Addr, user string, ended func()) net.Conn
+	Owner    *owner.Service // what the owner's page asks
+	Database func() string  // the data set's name
+	Logger   *slog.Logger   // nothing is logged by default
+	TLS      *tls.Config    // with GetCertificate; nil serves clear text, which is for this machine alone
+	Loopback bool           // the listener has an address of this machine alone
 
 	Idle  time.Duration // a session without a request ends after it; 30 minutes
 	Most  time.Duration // and any session after this; 12 hours
@@ -46,6 +49,7 @@ type Server struct {
 	sessions map[string]*session  // by id
 	links    map[secretHash]link  // those that were not used
 	logins   map[netip.Prefix]int // that are under way, by address (of IPv6 by /64)
+	reading  sync.Mutex           // of the whole ledger
 }
 
 // New makes a console that is not serving yet.
@@ -109,15 +113,25 @@ func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
+// handler answers a session's request with what it returns, unless both are nil: then it has answered.
+type handler func(*session, http.ResponseWriter, *http.Request) (any, error)
+
 // Handler is the whole page: fixed files, and the endpoints of api.go, with the defences before both.
 func (c *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", c.file)
 	mux.HandleFunc("POST /api/login", c.login)
-	for path, serve := range map[string]func(*session, http.ResponseWriter, *http.Request) (any, error){
+	mux.HandleFunc("POST /api/link", c.look)
+	for path, serve := range map[string]handler{
 		"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
 	} {
-		mux.HandleFunc("POST /api/"+path, c.authenticated(serve))
+		mux.HandleFunc("POST /api/"+path, c.authenticated(false, serve))
+	}
+	for path, serve := range map[string]handler{
+		"logout": c.logout, "budget": c.ownersBudget, "history": c.ownersHistory, "statements": c.ownersStatements, "releases": c.ownersReleases, "analysts": c.ownersAnalysts,
+		"state": c.ownersState, "freeze": c.freeze, "unfreeze": c.unfreeze,
+	} {
+		mux.HandleFunc("POST /api/owner/"+path, c.authenticated(true, serve))
 	}
 	return c.defended(http.NewCrossOriginProtection().Handler(mux))
 }
@@ -136,6 +150,9 @@ func (c *Server) defended(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if c.o.TLS != nil {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if !c.isOurs(r.Host) {
 			http.Error(w, "This server does not have that name.", http.StatusMisdirectedRequest)
 			return

@@ -37,6 +37,8 @@ type Server interface {
 	Reload(ctx context.Context) error
 	// Link makes a link that logs an analyst in to the console, once.
 	Link(ctx context.Context, analyst, by string) (string, error)
+	// OwnerLink makes one to the owner's page.
+	OwnerLink(ctx context.Context, by string) (string, error)
 }
 
 // order is one command on the socket.
@@ -130,9 +132,10 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 			}
 			return s.Raise(ctx, *o.Promise, o.By, o.Reason)
 		}),
-		"reload": none(func(ctx context.Context, _ order) error { return s.Reload(ctx) }),
-		"verify": none(func(ctx context.Context, _ order) error { return s.Verify(ctx) }),
-		"link":   func(ctx context.Context, o order) (any, error) { return s.Link(ctx, o.Analyst, o.By) },
+		"reload":    none(func(ctx context.Context, _ order) error { return s.Reload(ctx) }),
+		"verify":    none(func(ctx context.Context, _ order) error { return s.Verify(ctx) }),
+		"link":      func(ctx context.Context, o order) (any, error) { return s.Link(ctx, o.Analyst, o.By) },
+		"ownerlink": func(ctx context.Context, o order) (any, error) { return s.OwnerLink(ctx, o.By) },
 	} {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
@@ -216,6 +219,11 @@ func (c *Client) Reload(ctx context.Context) error {
 // Link makes a link that logs an analyst in to the console.
 func (c *Client) Link(ctx context.Context, analyst, by string) (url string, err error) {
 	return url, c.call(ctx, http.MethodPost, "link", order{Analyst: analyst, By: by}, &url)
+}
+
+// OwnerLink makes a link to the owner's page.
+func (c *Client) OwnerLink(ctx context.Context, by string) (url string, err error) {
+	return url, c.call(ctx, http.MethodPost, "ownerlink", order{By: by}, &url)
 }
 
 // History tells how the budget was spent.

@@ -49,6 +49,11 @@ func (f *fakeServer) Link(_ context.Context, analyst, by string) (string, error)
 	return "http://here/#link=secret", f.err
 }
 
+func (f *fakeServer) OwnerLink(_ context.Context, by string) (string, error) {
+	f.orders = append(f.orders, "owner's link by "+by)
+	return "http://here/#link=owner", f.err
+}
+
 func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) error {
 	f.orders = append(f.orders, fmt.Sprintf("raise to %s by %s: %s", p, by, reason))
 	return f.err
@@ -115,6 +120,9 @@ func TestControl(t *testing.T) {
 		t.Error(got)
 	}
 	if url, err := c.Link(ctx, "ann", "root"); err != nil || url != "http://here/#link=secret" || f.orders[len(f.orders)-1] != "link ann by root" {
+		t.Errorf("%s %v", url, err)
+	}
+	if url, err := c.OwnerLink(ctx, "root"); err != nil || url != "http://here/#link=owner" || f.orders[len(f.orders)-1] != "owner's link by root" {
 		t.Errorf("%s %v", url, err)
 	}
 	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {

@@ -50,8 +50,8 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	}
 	limit.Color, limit.Dashes = color.RGBA{R: 200, A: 255}, []vg.Length{vg.Points(4), vg.Points(3)}
 	legend.Add("limit", limit)
-	for i, c := range curves(history) {
-		line, err := plotter.NewLine(c.points)
+	for i, c := range Curves(history) {
+		line, err := plotter.NewLine(c.Points)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 			line.Color, line.Width = color.Gray{Y: 195}, vg.Points(5)
 		}
 		p.Add(line)
-		legend.Add(c.name, line)
+		legend.Add(c.Name, line)
 	}
 	p.Add(limit) // above all
 	canvas, err := draw.NewFormattedCanvas(20*vg.Centimeter, 11*vg.Centimeter, format)
@@ -75,33 +75,37 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	return err
 }
 
-type curve struct {
-	name   string
-	points plotter.XYs
+// Curve is what was spent over time: X is in seconds since 1970, and Y is a share of a window's budget. It is a step at each point.
+type Curve struct {
+	Name   string      `json:"name"`
+	Points plotter.XYs `json:"points"`
 }
 
-// curves are everybody's and each analyst's, by name; a new window takes each back to 0 where it begins.
-func curves(history []ledger.Spent) []curve {
+// Curves are everybody's and each analyst's, by name; a new window takes each back to 0 where it begins. Of no charge there are none.
+func Curves(history []ledger.Spent) []Curve {
+	if len(history) == 0 {
+		return []Curve{}
+	}
 	end := history[len(history)-1]
-	one := func(name string, mine func(ledger.Spent) (float64, bool)) curve {
-		c := curve{name: name}
+	one := func(name string, mine func(ledger.Spent) (float64, bool)) Curve {
+		c := Curve{Name: name}
 		var window time.Time
 		level := 0.0
 		for i, s := range history {
 			if i == 0 || !s.Window.Equal(window) {
 				if window, level = s.Window, 0; i > 0 {
-					c.points = append(c.points, plotter.XY{X: seconds(s.Window), Y: 0})
+					c.Points = append(c.Points, plotter.XY{X: seconds(s.Window), Y: 0})
 				}
 			}
 			if y, ok := mine(s); ok {
 				level = y
-				c.points = append(c.points, plotter.XY{X: seconds(s.At), Y: y})
+				c.Points = append(c.Points, plotter.XY{X: seconds(s.At), Y: y})
 			}
 		}
-		c.points = append(c.points, plotter.XY{X: seconds(end.At) + 1, Y: level})
+		c.Points = append(c.Points, plotter.XY{X: seconds(end.At) + 1, Y: level})
 		return c
 	}
-	out := []curve{one("everybody", func(s ledger.Spent) (float64, bool) { return s.All, true })}
+	out := []Curve{one("everybody", func(s ledger.Spent) (float64, bool) { return s.All, true })}
 	var names []string
 	for _, s := range history {
 		if !slices.Contains(names, s.Analyst) {

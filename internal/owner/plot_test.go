@@ -18,20 +18,20 @@ func TestPlot(t *testing.T) {
 		{At: at(3, 9), Window: at(3, 1), Analyst: "ann", Own: 0.5, All: 0.75},
 		{At: at(4, 5), Window: at(4, 1), Analyst: "bob", Own: 0.1, All: 0.1},
 	}
-	got := curves(history)
+	got := Curves(history)
 	want := map[string][]float64{"everybody": {0.25, 0.75, 0, 0.1, 0.1}, "ann": {0.5, 0, 0}, "bob": {0.25, 0, 0.1, 0.1}}
 	if len(got) != len(want) {
 		t.Fatalf("%d curves", len(got))
 	}
 	for _, c := range got {
-		for i, p := range c.points {
-			if i >= len(want[c.name]) || p.Y != want[c.name][i] || i > 0 && p.X < c.points[i-1].X {
-				t.Errorf("%s: %v, want %v", c.name, c.points, want[c.name])
+		for i, p := range c.Points {
+			if i >= len(want[c.Name]) || p.Y != want[c.Name][i] || i > 0 && p.X < c.Points[i-1].X {
+				t.Errorf("%s: %v, want %v", c.Name, c.Points, want[c.Name])
 				break
 			}
 		}
-		if len(c.points) != len(want[c.name]) {
-			t.Errorf("%s: %v, want %v", c.name, c.points, want[c.name])
+		if len(c.Points) != len(want[c.Name]) {
+			t.Errorf("%s: %v, want %v", c.Name, c.Points, want[c.Name])
 		}
 	}
 	var svg bytes.Buffer

@@ -21,6 +21,7 @@ type Service struct {
 	Engine  *server.Engine
 	Wire    *proxy.Server
 	Audit   *ops.Audit // nil without one
+	Recent  ops.Recent
 }
 
 // Freeze stops an analyst, or everybody, and ends what of theirs is open.
@@ -70,6 +71,97 @@ func (s *Service) History(ctx context.Context) ([]ledger.Spent, error) {
 func (s *Service) Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error) {
 	list, next, err := s.Engine.Statements(ctx, f)
 	return StatementsPage{Charges: list, Next: next}, err
+}
+
+// Budget is the report of dpsql budget show.
+func (s *Service) Budget() (Budget, error) {
+	a, err := s.Accounts()
+	return Report(a, s.Policy()), err
+}
+
+// OverTime is how a data set's budget was spent, and when it ends.
+type OverTime struct {
+	Curves    []Curve    `json:"curves"`
+	Forecasts []Forecast `json:"forecasts"`
+}
+
+// OverTime reads the whole ledger, as History does.
+func (s *Service) OverTime(ctx context.Context) (OverTime, error) {
+	history, err := s.History(ctx)
+	if err != nil {
+		return OverTime{}, err
+	}
+	b, err := s.Budget()
+	out := OverTime{Curves: Curves(history), Forecasts: []Forecast{}}
+	for _, d := range b.Datasets {
+		if d.Dataset == s.Policy().Dataset {
+			out.Forecasts = Forecasts(history, d, time.Now())
+		}
+	}
+	return out, err
+}
+
+// ReleaseOf is a stored release.
+type ReleaseOf struct {
+	Charge    int64       `json:"charge"`
+	Statement ledger.Hash `json:"statement"` // the fingerprint
+	Analyst   string      `json:"analyst"`   // who paid
+	Price     float64     `json:"price"`
+	Made      time.Time   `json:"made"`
+	Expires   time.Time   `json:"expires"`
+	Bytes     int64       `json:"bytes"` // on disk
+}
+
+// Releases lists what is answered again at no charge.
+func (s *Service) Releases() ([]ReleaseOf, error) {
+	list, err := s.Engine.Ledger.AllReleases()
+	out := []ReleaseOf{}
+	for _, r := range list {
+		out = append(out, ReleaseOf{r.Reservation, r.Key, r.Analyst, r.Price, r.Made, r.Expires, r.Bytes})
+	}
+	return out, err
+}
+
+// AnalystOf is an analyst of the policy in force, and what that analyst sees.
+type AnalystOf struct {
+	Name            string         `json:"name"`
+	Epsilon         float64        `json:"epsilon"` // the quota
+	MaxQueryEpsilon float64        `json:"max_query_epsilon"`
+	Roles           []string       `json:"roles"` // those with a budget
+	Tables          []server.Table `json:"tables"`
+}
+
+// Analysts lists them.
+func (s *Service) Analysts() ([]AnalystOf, error) {
+	out := []AnalystOf{}
+	for _, a := range s.Policy().Analysts {
+		one := AnalystOf{Name: a.Name, Epsilon: a.Epsilon, MaxQueryEpsilon: a.MaxQueryEpsilon, Roles: []string{}}
+		for _, r := range a.Roles {
+			one.Roles = append(one.Roles, r.Name)
+		}
+		var err error
+		if one.Tables, err = s.Engine.Tables(a.Name); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// State is what a server does now.
+type State struct {
+	Health  string          `json:"health"` // "ok", or what is wrong, as /healthz says
+	Running []proxy.Running `json:"running"`
+	Ended   []ops.Ended     `json:"ended"` // badly, since the start
+}
+
+// State tells of this server alone, not of others over the same ledger.
+func (s *Service) State(ctx context.Context) State {
+	out := State{Health: "ok", Running: s.Wire.Running(), Ended: s.Recent.List()}
+	if err := s.Healthy(ctx); err != nil {
+		out.Health = err.Error()
+	}
+	return out
 }
 
 // Verify reads the whole ledger again.

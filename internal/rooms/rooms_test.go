@@ -37,7 +37,7 @@ internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/owner: internal/policy internal/backend internal/engine internal/ops budget/ledger proxy rewrite/pgsyntax
-internal/console: rewrite/pgsyntax
+internal/console: budget/ledger internal/owner rewrite/pgsyntax
 internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret
 mlext/data:

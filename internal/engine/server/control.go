@@ -82,8 +82,8 @@ func (e *Engine) Healthy() error { return e.Ledger.Healthy() }
 
 // Table is a table as an analyst may see it.
 type Table struct {
-	Name    string
-	Columns []string
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
 }
 
 // Tables lists what an analyst may see.

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+)
+
+// ownersBudget is the report of dpsql budget show.
+func (c *Server) ownersBudget(*session, http.ResponseWriter, *http.Request) (any, error) {
+	return c.o.Owner.Budget()
+}
+
+// ownersHistory is how the budget was spent, and when it ends. It reads the whole ledger, so one request does at a time.
+func (c *Server) ownersHistory(_ *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return c.o.Owner.OverTime(r.Context())
+}
+
+// ownersStatements lists charges with what was asked. Who read which is in the server's log.
+func (c *Server) ownersStatements(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	var f ledger.StatementFilter
+	if !c.read(w, r, &f) {
+		return nil, nil
+	}
+	c.log.Warn("statements were read on the owner's page", "by", s.user, "session", s.id, "analyst", f.Analyst, "fingerprint", f.Fingerprint, "text", f.Text != "")
+	return c.o.Owner.Statements(r.Context(), f)
+}
+
+// ownersReleases lists the stored releases.
+func (c *Server) ownersReleases(*session, http.ResponseWriter, *http.Request) (any, error) {
+	return c.o.Owner.Releases()
+}
+
+// ownersAnalysts lists the analysts of the policy in force.
+func (c *Server) ownersAnalysts(*session, http.ResponseWriter, *http.Request) (any, error) {
+	return c.o.Owner.Analysts()
+}
+
+// ownersState is what the server does now.
+func (c *Server) ownersState(_ *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	return c.o.Owner.State(r.Context()), nil
+}
+
+// freeze stops an analyst, or everybody; unfreeze lifts just that. Both answer with the budget's report.
+func (c *Server) freeze(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	return c.freezer(s, w, r, c.o.Owner.Freeze)
+}
+
+func (c *Server) unfreeze(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	return c.freezer(s, w, r, c.o.Owner.Unfreeze)
+}
+
+func (c *Server) freezer(s *session, w http.ResponseWriter, r *http.Request, do func(ctx context.Context, analyst, by string) error) (any, error) {
+	var in struct{ Analyst *string } // null is a mistake, not everybody
+	if !c.read(w, r, &in) {
+		return nil, nil
+	}
+	if in.Analyst == nil {
+		return nil, errors.New("the request names no analyst")
+	}
+	if err := do(r.Context(), *in.Analyst, s.user+" (console)"); err != nil {
+		return nil, err
+	}
+	return c.o.Owner.Budget()
+}
+
+// ownersProblem is an error as the owner's commands say it.
+func ownersProblem(err error) problem {
+	p := shown(err, "")
+	if p.Code == "" {
+		p = problem{Message: err.Error(), Position: -1}
+	}
+	return p
+}

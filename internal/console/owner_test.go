@@ -1,0 +1,221 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/owner"
+)
+
+// TestOwnersAlone: an analyst's secrets open none of the owner's endpoints, and the owner's none of an analyst's, whichever of them are mixed.
+func TestOwnersAlone(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann, boss := s.login(t, "ann"), s.owner(t)
+	refused := func(e string, b *browser, change func(*http.Request)) {
+		t.Helper()
+		r := b.request("POST", "/api/"+e, strings.NewReader(anyBody))
+		change(r)
+		if resp, text := b.send(r); resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %d %s", e, resp.StatusCode, text)
+		}
+	}
+	for _, of := range []struct {
+		who, other *browser
+		endpoints  []string
+	}{{ann, boss, ownersEndpoints}, {boss, ann, endpoints}} {
+		for _, e := range of.endpoints {
+			refused(e, of.who, func(*http.Request) {})
+			refused(e, of.who, func(r *http.Request) { r.Header.Set("X-Dpsql-Token", of.other.token) })
+			refused(e, of.other, func(r *http.Request) { r.Header.Set("X-Dpsql-Token", of.who.token) })
+			refused(e, of.who, func(r *http.Request) { r.AddCookie(of.other.cookies[0]) })
+		}
+	}
+	ann.ask("budget", "")
+	boss.ask("owner/budget", "")
+	if b, err := s.console.o.Owner.Budget(); err != nil || len(b.Frozen) != 0 {
+		t.Errorf("%+v %v", b.Frozen, err)
+	}
+}
+
+// order freezes or unfreezes.
+func (b *browser) order(what, analyst string) {
+	b.Helper()
+	if r, body := b.post("owner/"+what, map[string]string{"analyst": analyst}); r.StatusCode != http.StatusOK {
+		b.Fatalf("%s %q: %d %s", what, analyst, r.StatusCode, body)
+	}
+}
+
+// TestOwner: the owner sees who spent what by which statement, what is stored, who may ask, and what failed. A freeze ends an analyst's sessions, and has a name in the ledger.
+func TestOwner(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann, bob, boss := s.login(t, "ann"), s.login(t, "bob"), s.owner(t)
+	if o := decoded[owner.OverTime](t, boss.ask("owner/history", "")); len(o.Curves) != 0 || len(o.Forecasts) != 0 {
+		t.Errorf("before a charge: %+v", o)
+	}
+	const first, second = "SELECT count(*) FROM patients", "SELECT gender, count(*) FROM patients GROUP BY gender"
+	ann.run(first)
+	bob.run(second)
+	b := decoded[owner.Budget](t, boss.ask("owner/budget", ""))
+	if len(b.Datasets) != 1 || b.Datasets[0].Accounts[0].Statements != 2 || len(b.Frozen) != 0 {
+		t.Errorf("%+v", b)
+	}
+	o := decoded[owner.OverTime](t, boss.ask("owner/history", ""))
+	if len(o.Curves) != 3 || o.Curves[1].Name != "ann" || o.Curves[1].Points[0].Y <= 0 || len(o.Forecasts) != 3 || o.Forecasts[0].Analyst != "" {
+		t.Errorf("%+v", o)
+	}
+	list := func(f ledger.StatementFilter) (texts []string) {
+		t.Helper()
+		r, body := boss.post("owner/statements", f)
+		if r.StatusCode != 200 {
+			t.Fatalf("%d %s", r.StatusCode, body)
+		}
+		for _, c := range decoded[owner.StatementsPage](t, body).Charges {
+			texts = append(texts, c.Analyst+": "+c.Text)
+		}
+		return texts
+	}
+	if got := list(ledger.StatementFilter{Before: 1 << 53}); !slices.Equal(got, []string{"bob: " + second, "ann: " + first}) {
+		t.Errorf("%q", got)
+	}
+	for _, f := range []ledger.StatementFilter{{Analyst: "ann"}, {Text: "(*) from PATIENTS", Analyst: "ann"}} {
+		if got := list(f); !slices.Equal(got, []string{"ann: " + first}) {
+			t.Errorf("%+v: %q", f, got)
+		}
+	}
+	if got := decoded[[]owner.ReleaseOf](t, boss.ask("owner/releases", "")); len(got) != 2 || got[0].Analyst != "ann" || got[0].Bytes <= 0 || !got[0].Expires.After(got[0].Made) {
+		t.Errorf("%+v", got)
+	}
+	if got := decoded[[]owner.AnalystOf](t, boss.ask("owner/analysts", "")); len(got) < 3 || !slices.ContainsFunc(got, func(a owner.AnalystOf) bool { return a.Name == "ann" && a.Epsilon > 0 && len(a.Tables) > 2 }) {
+		t.Errorf("%+v", got)
+	}
+	if state := decoded[owner.State](t, boss.ask("owner/state", "")); state.Health != "ok" || len(state.Running) != 0 || len(state.Ended) != 0 {
+		t.Errorf("%+v", state)
+	}
+
+	// Nobody is frozen by mistake.
+	for _, body := range []any{map[string]any{}, map[string]any{"analyst": nil}, map[string]string{"analyst": "eve"}} {
+		if r, text := boss.post("owner/freeze", body); r.StatusCode != 422 {
+			t.Errorf("%v: %d %s", body, r.StatusCode, text)
+		}
+	}
+	r, body := boss.post("owner/freeze", map[string]string{"analyst": "ann"})
+	b = decoded[owner.Budget](t, body)
+	if r.StatusCode != 200 || len(b.Frozen) != 1 || b.Frozen[0].Analyst != "ann" || b.Frozen[0].By != "root (console)" {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	if r, _ := ann.post("budget", struct{}{}); r.StatusCode != 401 {
+		t.Errorf("ann goes on: %d", r.StatusCode)
+	}
+	bob.ask("budget", "")
+	if got := of(s.login(t, "ann").run(first), "error"); len(got) != 1 || !strings.Contains(got[0], "PV016") {
+		t.Errorf("%s", got)
+	}
+	if got := decoded[owner.State](t, boss.ask("owner/state", "")).Ended; len(got) != 1 || got[0].Analyst != "ann" || got[0].Outcome != "denied" || got[0].Error != "frozen" {
+		t.Errorf("%+v", got)
+	}
+	boss.order("freeze", "")
+	if r, _ := bob.post("budget", struct{}{}); r.StatusCode != 401 {
+		t.Errorf("bob goes on: %d", r.StatusCode)
+	}
+	for _, who := range []string{"ann", ""} {
+		boss.order("unfreeze", who)
+	}
+	if got := s.login(t, "ann").run(first); len(of(got, "done")) != 1 {
+		t.Errorf("%s %s", got, boss.ask("owner/budget", ""))
+	}
+	boss.ask("owner/logout", "")
+	for _, line := range []string{`"the owner's page was opened","by":"root"`, `"statements were read on the owner's page","by":"root"`, `"frozen","analyst":"ann","by":"root (console)"`,
+		`"freeze lifted","analyst":"","by":"root (console)"`, `"the owner's page was closed","by":"root"`} {
+		if !strings.Contains(s.log.String(), line) {
+			t.Errorf("the log has no %s", line)
+		}
+	}
+	if strings.Contains(s.log.String(), "count(*)") {
+		t.Error("a statement is in the log")
+	}
+}
+
+// TestOwnerSeesRunning: a statement that runs is listed until its analyst is frozen, which ends it.
+func TestOwnerSeesRunning(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	b, boss := s.login(t, "ann"), s.owner(t)
+	const sql = "SELECT count(*) FROM encounters"
+	ended := make(chan []event)
+	go func() { ended <- b.run(sql) }()
+	<-began
+	got := decoded[owner.State](t, boss.ask("owner/state", "")).Running
+	if len(got) != 1 || got[0].User != "ann" || got[0].Text != sql || got[0].Since.IsZero() || !strings.HasPrefix(got[0].Client, "127.0.0.1:") {
+		t.Errorf("%+v", got)
+	}
+	boss.order("freeze", "ann")
+	if list := <-ended; len(of(list, "error")) != 1 {
+		t.Errorf("%v", list)
+	}
+	if got := decoded[owner.State](t, boss.ask("owner/state", "")); len(got.Running) != 0 || len(got.Ended) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestOwnerSessionEnds: the owner's session ends when it is idle, old or logged out, and its link works once and within its time.
+func TestOwnerSessionEnds(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	late := time.Duration(0)
+	after := func(d time.Duration) {
+		s.console.mu.Lock()
+		late += d
+		s.console.mu.Unlock()
+	}
+	s.console.mu.Lock()
+	s.console.now = func() time.Time { return time.Now().Add(late) }
+	s.console.mu.Unlock()
+	over := func(what string, b *browser) {
+		t.Helper()
+		for _, e := range ownersEndpoints {
+			r := b.request("POST", "/api/"+e, strings.NewReader(anyBody))
+			if resp, text := b.send(r); resp.StatusCode != 401 {
+				t.Errorf("%s, %s: %d %s", what, e, resp.StatusCode, text)
+			}
+		}
+	}
+	b := s.owner(t)
+	after(31 * time.Minute)
+	over("idle", b)
+	b = s.owner(t)
+	for range 24 {
+		after(29 * time.Minute)
+		b.ask("owner/state", "")
+	}
+	after(29 * time.Minute)
+	over("old", b)
+	b = s.owner(t)
+	b.ask("owner/logout", "")
+	over("logged out", b)
+	b = s.owner(t)
+	after(time.Hour)
+	s.console.endIdle()
+	if n := strings.Count(s.log.String(), "the owner's page was closed"); n != 4 {
+		t.Errorf("%d of 4 ends are in the log", n)
+	}
+	link := s.console.OwnerLink("root", time.Minute)
+	for i, want := range []int{200, 401} {
+		if status, body := s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(link, "#link=")}); status != want {
+			t.Errorf("%d: %d %s", i, status, body)
+		}
+	}
+	link = s.console.OwnerLink("root", time.Minute)
+	after(2 * time.Minute)
+	if status, body := s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(link, "#link=")}); status != 401 {
+		t.Errorf("an old link: %d %s", status, body)
+	}
+	for _, e := range slices.Concat(endpoints, ownersEndpoints) { // of nobody
+		if r, body := s.browser(t).post(e, struct{}{}); r.StatusCode != 401 {
+			t.Errorf("%s: %d %s", e, r.StatusCode, fmt.Sprint(body))
+		}
+	}
+}
