@@ -36,7 +36,7 @@ internal/engine: budget/ledger internal/engine/answer internal/engine/catalog in
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
-internal/owner: internal/policy internal/backend internal/engine internal/ops budget/ledger proxy rewrite/pgsyntax
+internal/owner: internal/policy internal/backend internal/engine/server internal/ops budget/ledger proxy rewrite/pgsyntax
 internal/console: budget/ledger internal/owner rewrite/pgsyntax
 internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret

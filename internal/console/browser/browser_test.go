@@ -24,15 +24,16 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures of docs/console.md")
 
-var running = flag.String("link", "", "link of a demo that runs already")
+var running = flag.String("links", "", "links of a demo that runs already: the analyst's, and the owner's behind a comma")
 
 const root = "../../.."
 
-// demo runs `dpsql demo` and gives the link that it prints.
-func demo(t *testing.T) (link string) {
+// demo runs `dpsql demo` and gives the links that it prints: the analyst's and the owner's.
+func demo(t *testing.T) (analyst, owner string) {
 	t.Helper()
 	if *running != "" {
-		return *running
+		analyst, owner, _ = strings.Cut(*running, ",")
+		return analyst, owner
 	}
 	program := filepath.Join(t.TempDir(), "dpsql")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/dpsql")
@@ -52,7 +53,7 @@ func demo(t *testing.T) (link string) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	found := make(chan string, 1)
+	found := make(chan string, 2)
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if m := regexp.MustCompile(`http://\S+#link=\S+`).FindString(lines.Text()); m != "" {
@@ -60,12 +61,14 @@ func demo(t *testing.T) (link string) {
 			}
 		}
 	}()
-	select {
-	case link = <-found:
-	case <-time.After(5 * time.Minute):
-		t.Fatal("the demo prints no link")
+	for _, link := range []*string{&analyst, &owner} {
+		select {
+		case *link = <-found:
+		case <-time.After(5 * time.Minute):
+			t.Fatal("the demo prints no link")
+		}
 	}
-	return link
+	return analyst, owner
 }
 
 // tab is a page of the browser, and what it did.
@@ -182,9 +185,19 @@ func (p *tab) accessible(where string) {
 
 // TestConsole: somebody opens the demo's link, sees the price while typing, and gets a chart and a table with intervals, without a word of help.
 func TestConsole(t *testing.T) {
-	link := demo(t)
+	link, _ := demo(t)
 	p := open(t)
+
+	// A link asks before it logs in.
 	p.do(chromedp.Navigate(link))
+	p.until(`document.querySelector(".login")?.textContent.includes("This link logs you in to demo. The user is analyst.")`)
+	p.accessible("link")
+	for _, a := range p.asked {
+		if strings.HasSuffix(a, "/api/login") {
+			t.Error("the link logged in by itself")
+		}
+	}
+	p.button("Log in as analyst")
 
 	// The page begins with a statement and its price.
 	p.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
@@ -315,19 +328,113 @@ func TestConsole(t *testing.T) {
 	p.run()
 	p.until(`document.querySelector(".error")?.textContent.includes("budget")`)
 
-	// All came from the server itself, and the browser had nothing to forbid.
+	p.clean(link)
+}
+
+// clean: all came from the server itself, and the browser had nothing to forbid.
+func (p *tab) clean(link string) {
+	p.Helper()
 	at, err := url.Parse(link)
 	if err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
 	for _, a := range p.asked {
 		if u, err := url.Parse(a); err != nil || u.Host != at.Host && u.Scheme != "data" && u.Scheme != "blob" {
-			t.Errorf("the page asked %s", a)
+			p.Errorf("the page asked %s", a)
 		}
 	}
 	for _, f := range p.failed {
-		t.Errorf("in the page: %s", f)
+		p.Errorf("in the page: %s", f)
 	}
+}
+
+// tab chooses a tab of the owner's page, and waits for what is on it.
+func (p *tab) tab(name, until string) {
+	p.Helper()
+	p.button(name)
+	p.until(`document.querySelector("[role=tab][aria-selected=true]").textContent == "` + name + `" && (` + until + `)`)
+	p.accessible(name)
+}
+
+// TestOwner: the data's owner sees what was spent over time and by which statements, and stops an analyst and lets the analyst go on.
+func TestOwner(t *testing.T) {
+	link, ownersLink := demo(t)
+	analyst, p := open(t), open(t)
+	analyst.do(chromedp.Navigate(link))
+	analyst.button("Log in as analyst")
+	analyst.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
+
+	p.do(chromedp.Navigate(ownersLink))
+	p.until(`document.querySelector(".login")?.textContent.includes("This link opens the owner's page of demo.")`)
+	p.do(chromedp.KeyEvent(kb.Enter)) // the button has the focus
+	p.until(`document.getElementById("health")?.textContent == "Health: ok" && document.querySelectorAll(".chart svg .spent path").length >= 3 && document.querySelector(".facts").textContent.includes("it ends about")`)
+	p.accessible("budget, light")
+	p.picture("owner.png")
+	p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+	p.accessible("budget, dark")
+	p.do(emulation.SetEmulatedMedia())
+
+	// Freezing asks, and Escape is no.
+	p.button("Freeze analyst")
+	p.until(`document.querySelector("dialog[open]")?.textContent.includes("Freeze analyst?")`)
+	p.accessible("dialog")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until(`!document.querySelector("dialog")`)
+	p.button("Freeze analyst")
+	p.until(`document.querySelector("dialog[open]")`)
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter)) // from Cancel, which has the focus
+	p.until(`document.querySelector("ul.error")?.textContent.includes("Frozen: analyst") && document.querySelector("main").textContent.includes("Unfreeze analyst")`)
+	p.accessible("frozen")
+	analyst.button("Run")
+	analyst.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
+	p.button("Unfreeze analyst")
+	p.do(chromedp.Click(`//dialog//button[normalize-space()="Unfreeze analyst"]`, chromedp.BySearch))
+	p.until(`!document.querySelector("ul.error") && !document.querySelector("dialog")`)
+	analyst.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
+	analyst.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
+	const hostile = `SELECT gender, count(*) AS "<img src=x onerror=window.pwned=1>" FROM patients GROUP BY gender`
+	analyst.write(hostile)
+	analyst.run()
+
+	// The keyboard goes through the tabs. The ledger has the statements, which are text.
+	p.do(chromedp.Focus("#tab-0", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight))
+	if on := value[string](p, `document.activeElement.textContent + document.activeElement.ariaSelected`); on != "Ledgertrue" {
+		t.Errorf("the arrow leads to %q", on)
+	}
+	p.until(`document.querySelector(".owner pre")?.textContent.includes("onerror")`)
+	p.accessible("ledger")
+	rows := value[int](p, `document.querySelectorAll(".owner tbody tr").length`)
+	p.do(chromedp.SetValue(`input[name=text]`, "ONERROR", chromedp.ByQuery))
+	p.button("Show")
+	p.until(`document.querySelectorAll(".owner tbody tr").length == 1`)
+	p.do(chromedp.SetValue(`input[name=text]`, "", chromedp.ByQuery), chromedp.SetValue(`select[name=analyst]`, "guest", chromedp.ByQuery))
+	p.button("Show")
+	p.until(`document.querySelectorAll(".owner tbody tr").length > 0 && [...document.querySelectorAll(".owner tbody tr")].every((r) => r.cells[1].textContent == "guest")`)
+	if some := value[int](p, `document.querySelectorAll(".owner tbody tr").length`); rows < 5 || some >= rows {
+		t.Errorf("%d charges, %d of guest", rows, some)
+	}
+	if value[bool](p, `"pwned" in window || !!document.querySelector("main img")`) {
+		t.Error("an analyst's statement became a part of the page")
+	}
+	p.tab("Releases", `document.querySelectorAll(".owner tbody tr").length > 3`)
+	p.do(chromedp.Click(".owner tbody tr:last-child button", chromedp.ByQuery))
+	p.until(`document.querySelectorAll(".owner tbody tr").length == 1 && document.querySelector(".owner pre").textContent.includes("onerror")`)
+	p.tab("Analysts", `document.querySelector(".owner tbody")?.textContent.includes("encounters")`)
+
+	// What runs is listed, and then that it was canceled.
+	analyst.write("TRAIN DP MODEL slow USING mlp METHOD dp_sgd TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 2, hidden = (64, 64), steps = 20000) AS SELECT days_in_hospital, medications, diagnoses, readmitted = '<30' AS y FROM encounters")
+	analyst.button("Run")
+	analyst.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
+	p.tab("Running and failed", `document.querySelector("[aria-label='Running statements']")?.textContent.includes("TRAIN DP MODEL slow")`)
+	analyst.button("Cancel")
+	analyst.until(`document.querySelector(".error")?.textContent.includes("canceling statement due to user request")`)
+	p.button("Refresh")
+	p.until(`!document.querySelector("[aria-label='Running statements']") && document.querySelector("[aria-label=Failures]").textContent.includes("canceled")`)
+
+	p.button("Log out")
+	p.do(chromedp.WaitVisible(`input[name=user]`, chromedp.ByQuery))
+	p.clean(link)
+	analyst.clean(link)
 }
 
 // insert types a text at once, without the editor's help with brackets.

@@ -36,8 +36,16 @@ export type Row = { values: (string | null)[]; intervals: (Interval | undefined)
 export interface Login {
   token: string;
   user: string;
+  owner: boolean;
   database: string;
   again: boolean;
+}
+
+// Link says whom a link logs in.
+export interface Link {
+  user: string;
+  owner: boolean;
+  database: string;
 }
 
 export class Refused extends Error {
@@ -47,6 +55,7 @@ export class Refused extends Error {
 }
 
 let token = "";
+let logoutPath = "logout";
 let ended: () => void = () => {};
 
 export function onEnd(f: () => void) {
@@ -55,7 +64,7 @@ export function onEnd(f: () => void) {
 
 // A page that is closed or loaded anew ends its session, which counts among its user's connections.
 addEventListener("pagehide", () => {
-  if (token !== "") send("logout", {}, true).catch(() => {});
+  if (token !== "") send(logoutPath, {}, true).catch(() => {});
 });
 addEventListener("pageshow", (e) => {
   if (e.persisted && token !== "") {
@@ -85,18 +94,21 @@ async function post(path: string, body: unknown): Promise<Response> {
   return r;
 }
 
-async function ask<T>(path: string, body: unknown = {}): Promise<T> {
+export async function ask<T>(path: string, body: unknown = {}): Promise<T> {
   return (await post(path, body)).json();
 }
 
 export async function login(by: { user: string; password: string } | { link: string }): Promise<Login> {
   const is = await ask<Login>("login", by);
   token = is.token;
+  logoutPath = is.owner ? "owner/logout" : "logout";
   return is;
 }
 
+export const look = (link: string) => ask<Link>("link", { link });
+
 export async function logout(): Promise<void> {
-  await ask("logout");
+  await ask(logoutPath);
   token = "";
 }
 

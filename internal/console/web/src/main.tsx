@@ -4,21 +4,10 @@ import * as api from "./api";
 import { Answer, type Asked } from "./answer";
 import { Aside } from "./aside";
 import { editor, type Editor } from "./editor";
+import { Failure, problemOf } from "./failure";
+import type { OwnersPage } from "./owner";
 import { example, read, type Schema } from "./schema";
 
-const none: api.Problem = { message: "", position: -1 };
-
-const problemOf = (e: unknown): api.Problem => (e instanceof api.Refused ? e.problem : { ...none, message: String(e) });
-
-export function Failure({ of }: { of: api.Problem }) {
-  return (
-    <div class="error" role="alert">
-      <p>{of.message}{of.code ? ` (${of.code})` : ""}</p>
-      {of.detail && <p>{of.detail}</p>}
-      {of.hint && <p>Hint: {of.hint}</p>}
-    </div>
-  );
-}
 
 function Login({ done, said }: { done: (is: api.Login) => void; said: string }) {
   const [failed, setFailed] = useState<api.Problem>();
@@ -46,6 +35,43 @@ function Login({ done, said }: { done: (is: api.Login) => void; said: string }) 
       {failed && <Failure of={failed} />}
     </main>
   );
+}
+
+// Followed asks before a link logs in: whoever was given a link of somebody else's should not ask as that user.
+function Followed({ link, of, done }: { link: string; of: api.Link; done: (is: api.Login) => void }) {
+  const [failed, setFailed] = useState<api.Problem>();
+  const [busy, setBusy] = useState(false);
+  const follow = async () => {
+    setBusy(true);
+    try {
+      const is = await api.login({ link });
+      if (!is.again) history.replaceState(null, "", location.pathname);
+      done(is);
+    } catch (e) {
+      setFailed(problemOf(e));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="login">
+      <h1>dpsql</h1>
+      <p>{of.owner ? `This link opens the owner's page of ${of.database}. What you do there is recorded as by ${of.user}.` : `This link logs you in to ${of.database}. The user is ${of.user}.`}</p>
+      <button class="first" ref={(b) => b?.focus()} disabled={busy} onClick={follow}>{of.owner ? "Open the owner's page" : `Log in as ${of.user}`}</button>
+      <p class="said">If you did not ask for this link, close this page.</p>
+      {failed && <Failure of={failed} />}
+    </main>
+  );
+}
+
+// Owners loads the owner's page, which analysts do not need.
+function Owners({ is, left }: { is: api.Login; left: (said: string) => void }) {
+  const [Page, setPage] = useState<{ of: typeof OwnersPage }>();
+  const [failed, setFailed] = useState("");
+  useEffect(() => {
+    import("./owner").then((m) => setPage({ of: m.OwnersPage }), (e) => setFailed(String(e)));
+  }, []);
+  if (failed) return <main><p role="alert">The page cannot be loaded: {failed}</p></main>;
+  return Page ? <Page.of is={is} left={left} /> : null;
 }
 
 // What an analyst was writing when the session ended, for the next log-in.
@@ -220,6 +246,7 @@ function App() {
   const [is, setIs] = useState<api.Login>();
   const [said, setSaid] = useState("");
   const [ready, setReady] = useState(false);
+  const [followed, setFollowed] = useState<{ link: string; of: api.Link }>();
   useEffect(() => {
     api.onEnd(() => {
       setIs(undefined);
@@ -230,17 +257,24 @@ function App() {
       setReady(true);
       return;
     }
-    api.login({ link }).then((l) => {
-      if (!l.again) history.replaceState(null, "", location.pathname);
-      setIs(l);
-    }, (e) => {
+    api.look(link).then((of) => setFollowed({ link, of }), (e) => {
       history.replaceState(null, "", location.pathname);
       const p = problemOf(e);
       setSaid([p.message, p.hint].filter(Boolean).join(". "));
     }).finally(() => setReady(true));
   }, []);
+  const enter = (l: api.Login) => {
+    setFollowed(undefined);
+    setIs(l);
+  };
+  const leave = (s: string) => {
+    setSaid(s);
+    setIs(undefined);
+  };
   if (!ready) return null;
-  return is ? <Page is={is} left={(s) => { setSaid(s); setIs(undefined); }} /> : <Login done={setIs} said={said} />;
+  if (followed) return <Followed link={followed.link} of={followed.of} done={enter} />;
+  if (!is) return <Login done={enter} said={said} />;
+  return is.owner ? <Owners is={is} left={leave} /> : <Page is={is} left={leave} />;
 }
 
 render(<App />, document.getElementById("app")!);

@@ -1,0 +1,303 @@
+// The owner's page: budget, ledger, releases, analysts, and what runs and failed.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import * as api from "./api";
+import { Failure, problemOf } from "./failure";
+import * as owner from "./owner-api";
+
+const at = (t: string) => new Date(t).toISOString().slice(0, 16).replace("T", " ");
+const number = (x: number | null) => (x === null ? "–" : String(Number(x.toPrecision(4))));
+const percent = (x: number) => Number((100 * x).toPrecision(3)) + " %";
+const everybody = (analyst: string) => analyst || "everybody";
+
+// A table is headed by its columns. Columns with a star have numbers.
+function Rows({ label, columns, rows, none }: { label: string; columns: string[]; rows: ComponentChildren[][]; none: string }) {
+  if (rows.length === 0) return <p class="said">{none}</p>;
+  const kind = (i: number) => (columns[i].endsWith("*") ? "number" : "");
+  return (
+    <div class="rows" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>{columns.map((c, i) => <th scope="col" class={kind(i)}>{c.replace("*", "")}</th>)}</tr>
+        </thead>
+        <tbody>{rows.map((r) => <tr>{r.map((v, i) => <td class={kind(i)}>{v}</td>)}</tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+// useAsked asks once, and again whenever again changes.
+function useAsked<T>(ask: () => Promise<T>, again: unknown): [T | undefined, api.Problem | undefined] {
+  const [got, setGot] = useState<T>();
+  const [failed, setFailed] = useState<api.Problem>();
+  useEffect(() => {
+    let gone = false;
+    ask().then((v) => {
+      if (gone) return;
+      setGot(v);
+      setFailed(undefined);
+    }, (e) => !gone && setFailed(problemOf(e)));
+    return () => { gone = true; };
+  }, [again]);
+  return [got, failed];
+}
+
+function Spending({ of }: { of: owner.OverTime }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState("");
+  useEffect(() => {
+    let gone = false;
+    import("./spending").then(({ draw }) => {
+      if (!gone && place.current) place.current.replaceChildren(draw(of, new Date(), Math.max(320, place.current.clientWidth)));
+    }).catch((e) => setFailed(String(e)));
+    return () => { gone = true; };
+  }, [of]);
+  return (
+    <>
+      {failed && <p class="said" role="alert">The chart cannot be drawn: {failed}</p>}
+      <div class="chart" ref={place} />
+    </>
+  );
+}
+
+const ending = (f: owner.Forecast | undefined, d: owner.Dataset) => (!f ? "–" : f.ends ? at(f.ends) : d.window_end ? "not in this window" : "later");
+
+function Whole({ budget, of, forecast }: { budget: owner.Budget; of: owner.Dataset; forecast: owner.Forecast | undefined }) {
+  const life = budget.lifetime;
+  return (
+    <dl class="facts">
+      <dt>Budget</dt>
+      <dd>epsilon {number(of.epsilon)}, delta {of.delta}, {of.per ? `per ${of.per}` : "for ever"}</dd>
+      {of.window_start && <><dt>Window</dt><dd>{at(of.window_start)} to {at(of.window_end!)} UTC, {of.renews_at ? "when the budget comes back" : "the last one that the lifetime holds"}</dd></>}
+      <dt>Spent</dt>
+      <dd>{percent(of.accounts[0].used)} by {of.accounts[0].statements} charges. All answers so far together: epsilon {number(Math.min(of.so_far.epsilon, of.epsilon))} at delta {of.so_far.epsilon < of.epsilon ? of.so_far.delta : of.delta}</dd>
+      <dt>Forecast</dt>
+      <dd>{!forecast ? "Nothing is spent yet." : `At the pace since ${at(forecast.since)} UTC it ${forecast.ends ? `ends about ${at(forecast.ends)} UTC.` : of.window_end ? "lasts for its window." : "lasts for longer than a hundred years."} A pace is taken over a day at least.`}</dd>
+      <dt>Lifetime</dt>
+      <dd>{life.epsilon === null ? "no limit" : `epsilon ${number(life.epsilon)}`} for {budget.people}. Used: epsilon {number(life.spent_epsilon)}, delta {life.spent_delta}, in {life.charged_windows} {life.charged_windows === 1 ? "window" : "windows"}</dd>
+      {of.note && <><dt>Note</dt><dd>{of.note}</dd></>}
+    </dl>
+  );
+}
+
+// Confirm asks before somebody is stopped, or let go on.
+function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (yes: boolean) => void }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => box.current!.showModal(), []);
+  const who = everybody(of.analyst);
+  return (
+    <dialog ref={box} aria-labelledby="confirm" onCancel={() => done(false)}>
+      <h2 id="confirm">{of.lift ? `Unfreeze ${who}?` : `Freeze ${who}?`}</h2>
+      <p>{of.lift ? "Statements are answered again. Freezes of others stay." : "Sessions end at once, and running statements with them. Stored answers are withheld too. It holds over restarts, until you unfreeze."}</p>
+      <div class="actions">
+        <button autofocus onClick={() => done(false)}>Cancel</button>
+        <button class="first" onClick={() => done(true)}>{of.lift ? "Unfreeze" : "Freeze"} {who}</button>
+      </div>
+    </dialog>
+  );
+}
+
+function Budget({ again }: { again: number }) {
+  const [asked, failed] = useAsked(owner.budget, again);
+  const [over, overFailed] = useAsked(owner.overTime, again);
+  const [changed, setChanged] = useState<owner.Budget>();
+  const [confirming, setConfirming] = useState<{ analyst: string; lift: boolean }>();
+  const [refused, setRefused] = useState<api.Problem>();
+  const [said, setSaid] = useState("");
+  useEffect(() => setChanged(undefined), [asked]);
+  const b = changed ?? asked;
+  if (failed) return <Failure of={failed} />;
+  if (!b) return <p class="said">Loading</p>;
+  const isFrozen = (analyst: string) => b.frozen.some((f) => f.analyst === analyst);
+  const isStopped = (analyst: string) => b.stopped.some((s) => s.analyst === analyst);
+  const confirmed = async (yes: boolean) => {
+    const { analyst, lift } = confirming!;
+    setConfirming(undefined);
+    if (!yes) return;
+    try {
+      setChanged(await owner.freeze(analyst, lift));
+      setRefused(undefined);
+      setSaid(`${everybody(analyst)}: ${lift ? "no longer frozen" : "frozen"}`);
+    } catch (e) {
+      setRefused(problemOf(e));
+    }
+  };
+  const freezer = (analyst: string) => {
+    const lift = isFrozen(analyst) || isStopped(analyst);
+    return <button onClick={() => setConfirming({ analyst, lift })}>{lift ? "Unfreeze" : "Freeze"} {everybody(analyst)}</button>;
+  };
+  return (
+    <>
+      {refused && <Failure of={refused} />}
+      <p role="status" class={said ? "" : "away"}>{said}</p>
+      {(b.frozen.length > 0 || b.stopped.length > 0) && (
+        <ul class="error">
+          {b.frozen.map((f) => <li>Frozen: {everybody(f.analyst)} since {at(f.since)} UTC, by {f.by}</li>)}
+          {b.stopped.map((s) => <li>Stopped: {s.analyst} since {at(s.since)} UTC, after too many statements of {s.data_set} that ran out of a resource. Look at the server's log, then unfreeze.</li>)}
+        </ul>
+      )}
+      {b.data_sets.map((d) => {
+        const mine = over && over.curves.length > 0 && d === b.data_sets.find((x) => x.data_set === dataset);
+        const forecast = (analyst: string) => (mine ? over.forecasts.find((f) => f.analyst === analyst) : undefined);
+        return (
+          <section aria-label={d.data_set}>
+            <h2>{d.data_set}</h2>
+            <Whole budget={b} of={d} forecast={forecast("")} />
+            {mine && <Spending of={over} />}
+            {overFailed && <Failure of={overFailed} />}
+            <Rows label="Accounts" none="" columns={["who", "used*", "quota*", "granted*", "epsilon spent*", "left*", "Renyi spent*", "left*", "delta spent*", "left*", "statements*", "more*", "failures*", "ends, UTC", ""]}
+              rows={d.accounts.map((a) => {
+                const analyst = a.role ? undefined : (a.analyst ?? "");
+                return [a.role ? `role ${a.role}` : everybody(analyst!), percent(a.used), number(a.quota), number(a.granted), a.pure_spent === null ? "ended" : number(a.pure_spent), number(a.pure_left), number(a.renyi_spent), number(a.renyi_left),
+                  number(a.delta_spent), number(a.delta_left), a.statements, a.statements_left, a.failures, analyst === undefined ? "–" : ending(forecast(analyst), d), analyst === undefined ? "" : freezer(analyst)];
+              })} />
+            <p class="said">used: the spent part of the own budget. left: the least of the own, the roles' and the data set's. more: statements at the usual price that still fit.</p>
+          </section>
+        );
+      })}
+      {confirming && <Confirm of={confirming} done={confirmed} />}
+    </>
+  );
+}
+
+let dataset = ""; // of the server
+
+const short = (fingerprint: string) => <code title={fingerprint}>{fingerprint.slice(0, 12)}</code>;
+
+const latest = Number.MAX_SAFE_INTEGER;
+
+function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: owner.Filter) => void }) {
+  const [list, setList] = useState<owner.Charge[]>();
+  const [next, setNext] = useState(0);
+  const [failed, setFailed] = useState<api.Problem>();
+  const [names] = useAsked(owner.analysts, 0);
+  const turn = useRef(0);
+  const read = async (before: number, kept: owner.Charge[]) => {
+    const mine = ++turn.current;
+    try {
+      const page = await owner.statements(of, before);
+      if (mine !== turn.current) return;
+      setList([...kept, ...(page.charges ?? [])]);
+      setNext(page.next ?? 0);
+      setFailed(undefined);
+    } catch (e) {
+      if (mine === turn.current) setFailed(problemOf(e));
+    }
+  };
+  useEffect(() => { read(latest, []); }, [again, of]);
+  const submit = (e: SubmitEvent) => {
+    e.preventDefault();
+    const form = new FormData(e.target as HTMLFormElement);
+    set({ analyst: String(form.get("analyst")), fingerprint: String(form.get("fingerprint")), text: String(form.get("text")) });
+  };
+  return (
+    <>
+      <form class="actions" onSubmit={submit}>
+        <label>Analyst <select name="analyst" key={"a" + of.analyst + (names?.length ?? 0)} defaultValue={of.analyst}>
+          <option value="">all</option>
+          {(names ?? []).map((a) => <option value={a.name} selected={a.name === of.analyst}>{a.name}</option>)}
+        </select></label>
+        <label>Text <input name="text" key={"t" + of.text} defaultValue={of.text} /></label>
+        <label>Fingerprint <input name="fingerprint" key={"f" + of.fingerprint} defaultValue={of.fingerprint} /></label>
+        <button class="first">Show</button>
+      </form>
+      {failed && <Failure of={failed} />}
+      {!list ? <p class="said">Loading</p> : (
+        <Rows label="Charges" none="No charge is of such a statement. Repeats of stored answers have none." columns={["time, UTC", "analyst", "price*", "charge*", "fingerprint", "statement"]}
+          rows={list.map((c) => [at(c.time), c.analyst, number(c.price), c.charge, short(c.statement), c.unread ? <em>{c.unread}</em> : <pre>{c.text}</pre>])} />
+      )}
+      {next > 0 && <button onClick={() => read(next, list ?? [])}>Older charges</button>}
+    </>
+  );
+}
+
+function Releases({ again, show }: { again: number; show: (fingerprint: string) => void }) {
+  const [list, failed] = useAsked(owner.releases, again);
+  if (failed) return <Failure of={failed} />;
+  if (!list) return <p class="said">Loading</p>;
+  return (
+    <>
+      <p class="said">Stored answers. They are given again at no charge until they expire.</p>
+      <Rows label="Releases" none="Nothing is stored." columns={["made, UTC", "expires, UTC", "paid by", "price*", "charge*", "bytes*", "statement"]}
+        rows={list.map((r) => [at(r.made), at(r.expires), r.analyst, number(r.price), r.charge, r.bytes, <button class="plain" onClick={() => show(r.statement)}>{r.statement.slice(0, 12)}</button>])} />
+    </>
+  );
+}
+
+function Analysts({ again }: { again: number }) {
+  const [list, failed] = useAsked(owner.analysts, again);
+  if (failed) return <Failure of={failed} />;
+  if (!list) return <p class="said">Loading</p>;
+  return (
+    <>
+      <p class="said">As the policy in force has them. Change the policy file, then run dpsql reload.</p>
+      <Rows label="Analysts" none="The policy has no analyst." columns={["name", "roles with a budget", "quota (epsilon)*", "largest price*", "sees"]}
+        rows={list.map((a) => [a.name, a.roles.join(", ") || "–", number(a.epsilon), number(a.max_price), (a.tables ?? []).length === 0 ? "nothing" : (
+          <ul class="plain">{a.tables!.map((t) => <li><code>{t.name}</code> <span class="said">{(t.columns ?? []).join(", ")}</span></li>)}</ul>
+        )])} />
+    </>
+  );
+}
+
+function Now({ of, show }: { of: owner.State; show: (fingerprint: string) => void }) {
+  return (
+    <>
+      <h2>Running statements</h2>
+      <Rows label="Running statements" none="No statement runs." columns={["since, UTC", "analyst", "client", "statement"]} rows={of.running.map((r) => [at(r.since), r.analyst, r.client, <pre>{r.text}</pre>])} />
+      <h2>Statements that failed, or were denied or canceled</h2>
+      <p class="said">The last 200 since this server was started. The audit log has all. <code>dpsql errors</code> explains an error.</p>
+      <Rows label="Failures" none="There are none." columns={["time, UTC", "analyst", "outcome", "error", "charge*", "statement"]}
+        rows={of.ended.map((e) => [at(e.time), e.analyst, e.outcome, <code>{e.error}</code>, e.charge ?? "–", e.charge ? <button class="plain" onClick={() => show(e.statement)}>{e.statement.slice(0, 12)}</button> : short(e.statement)])} />
+    </>
+  );
+}
+
+const tabs = ["Budget", "Ledger", "Releases", "Analysts", "Running and failed"] as const;
+
+export function OwnersPage({ is, left: leave }: { is: api.Login; left: (said: string) => void }) {
+  dataset = is.database;
+  const [tab, setTab] = useState<(typeof tabs)[number]>("Budget");
+  const [again, setAgain] = useState(0);
+  const [filter, setFilter] = useState<owner.Filter>({ analyst: "", fingerprint: "", text: "" });
+  const [state, failed] = useAsked(owner.state, `${again} ${tab}`);
+  const go = (to: number) => {
+    setTab(tabs[to]);
+    document.getElementById("tab-" + to)!.focus();
+  };
+  const show = (fingerprint: string) => {
+    setFilter({ analyst: "", fingerprint, text: "" });
+    go(1);
+  };
+  const moves: Record<string, (i: number) => number> = { ArrowRight: (i) => (i + 1) % tabs.length, ArrowLeft: (i) => (i + tabs.length - 1) % tabs.length, Home: () => 0, End: () => tabs.length - 1 };
+  return (
+    <>
+      <header>
+        <h1>dpsql</h1>
+        <span>{is.database}</span>
+        <span class="left" id="health" role="status">{failed ? failed.message : state ? `Health: ${state.health}` : ""}</span>
+        <span>owner ({is.user})</span>
+        <button onClick={() => setAgain((n) => n + 1)}>Refresh</button>
+        <button onClick={async () => { await api.logout().catch(() => {}); leave(""); }}>Log out</button>
+      </header>
+      <main class="owner">
+        <div class="tabs" role="tablist" aria-label="The owner's page">
+          {tabs.map((t, i) => (
+            <button role="tab" id={"tab-" + i} aria-controls="panel" aria-selected={tab === t} tabIndex={tab === t ? 0 : -1} onClick={() => setTab(t)} onKeyDown={(e) => {
+              const to = moves[e.key];
+              if (!to) return;
+              e.preventDefault();
+              go(to(i));
+            }}>{t}</button>
+          ))}
+        </div>
+        <div role="tabpanel" id="panel" aria-labelledby={"tab-" + tabs.indexOf(tab)}>
+          {tab === "Budget" && <Budget again={again} />}
+          {tab === "Ledger" && <Ledger again={again} of={filter} set={setFilter} />}
+          {tab === "Releases" && <Releases again={again} show={show} />}
+          {tab === "Analysts" && <Analysts again={again} />}
+          {tab === "Running and failed" && (state ? <Now of={state} show={show} /> : <p class="said">Loading</p>)}
+        </div>
+      </main>
+    </>
+  );
+}

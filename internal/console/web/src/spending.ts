@@ -1,0 +1,35 @@
+// The chart of the budget over time. Loaded when it is shown.
+import * as Plot from "@observablehq/plot";
+import type { OverTime } from "./owner-api";
+
+// draw makes steps of what was spent, the limit, and a dashed line to where everybody's budget ends.
+export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HTMLElement {
+  const points = of.curves.flatMap((c) => c.points.map((p) => ({ who: c.name, at: new Date(p.X * 1000), used: p.Y })));
+  const all = of.curves[0].points;
+  const level = all[all.length - 1].Y;
+  for (const c of of.curves) points.push({ who: c.name, at: now, used: c.points[c.points.length - 1].Y });
+  const ends = of.forecasts.find((f) => f.analyst === "")?.ends;
+  const forecast = ends ? [{ at: now, used: level }, { at: new Date(ends), used: 1 }] : [];
+  const top = Math.max(1, ...points.map((p) => p.used));
+  const chart = Plot.plot({
+    width,
+    height: 300,
+    marginLeft: 55,
+    marginBottom: 40,
+    style: { background: "transparent", color: "inherit", fontSize: "12px" },
+    ariaLabel: "Share of the budget that is spent, over time",
+    ariaDescription: "The table below has the present numbers.",
+    x: { type: "utc", label: "time, UTC" },
+    y: { label: "share of the window's budget", grid: true, domain: [0, top * 1.05], tickFormat: "%" },
+    color: { legend: true, domain: of.curves.map((c) => c.name), scheme: "Observable10" },
+    marks: [
+      Plot.ruleY([1], { stroke: "var(--bad, #a3231f)", strokeDasharray: "6,4" }),
+      Plot.lineY(points, { x: "at", y: "used", z: "who", stroke: "who", curve: "step-after", strokeWidth: 1.8, className: "spent" }),
+      Plot.lineY(forecast, { x: "at", y: "used", stroke: "currentColor", strokeDasharray: "2,4", className: "forecast" }),
+    ],
+  }) as SVGSVGElement | HTMLElement;
+  const whole = chart.matches("svg") ? chart : chart.querySelector("svg[viewBox][width='" + width + "']") ?? chart.querySelector("svg:last-of-type")!;
+  for (const g of whole.querySelectorAll("g[aria-label]")) g.removeAttribute("aria-label");
+  whole.setAttribute("role", "img");
+  return chart;
+}
