@@ -6,7 +6,11 @@ import { Failure, problemOf } from "./failure";
 import * as owner from "./owner-api";
 
 const at = (t: string) => new Date(t).toISOString().slice(0, 16).replace("T", " ");
-const number = (x: number | null) => (x === null ? "–" : String(Number(x.toPrecision(4))));
+const number = (x: number | null) => {
+  if (x === null) return "–";
+  const rounded = Number(x.toPrecision(4));
+  return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
+};
 const percent = (x: number) => Number((100 * x).toPrecision(3)) + " %";
 const everybody = (analyst: string) => analyst || "everybody";
 
@@ -67,14 +71,14 @@ function Whole({ budget, of, forecast }: { budget: owner.Budget; of: owner.Datas
   return (
     <dl class="facts">
       <dt>Budget</dt>
-      <dd>epsilon {number(of.epsilon)}, delta {of.delta}, {of.per ? `per ${of.per}` : "for ever"}</dd>
+      <dd>epsilon {number(of.epsilon)}, delta {number(of.delta)}, {of.per ? `per ${of.per}` : "for ever"}</dd>
       {of.window_start && <><dt>Window</dt><dd>{at(of.window_start)} to {at(of.window_end!)} UTC, {of.renews_at ? "when the budget comes back" : "the last one that the lifetime holds"}</dd></>}
       <dt>Spent</dt>
-      <dd>{percent(of.accounts[0].used)} by {of.accounts[0].statements} charges. All answers so far together: epsilon {number(Math.min(of.so_far.epsilon, of.epsilon))} at delta {of.so_far.epsilon < of.epsilon ? of.so_far.delta : of.delta}</dd>
+      <dd>{percent(of.accounts[0].used)} by {of.accounts[0].statements} charges. All answers so far together: epsilon {number(Math.min(of.so_far.epsilon, of.epsilon))} at delta {number(of.so_far.epsilon < of.epsilon ? of.so_far.delta : of.delta)}</dd>
       <dt>Forecast</dt>
       <dd>{!forecast ? "Nothing is spent yet." : `At the pace since ${at(forecast.since)} UTC it ${forecast.ends ? `ends about ${at(forecast.ends)} UTC.` : of.window_end ? "lasts for its window." : "lasts for longer than a hundred years."} A pace is taken over a day at least.`}</dd>
-      <dt>Lifetime</dt>
-      <dd>{life.epsilon === null ? "no limit" : `epsilon ${number(life.epsilon)}`} for {budget.people}. Used: epsilon {number(life.spent_epsilon)}, delta {life.spent_delta}, in {life.charged_windows} {life.charged_windows === 1 ? "window" : "windows"}</dd>
+      <dt>Lifetime of {budget.people}</dt>
+      <dd>{life.epsilon === null ? "no limit" : `epsilon ${number(life.epsilon)}`}. Used: epsilon {number(life.spent_epsilon)}, delta {number(life.spent_delta)}, in {life.charged_windows} {life.charged_windows === 1 ? "window" : "windows"}</dd>
       {of.note && <><dt>Note</dt><dd>{of.note}</dd></>}
     </dl>
   );
@@ -145,11 +149,11 @@ function Budget({ again }: { again: number }) {
             <Whole budget={b} of={d} forecast={forecast("")} />
             {mine && <Spending of={over} />}
             {overFailed && <Failure of={overFailed} />}
-            <Rows label="Accounts" none="" columns={["who", "used*", "quota*", "granted*", "epsilon spent*", "left*", "Renyi spent*", "left*", "delta spent*", "left*", "statements*", "more*", "failures*", "ends, UTC", ""]}
+            <Rows label="Accounts" none="" columns={["who", "stop", "used*", "quota*", "granted*", "statements*", "more*", "failures*", "ends, UTC", "epsilon spent*", "left*", "Renyi spent*", "left*", "delta spent*", "left*"]}
               rows={d.accounts.map((a) => {
                 const analyst = a.role ? undefined : (a.analyst ?? "");
-                return [a.role ? `role ${a.role}` : everybody(analyst!), percent(a.used), number(a.quota), number(a.granted), a.pure_spent === null ? "ended" : number(a.pure_spent), number(a.pure_left), number(a.renyi_spent), number(a.renyi_left),
-                  number(a.delta_spent), number(a.delta_left), a.statements, a.statements_left, a.failures, analyst === undefined ? "–" : ending(forecast(analyst), d), analyst === undefined ? "" : freezer(analyst)];
+                return [a.role ? `role ${a.role}` : everybody(analyst!), analyst === undefined ? "" : freezer(analyst), percent(a.used), number(a.quota), number(a.granted), a.statements, a.statements_left, a.failures,
+                  analyst === undefined ? "–" : ending(forecast(analyst), d), a.pure_spent === null ? "ended" : number(a.pure_spent), number(a.pure_left), number(a.renyi_spent), number(a.renyi_left), number(a.delta_spent), number(a.delta_left)];
               })} />
             <p class="said">used: the spent part of the own budget. left: the least of the own, the roles' and the data set's. more: statements at the usual price that still fit.</p>
           </section>
@@ -172,6 +176,10 @@ function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: 
   const [failed, setFailed] = useState<api.Problem>();
   const [names] = useAsked(owner.analysts, 0);
   const turn = useRef(0);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    for (const [name, value] of Object.entries(of)) (form.current!.elements.namedItem(name) as HTMLInputElement).value = value;
+  }, [of, names]);
   const read = async (before: number, kept: owner.Charge[]) => {
     const mine = ++turn.current;
     try {
@@ -187,18 +195,18 @@ function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: 
   useEffect(() => { read(latest, []); }, [again, of]);
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
-    const form = new FormData(e.target as HTMLFormElement);
-    set({ analyst: String(form.get("analyst")), fingerprint: String(form.get("fingerprint")), text: String(form.get("text")) });
+    const now = new FormData(form.current!);
+    set({ analyst: String(now.get("analyst")), fingerprint: String(now.get("fingerprint")), text: String(now.get("text")) });
   };
   return (
     <>
-      <form class="actions" onSubmit={submit}>
-        <label>Analyst <select name="analyst" key={"a" + of.analyst + (names?.length ?? 0)} defaultValue={of.analyst}>
+      <form class="actions" onSubmit={submit} ref={form}>
+        <label>Analyst <select name="analyst">
           <option value="">all</option>
-          {(names ?? []).map((a) => <option value={a.name} selected={a.name === of.analyst}>{a.name}</option>)}
+          {(names ?? []).map((a) => <option value={a.name}>{a.name}</option>)}
         </select></label>
-        <label>Text <input name="text" key={"t" + of.text} defaultValue={of.text} /></label>
-        <label>Fingerprint <input name="fingerprint" key={"f" + of.fingerprint} defaultValue={of.fingerprint} /></label>
+        <label>Text <input name="text" /></label>
+        <label>Fingerprint <input name="fingerprint" /></label>
         <button class="first">Show</button>
       </form>
       {failed && <Failure of={failed} />}

@@ -2,14 +2,19 @@
 import * as Plot from "@observablehq/plot";
 import type { OverTime } from "./owner-api";
 
-// draw makes steps of what was spent, the limit, and a dashed line to where everybody's budget ends.
+// As many colours as can be told apart in light and dark; more analysts share them.
+const colours = ["#4269d0", "#e08a1e", "#e0544b", "#2f9e83", "#3ca951", "#b14ec4", "#9c6b4e", "#c7679e"];
+
+// draw makes steps of what was spent, the limit, and a dashed line towards where everybody's budget ends.
 export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HTMLElement {
   const points = of.curves.flatMap((c) => c.points.map((p) => ({ who: c.name, at: new Date(p.X * 1000), used: p.Y })));
   const all = of.curves[0].points;
   const level = all[all.length - 1].Y;
   for (const c of of.curves) points.push({ who: c.name, at: now, used: c.points[c.points.length - 1].Y });
   const ends = of.forecasts.find((f) => f.analyst === "")?.ends;
-  const forecast = ends ? [{ at: now, used: level }, { at: new Date(ends), used: 1 }] : [];
+  const shown = new Date(now.getTime() + (now.getTime() - all[0].X * 1000) / 2); // half as long ahead as back
+  const share = ends ? Math.min(1, (shown.getTime() - now.getTime()) / Math.max(1, new Date(ends).getTime() - now.getTime())) : 0;
+  const forecast = ends ? [{ at: now, used: level }, { at: share < 1 ? shown : new Date(ends), used: level + share * (1 - level) }] : [];
   const top = Math.max(1, ...points.map((p) => p.used));
   const chart = Plot.plot({
     width,
@@ -21,10 +26,10 @@ export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HT
     ariaDescription: "The table below has the present numbers.",
     x: { type: "utc", label: "time, UTC" },
     y: { label: "share of the window's budget", grid: true, domain: [0, top * 1.05], tickFormat: "%" },
-    color: { legend: true, domain: of.curves.map((c) => c.name), scheme: "Observable10" },
+    color: { legend: true, domain: of.curves.map((c) => c.name), range: ["#9aa0a8", ...of.curves.slice(1).map((_, i) => colours[i % colours.length])] },
     marks: [
       Plot.ruleY([1], { stroke: "var(--bad, #a3231f)", strokeDasharray: "6,4" }),
-      Plot.lineY(points, { x: "at", y: "used", z: "who", stroke: "who", curve: "step-after", strokeWidth: 1.8, className: "spent" }),
+      Plot.lineY(points, { x: "at", y: "used", z: "who", stroke: "who", curve: "step-after", strokeWidth: (p) => (p.who === of.curves[0].name ? 6 : 1.8), className: "spent" }),
       Plot.lineY(forecast, { x: "at", y: "used", stroke: "currentColor", strokeDasharray: "2,4", className: "forecast" }),
     ],
   }) as SVGSVGElement | HTMLElement;
