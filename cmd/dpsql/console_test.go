@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/owner"
 )
 
 // TestServeConsole: dpsql serve has the console of its policy. The owner's link logs an analyst in, once.
@@ -43,6 +47,55 @@ func TestServeConsole(t *testing.T) {
 	}
 	if out, err := program(t.Context(), "console", "link", "--config", path, "--user", "eve").CombinedOutput(); err == nil || !strings.Contains(string(out), `no analyst "eve"`) {
 		t.Errorf("a stranger's link: %v %s", err, out)
+	}
+
+	// The owner's page is reached by a link alone. What is done there is in the ledger, and in the server's log.
+	for _, flags := range [][]string{{}, {"--owner", "--user", "analyst"}} {
+		if out, err := program(t.Context(), append([]string{"console", "link", "--config", path}, flags...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "owner") {
+			t.Errorf("%v: %v %s", flags, err, out)
+		}
+	}
+	link = strings.TrimSpace(output(t, "console", "link", "--config", path, "--owner"))
+	page, secret, ok = strings.Cut(link, "#link=")
+	if !ok || page != "http://"+addr+"/" {
+		t.Fatalf("%q", link)
+	}
+	resp, err := login(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is struct {
+		Token string
+		Owner bool
+	}
+	if err := errors.Join(json.NewDecoder(resp.Body).Decode(&is), resp.Body.Close()); err != nil || !is.Owner {
+		t.Fatalf("%+v %v", is, err)
+	}
+	order := func(name, body string) string {
+		return fetched(t, func(url string) (*http.Response, error) {
+			r, err := http.NewRequest(http.MethodPost, url+"api/owner/"+name, strings.NewReader(body))
+			if err != nil {
+				return nil, err
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-Dpsql-Token", is.Token)
+			r.AddCookie(resp.Cookies()[0])
+			return http.DefaultClient.Do(r)
+		}, page)
+	}
+	if got := order("state", "{}"); !strings.Contains(got, `"health":"ok"`) {
+		t.Errorf("%s", got)
+	}
+	if got := order("freeze", `{"analyst": "analyst"}`); !strings.Contains(got, `(console)"`) {
+		t.Errorf("%s", got)
+	}
+	var shown owner.Budget
+	if err := json.Unmarshal([]byte(output(t, "budget", "show", "--json", "--config", path)), &shown); err != nil || len(shown.Frozen) != 1 || shown.Frozen[0].By != whoami()+" (console)" {
+		t.Errorf("%+v %v", shown.Frozen, err)
+	}
+	output(t, "unfreeze", "analyst", "--config", path)
+	if got := order("budget", "{}"); !strings.Contains(got, `"frozen":[]`) {
+		t.Errorf("%s", got)
 	}
 }
 

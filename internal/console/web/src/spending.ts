@@ -12,9 +12,11 @@ export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HT
   const level = all[all.length - 1].Y;
   for (const c of of.curves) points.push({ who: c.name, at: now, used: c.points[c.points.length - 1].Y });
   const ends = of.forecasts.find((f) => f.analyst === "")?.ends;
-  const shown = new Date(now.getTime() + (now.getTime() - all[0].X * 1000) / 2); // half as long ahead as back
-  const share = ends ? Math.min(1, (shown.getTime() - now.getTime()) / Math.max(1, new Date(ends).getTime() - now.getTime())) : 0;
+  const span = now.getTime() - all[0].X * 1000;
+  const shown = new Date(now.getTime() + span / 2); // half as long ahead as back
+  const share = ends ? Math.min(1, span / 2 / Math.max(1, new Date(ends).getTime() - now.getTime())) : 0;
   const forecast = ends ? [{ at: now, used: level }, { at: share < 1 ? shown : new Date(ends), used: level + share * (1 - level) }] : [];
+  const tickFormat = (d: Date) => (span < 180e3 ? d.toISOString().slice(11, 19) : span < 2 * 86400e3 ? d.toISOString().slice(11, 16) : d.toISOString().slice(0, 10));
   const top = Math.max(1, ...points.map((p) => p.used));
   const chart = Plot.plot({
     width,
@@ -24,7 +26,7 @@ export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HT
     style: { background: "transparent", color: "inherit", fontSize: "12px" },
     ariaLabel: "Share of the budget that is spent, over time",
     ariaDescription: "The table below has the present numbers.",
-    x: { type: "utc", label: "time, UTC" },
+    x: { type: "utc", label: "time, UTC", ticks: 8, tickFormat },
     y: { label: "share of the window's budget", grid: true, domain: [0, top * 1.05], tickFormat: "%" },
     color: { legend: true, domain: of.curves.map((c) => c.name), range: ["#9aa0a8", ...of.curves.slice(1).map((_, i) => colours[i % colours.length])] },
     marks: [
