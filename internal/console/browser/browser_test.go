@@ -392,7 +392,7 @@ func TestOwner(t *testing.T) {
 	p.until(`!document.querySelector("ul.error") && !document.querySelector("dialog")`)
 	analyst.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
 	analyst.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
-	const hostile = `SELECT gender, count(*) AS "<img src=x onerror=window.pwned=1>" FROM patients GROUP BY gender`
+	const hostile = `SELECT gender, count(*) AS "<img src=x onerror=window.pwned=1>" FROM patients JOIN encounters USING (patient_id) WHERE medications > 41 GROUP BY gender`
 	analyst.write(hostile)
 	analyst.run()
 
