@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 )
@@ -13,11 +14,12 @@ func (c *Server) ownersBudget(*session, http.ResponseWriter, *http.Request) (any
 	return c.o.Owner.Budget()
 }
 
-// ownersHistory is how the budget was spent, and when it ends. It reads the whole ledger, so one request does at a time.
-func (c *Server) ownersHistory(_ *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	if err := r.Context().Err(); err != nil {
+// ownersTime is what reading a large ledger may take, as on the owner's socket.
+const ownersTime = 5 * time.Minute
+
+// ownersHistory is how the budget was spent, and when it ends.
+func (c *Server) ownersHistory(_ *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ownersTime)); err != nil {
 		return nil, err
 	}
 	return c.o.Owner.OverTime(r.Context())
@@ -28,6 +30,9 @@ func (c *Server) ownersStatements(s *session, w http.ResponseWriter, r *http.Req
 	var f ledger.StatementFilter
 	if !c.read(w, r, &f) {
 		return nil, nil
+	}
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ownersTime)); err != nil {
+		return nil, err
 	}
 	c.log.Warn("statements were read on the owner's page", "by", s.user, "session", s.id, "analyst", f.Analyst, "fingerprint", f.Fingerprint, "text", f.Text != "")
 	return c.o.Owner.Statements(r.Context(), f)

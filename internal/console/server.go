@@ -49,7 +49,6 @@ type Server struct {
 	sessions map[string]*session  // by id
 	links    map[secretHash]link  // those that were not used
 	logins   map[netip.Prefix]int // that are under way, by address (of IPv6 by /64)
-	reading  sync.Mutex           // of the whole ledger
 }
 
 // New makes a console that is not serving yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -22,6 +23,10 @@ type Service struct {
 	Wire    *proxy.Server
 	Audit   *ops.Audit // nil without one
 	Recent  ops.Recent
+
+	reading sync.Mutex // guards the rest: the history as it was read last, and until when that is enough
+	last    []ledger.Spent
+	until   time.Time
 }
 
 // Freeze stops an analyst, or everybody, and ends what of theirs is open.
@@ -85,12 +90,21 @@ type OverTime struct {
 	Forecasts []Forecast `json:"forecasts"`
 }
 
-// OverTime reads the whole ledger, as History does.
+// OverTime reads the whole ledger, as History does, and statements wait meanwhile. Where that takes more than a second, it is not read again for twenty times as long.
 func (s *Service) OverTime(ctx context.Context) (OverTime, error) {
-	history, err := s.History(ctx)
-	if err != nil {
-		return OverTime{}, err
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if now := time.Now(); now.After(s.until) {
+		list, err := s.History(ctx)
+		if err != nil {
+			return OverTime{}, err
+		}
+		s.last = list
+		if took := time.Since(now); took > time.Second {
+			s.until = now.Add(20 * took)
+		}
 	}
+	history := s.last
 	b, err := s.Budget()
 	out := OverTime{Curves: Curves(history), Forecasts: []Forecast{}}
 	for _, d := range b.Datasets {

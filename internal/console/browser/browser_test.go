@@ -380,6 +380,9 @@ func TestOwner(t *testing.T) {
 	p.accessible("dialog")
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until(`!document.querySelector("dialog")`)
+	if on := value[string](p, `document.activeElement.textContent`); on != "Freeze analyst" {
+		t.Errorf("behind the dialog the focus is on %q", on)
+	}
 	p.button("Freeze analyst")
 	p.until(`document.querySelector("dialog[open]")`)
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter)) // from Cancel, which has the focus

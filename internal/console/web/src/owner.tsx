@@ -89,13 +89,14 @@ function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => box.current!.showModal(), []);
   const who = everybody(of.analyst);
+  const close = (answer: string) => box.current!.close(answer); // which gives the focus back
   return (
-    <dialog ref={box} aria-labelledby="confirm" onCancel={() => done(false)}>
+    <dialog ref={box} aria-labelledby="confirm" onClose={() => done(box.current!.returnValue === "yes")}>
       <h2 id="confirm">{of.lift ? `Unfreeze ${who}?` : `Freeze ${who}?`}</h2>
       <p>{of.lift ? "Statements are answered again. Freezes of others stay." : "Sessions end at once, and running statements with them. Stored answers are withheld too. It holds over restarts, until you unfreeze."}</p>
       <div class="actions">
-        <button autofocus onClick={() => done(false)}>Cancel</button>
-        <button class="first" onClick={() => done(true)}>{of.lift ? "Unfreeze" : "Freeze"} {who}</button>
+        <button autofocus onClick={() => close("")}>Cancel</button>
+        <button class="first" onClick={() => close("yes")}>{of.lift ? "Unfreeze" : "Freeze"} {who}</button>
       </div>
     </dialog>
   );
@@ -282,7 +283,7 @@ export function OwnersPage({ is, left: leave }: { is: api.Login; left: (said: st
       <header>
         <h1>dpsql</h1>
         <span>{is.database}</span>
-        <span class="left" id="health" role="status">{failed ? failed.message : state ? `Health: ${state.health}` : ""}</span>
+        <span class={"left" + (failed || (state && state.health !== "ok") ? " bad" : "")} id="health" role="status">{failed ? failed.message : state ? `Health: ${state.health}` : ""}</span>
         <span>owner ({is.user})</span>
         <button onClick={() => setAgain((n) => n + 1)}>Refresh</button>
         <button onClick={async () => { await api.logout().catch(() => {}); leave(""); }}>Log out</button>
