@@ -174,7 +174,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 
 // cookieOf is a session's cookie. Cookies ignore ports, so each session has a name of its own.
 func (c *Server) cookieOf(s *session, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookiePrefix + s.id, Value: value, Path: "/api/", MaxAge: age, HttpOnly: true, Secure: c.o.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: cookiePrefix + s.id, Value: value, Path: "/api/", MaxAge: age, HttpOnly: true, Secure: c.o.TLS != nil, SameSite: http.SameSiteStrictMode} //nolint:gosec // G124: on this machine's own addresses there is no TLS
 }
 
 // open logs a session in to the proxy. proved is the user whom a link proved. A session that the proxy ends is dropped at once.

@@ -167,8 +167,16 @@ func (b *browser) request(method, path string, body io.Reader) *http.Request {
 	return r
 }
 
+// response is one whose body was read.
+type response struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func (r response) Cookies() []*http.Cookie { return (&http.Response{Header: r.Header}).Cookies() }
+
 // send gives the response, and its whole body.
-func (b *browser) send(r *http.Request) (*http.Response, string) {
+func (b *browser) send(r *http.Request) (response, string) {
 	b.Helper()
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
@@ -178,10 +186,10 @@ func (b *browser) send(r *http.Request) (*http.Response, string) {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		b.Fatal(err)
 	}
-	return resp, string(body)
+	return response{resp.StatusCode, resp.Header}, string(body)
 }
 
-func (b *browser) post(endpoint string, body any) (*http.Response, string) {
+func (b *browser) post(endpoint string, body any) (response, string) {
 	b.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {

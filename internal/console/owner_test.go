@@ -196,7 +196,7 @@ func TestOwnerSessionEnds(t *testing.T) {
 	b = s.owner(t)
 	b.ask("owner/logout", "")
 	over("logged out", b)
-	b = s.owner(t)
+	s.owner(t)
 	after(time.Hour)
 	s.console.endIdle()
 	if n := strings.Count(s.log.String(), "the owner's page was closed"); n != 4 {
