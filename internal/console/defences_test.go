@@ -9,10 +9,12 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +28,10 @@ import (
 var transport = &http.Transport{DisableKeepAlives: true}
 
 // endpoints are all of an analyst's, and ownersEndpoints those of the owner's page.
-var (
-	endpoints       = []string{"budget", "explain", "cancel", "statements", "schema", "run", "logout"}
-	ownersEndpoints = []string{"owner/budget", "owner/history", "owner/statements", "owner/releases", "owner/analysts", "owner/state", "owner/freeze", "owner/unfreeze", "owner/logout"}
-)
+var endpoints, ownersEndpoints = func() ([]string, []string) {
+	analysts, owners := (&Server{}).endpoints()
+	return slices.Sorted(maps.Keys(analysts)), slices.Sorted(maps.Keys(owners))
+}()
 
 // anyBody is one that each endpoint takes.
 const anyBody = `{"sql": "SELECT 1", "analyst": "ann"}`

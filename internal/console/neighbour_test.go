@@ -39,8 +39,10 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 	s := serve(t, c.Open(t, funcs.DuckDB), nil)
 	b := s.login(t, "ann")
 	say := func(of string, text string) { lines = append(lines, of+": "+clock.ReplaceAllString(text, "TIME")) }
-	for _, e := range []string{"budget", "statements", "schema", "cancel"} {
-		say(e, b.ask(e, ""))
+	for _, e := range endpoints {
+		if e != "explain" && e != "run" && e != "logout" {
+			say(e, b.ask(e, ""))
+		}
 	}
 	for _, sql := range neighbourly {
 		say("explain "+sql, b.ask("explain", sql))
@@ -74,6 +76,7 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 			say(e, b.ask(e, ""))
 		}
 	}
+	say("logout", b.ask("logout", ""))
 	return lines
 }
 

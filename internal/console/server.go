@@ -121,18 +121,24 @@ func (c *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /", c.file)
 	mux.HandleFunc("POST /api/login", c.login)
 	mux.HandleFunc("POST /api/link", c.look)
-	for path, serve := range map[string]handler{
-		"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
-	} {
+	analysts, owners := c.endpoints()
+	for path, serve := range analysts {
 		mux.HandleFunc("POST /api/"+path, c.authenticated(false, serve))
 	}
-	for path, serve := range map[string]handler{
-		"logout": c.logout, "budget": c.ownersBudget, "history": c.ownersHistory, "statements": c.ownersStatements, "releases": c.ownersReleases, "analysts": c.ownersAnalysts,
-		"state": c.ownersState, "freeze": c.freeze, "unfreeze": c.unfreeze,
-	} {
-		mux.HandleFunc("POST /api/owner/"+path, c.authenticated(true, serve))
+	for path, serve := range owners {
+		mux.HandleFunc("POST /api/"+path, c.authenticated(true, serve))
 	}
 	return c.defended(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// endpoints are those that need a session: an analyst's, or the owner's.
+func (c *Server) endpoints() (analysts, owners map[string]handler) {
+	return map[string]handler{
+			"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
+		}, map[string]handler{
+			"owner/logout": c.logout, "owner/budget": c.ownersBudget, "owner/history": c.ownersHistory, "owner/statements": c.ownersStatements, "owner/releases": c.ownersReleases,
+			"owner/analysts": c.ownersAnalysts, "owner/state": c.ownersState, "owner/freeze": c.freeze, "owner/unfreeze": c.unfreeze,
+		}
 }
 
 // policyOfContent forbids all but the page's own files. Observable Plot and CodeMirror write style elements; their text is theirs alone.
