@@ -30,6 +30,7 @@ export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HT
     y: { label: "share of the window's budget", grid: true, domain: [0, top * 1.05], tickFormat: "%" },
     color: { legend: true, domain: of.curves.map((c) => c.name), range: ["#9aa0a8", ...of.curves.slice(1).map((_, i) => colours[i % colours.length])] },
     marks: [
+      Plot.ruleX(all.filter((p) => p.Y === 0), { x: (p) => new Date(p.X * 1000), stroke: "currentColor", strokeOpacity: 0.35, className: "window" }), // where windows begin
       Plot.ruleY([1], { stroke: "var(--bad, #a3231f)", strokeDasharray: "6,4" }),
       Plot.lineY(points, { x: "at", y: "used", z: "who", stroke: "who", curve: "step-after", strokeWidth: (p) => (p.who === of.curves[0].name ? 6 : 1.8), className: "spent" }),
       Plot.lineY(forecast, { x: "at", y: "used", stroke: "currentColor", strokeDasharray: "2,4", className: "forecast" }),
