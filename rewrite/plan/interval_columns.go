@@ -19,6 +19,7 @@ type IntervalColumns struct {
 	errors  map[*Aggregate][]ErrorItem // what the plan will have beside its own
 	items   map[Rel][]Item             // above a Project, a Window or an Aggregate of released numbers
 	sums    map[*Window][]WindowItem
+	windows map[windowKey]ColID // of sums
 	aggs    map[*Aggregate][]AggItem
 	passed  []ColID     // the columns that a Project passes on
 	rows    map[Rel]int // a number for each released relation
@@ -58,6 +59,12 @@ type columnAt struct {
 	joint Joint
 }
 
+// windowKey is a sum over a window, by its text.
+type windowKey struct {
+	in   *Window
+	text string
+}
+
 // knownEnds is what Ends gave for a column.
 type knownEnds struct {
 	v    Interval
@@ -73,7 +80,7 @@ type knownForm struct {
 
 // NewIntervalColumns is for a plan in which released says which aggregates are released, and noisy are the columns that follow from them.
 func NewIntervalColumns(columns *[]ColumnInfo, released func(*Aggregate) bool, noisy map[ColID]bool) *IntervalColumns {
-	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, aggs: map[*Aggregate][]AggItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, forms: map[columnAt]knownForm{}, divided: map[ColID]bool{}}
+	return &IntervalColumns{columns: columns, released: released, noisy: noisy, errors: map[*Aggregate][]ErrorItem{}, items: map[Rel][]Item{}, sums: map[*Window][]WindowItem{}, windows: map[windowKey]ColID{}, aggs: map[*Aggregate][]AggItem{}, rows: map[Rel]int{}, known: map[columnAt]knownEnds{}, forms: map[columnAt]knownForm{}, divided: map[ColID]bool{}}
 }
 
 // OtherError is why a released aggregate is shown as it is.
@@ -272,13 +279,14 @@ func (w *IntervalColumns) windowColumn(n *Window, joint Joint) func(WindowItem) 
 		if joint.DryRun {
 			return &Const{T: it.Type}
 		}
-		text := windowText(&printer{}, it)
-		at := slices.IndexFunc(w.sums[n], func(old WindowItem) bool { return windowText(&printer{}, old) == text })
-		if at < 0 {
-			at, it.ID = len(w.sums[n]), w.newColumn(string(it.Fn), it.Type)
+		key := windowKey{n, windowText(&printer{}, it)}
+		id, made := w.windows[key]
+		if !made {
+			it.ID = w.newColumn(string(it.Fn), it.Type)
+			id, w.windows[key] = it.ID, it.ID
 			w.sums[n] = append(w.sums[n], it)
 		}
-		return &Col{ID: w.sums[n][at].ID, T: it.Type}
+		return &Col{ID: id, T: it.Type}
 	}
 }
 

@@ -2,9 +2,9 @@ package session_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -250,26 +250,38 @@ func (a *asked) Err() error {
 	return nil
 }
 
-// TestPrintingLooksAtTheContext: planning looks at the statement's context after each SQL statement that it prints: medians of different rows are read apart, each with a statement of its own.
-func TestPrintingLooksAtTheContext(t *testing.T) {
+// TestPlanningLooksAtTheContext: planning looks at the statement's context after each SQL statement that it prints (medians of different rows are read apart, each with a statement of its own), and at each output column whose interval it makes. Windows, each with an interval of its own, are planned in proportion to their number: by allocations, of which each pair of windows had some.
+func TestPlanningLooksAtTheContext(t *testing.T) {
 	s := enginetest.Limited(t, func(p *policy.Policy) { p.Limits.StatementTime = 0 })
-	looks := func(n int) int {
+	prepare := func(ctx context.Context, column, from string, n int) {
 		list := make([]string, n)
 		for i := range list {
-			list[i] = fmt.Sprintf("median(days) filter (where medications > %d)", i)
+			list[i] = strings.ReplaceAll(column, "N", strconv.Itoa(i))
 		}
-		st, err := pgsyntax.Parse("select " + strings.Join(list, ", ") + " from encounters")
+		st, err := pgsyntax.Parse("select " + strings.Join(list, ", ") + " from " + from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := &asked{Context: t.Context()}
 		if _, err := engine.Prepare(ctx, s, st[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		return ctx.times
 	}
-	if a, b := looks(1), looks(11); b-a < 10*2 {
-		t.Errorf("%d looks, and %d", a, b)
+	const window = "sum(count(*)) over (order by readmitted rows between N preceding and N following)"
+	for column, from := range map[string]string{"median(days) filter (where medications > N)": "encounters", window: "encounters group by readmitted"} {
+		looks := func(n int) int {
+			ctx := &asked{Context: t.Context()}
+			prepare(ctx, column, from, n)
+			return ctx.times
+		}
+		if a, b := looks(1), looks(11); b-a < 10 {
+			t.Errorf("%s: %d looks, and %d", column, a, b)
+		}
+	}
+	allocations := func(n int) float64 {
+		return testing.AllocsPerRun(1, func() { prepare(t.Context(), window, "encounters group by readmitted", n) })
+	}
+	if few, many := allocations(40), allocations(160); many > 8*few {
+		t.Errorf("%g allocations for 40 windows, %g for 160", few, many)
 	}
 }
 

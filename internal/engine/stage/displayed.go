@@ -47,6 +47,9 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	with.Columns = slices.Clone(q.Columns)
 	w := intervalColumns(&with, program)
 	for i, o := range q.Outputs {
+		if ctx.Err() != nil { // the analysis of the stages says so
+			return program, nil
+		}
 		a, g, why := w.Aggregate(q.Root, o.Col)
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
