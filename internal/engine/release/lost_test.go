@@ -1,13 +1,16 @@
 package release
 
 import (
+	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/secret"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/price"
@@ -197,5 +200,65 @@ func TestTopUpCarriesLost(t *testing.T) {
 	}
 	if back, err := Decode(a, text, nil); err != nil || !sameLost(back.Lost, m.r.Lost) {
 		t.Errorf("%v: %+v comes back", err, back)
+	}
+}
+
+// TestLostHasNoise: each number of lost mass comes with noise of its event's law and with its own: of 2,000 releases the mean square of each number's noise is the law's, and the products of any two have a mean of 0. Both bounds are over 7 deviations away: false alarms below 1e-10.
+func TestLostHasNoise(t *testing.T) {
+	const draws = 2000
+	a := chosenAnalysis(true, true)
+	in := []entry{{1, 1, "a", 5, [2]int64{3, -4}}, {1, 2, "b", 5, [2]int64{2, 30}}, {2, 1, "a", 1, [2]int64{1, 0}}}
+	for kind, square := range map[dp.NoiseKind]float64{dp.LaplaceNoise: 2, dp.GaussianNoise: 1} { // of a scale of 1
+		p := chosenPlan(a, 0)
+		for i, l := range p.Lost {
+			if l != nil {
+				ev := l.Event.(dp.Clipped)
+				ev.Noise, ev.Ratio = kind, dp.Scale{Num: 1000, Den: 1}
+				p.Lost[i] = &price.Lost{Event: ev}
+			}
+		}
+		cols := lostColumns(a)
+		row := make([]sqltype.Value, len(cols))
+		for i := range row {
+			row[i] = int64(1000 * i)
+		}
+		of := make([][]float64, len(cols)) // the noise in units of its scale, for each number
+		for range draws {
+			m := makerOfLost(t, a, p, in)
+			if err := m.ReadLost(cols, &table{rows: [][]sqltype.Value{row}}); err != nil {
+				t.Fatal(err)
+			}
+			next := 0
+			for i, l := range m.r.Lost {
+				if l == nil {
+					continue
+				}
+				law, err := dp.LawOf(m.r.Run.Lost[i].Event)
+				if err != nil || law.Noise != kind {
+					t.Fatalf("%+v, %v", law, err)
+				}
+				for _, n := range slices.Concat(l.Sides...) {
+					of[next] = append(of[next], float64(n.Int64()-row[next].(int64))/law.Scale.Float())
+					next++
+				}
+			}
+			if next != len(cols) {
+				t.Fatalf("%d numbers, not %d", next, len(cols))
+			}
+		}
+		for i := range of {
+			for j := range of[:i+1] {
+				mean := 0.0
+				for k := range of[i] {
+					mean += of[i][k] * of[j][k] / draws
+				}
+				switch {
+				case i == j && math.Abs(mean/square-1) > 0.4:
+					t.Errorf("%s: the mean square of number %d is %g, of its law %g", kind, i, mean, square)
+				case i != j && math.Abs(mean/square) > 0.25:
+					t.Errorf("%s: numbers %d and %d have noise together: %g", kind, i, j, mean)
+				}
+			}
+		}
 	}
 }
