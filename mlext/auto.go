@@ -109,7 +109,11 @@ func (t *Training) WhyMethod() string {
 		}
 		return fmt.Sprintf("%d %s", n, of)
 	}
-	return fmt.Sprintf("%s. It went by: %s, %s, at most %s a person. %s and epsilon %.3g did not matter", t.why, t.Spec.Model, number(t.Loss.Outputs, "score"), number(t.Rows, "row"), number(len(t.Features), "feature"), t.Epsilon)
+	people := "no declared population"
+	if n := t.Spec.number("population", t.Population); n > 0 {
+		people = fmt.Sprintf("a population of %.0f", n)
+	}
+	return fmt.Sprintf("%s. It went by: %s, %s, %s, at most %s a person, %s. Epsilon %.3g did not matter", t.why, t.Spec.Model, number(t.Loss.Outputs, "score"), number(len(t.Features), "feature"), number(t.Rows, "row"), people, t.Epsilon)
 }
 
 // ofMethods are the options given that only some methods have.

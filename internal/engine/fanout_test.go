@@ -81,6 +81,7 @@ func TestInnerWarnings(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
 	for sql, want := range map[string]string{
 		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers. Groups of few people are left out",
+		"select count(*) from (select distinct readmitted from encounters where days > 13) t":                  "the rows of the inner query are the public values of readmitted, also those that nobody has: nothing is measured. count(DISTINCT ...) measures how many of them people have",
 		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",
 		"select count(*) from (select encounter_id, count(*) n from labs group by 1) t where n > 1":            "",
 		"select count(*) from (select 10 + patient_id u, count(*) n from encounters group by 1) t where n > 1": "",

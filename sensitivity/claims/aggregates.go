@@ -83,11 +83,11 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 	}
 	if _, ok := statistics[g.Fn]; ok && g.Distinct {
 		return f, distinctOf(g.Fn).At(g.Pos).
-			WithHint("Take it over released values, as in SELECT variance(x) FROM (SELECT x FROM t GROUP BY 1) AS v; or leave DISTINCT out.")
+			WithHint("Take it over the values that surely have rows, as in SELECT variance(x) FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v; or leave DISTINCT out.")
 	}
 	if g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !g.Fn.Facts().IsDecision {
 		return f, distinctOf(g.Fn).At(g.Pos).
-			WithHint("Take it over released values, as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.")
+			WithHint("Take it over the values that surely have rows, as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v.")
 	}
 	if _, known := plan.Aggregates[g.Fn]; !known { // nothing is known of it
 		return f, refuseAggregate(g)

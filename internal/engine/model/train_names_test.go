@@ -133,7 +133,7 @@ func TestExplainTrainLeft(t *testing.T) {
 func TestExplainTrainWhy(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for with, want := range map[string]string{
-		"":                           "objective_perturbation needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, at most 3 rows a person. 2 features and epsilon 1 did not matter",
+		"":                           "objective_perturbation needs no tuning up to 3 scores and 4 rows. It went by: logistic_regression, 1 score, 2 features, at most 3 rows a person, no declared population. Epsilon 1 did not matter",
 		"METHOD output_perturbation": "",
 	} {
 		rows := enginetest.MustTry(t, s, "EXPLAIN TRAIN DP MODEL m USING logistic_regression "+with+" TARGET back WITH (epsilon = 1, delta = 1e-9, max_rows_per_unit = 3) AS SELECT days, cost, readmitted = '<30' AS back FROM encounters")

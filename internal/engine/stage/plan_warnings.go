@@ -28,7 +28,10 @@ func (p *Staged) InnerWarnings() (lines []string) {
 			names[k] = an.Query.Columns[id].Name
 		}
 		line := fmt.Sprintf("the groups by %s of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers", strings.Join(names, ", "))
-		if !an.Groups.Public {
+		switch {
+		case !isCharged(an):
+			line = fmt.Sprintf("the rows of the inner query are the public values of %s, also those that nobody has: nothing is measured. count(DISTINCT ...) measures how many of them people have", strings.Join(names, ", "))
+		case !an.Groups.Public:
 			line += ". Groups of few people are left out"
 		}
 		add(line)
