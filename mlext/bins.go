@@ -118,5 +118,5 @@ func (f *Feature) binName(j int) string {
 	if j > 0 {
 		from = f.Bins[j-1]
 	}
-	return fmt.Sprintf("%s from %g to %g", f.Name, from, f.Bins[j])
+	return fmt.Sprintf("%s from %v to %v", f.Name, from, f.Bins[j])
 }

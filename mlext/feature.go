@@ -46,7 +46,7 @@ func (f *Feature) suits(what outcome) *sqlerr.Error {
 		what == aCount && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
 		return nil
 	}
-	is := fmt.Sprintf("a number from %g to %g", f.Lo, f.Hi)
+	is := fmt.Sprintf("a number from %v to %v", f.Lo, f.Hi)
 	if f.Levels != nil {
 		is = fmt.Sprintf("one of %d values", len(f.Levels))
 	}
@@ -67,11 +67,11 @@ func (f *Feature) cure(what outcome) string {
 	}
 	switch {
 	case what == oneOfTwo && numbers:
-		return fmt.Sprintf("Compare it in the query, as in %s > %g AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)
+		return fmt.Sprintf("Compare it in the query, as in %s > %v AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)
 	case what == oneOfTwo:
 		return fmt.Sprintf("Compare it in the query, as in %s = '...' AS %s; softmax_regression predicts one of several values.", f.Name, f.Name)
 	case what == oneOfSeveral && numbers:
-		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %s > %g AS %s, linear_regression numbers.", f.Name, middle, f.Name)
+		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %s > %v AS %s, linear_regression numbers.", f.Name, middle, f.Name)
 	case !numbers:
 		return "logistic_regression predicts one of two values, softmax_regression one of several."
 	case f.Hi > f.Lo:

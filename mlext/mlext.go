@@ -111,9 +111,9 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		if err != nil || !in.has(x) {
 			e := sqlerr.New(sqlerr.InvalidParam, "%s cannot be %s", name, v.Text).At(int(v.Pos))
 			if in.below {
-				return e.WithHint("It is a number from %g to below %g.", in.lo, in.hi)
+				return e.WithHint("It is a number from %v to below %v.", in.lo, in.hi)
 			}
-			return e.WithHint("It is a number from %g to %g.", in.lo, in.hi)
+			return e.WithHint("It is a number from %v to %v.", in.lo, in.hi)
 		}
 		if (name == "steps" || name == "max_rows_per_unit" || name == binsOption) && x != math.Trunc(x) {
 			return sqlerr.New(sqlerr.InvalidParam, "%s must be a whole number", name).At(int(v.Pos))

@@ -17,7 +17,7 @@ func (t *Training) ranged() error {
 		}
 		width := f.Hi - f.Lo
 		if large := math.Max(math.Abs(f.Lo), math.Abs(f.Hi)); !(large <= mostEnd) || !(width == 0 || width >= 1/mostEnd) {
-			e := sqlerr.New(sqlerr.NumericRange, "the values of %s are from %g to %g, which is too large or too small a range to train on", f.Name, f.Lo, f.Hi)
+			e := sqlerr.New(sqlerr.NumericRange, "the values of %s are from %v to %v, which is too large or too small a range to train on", f.Name, f.Lo, f.Hi)
 			if !(large <= mostEnd) {
 				return e.WithHint("Bring it nearer to 1, as in %s / %.0e AS %s.", f.Name, math.Min(large, math.MaxFloat64)/10, f.Name)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -32,13 +33,17 @@ import (
 )
 
 const askLong = `
-If a server runs, dpsql connects to it as the analyst. It reads the password from PGPASSWORD, and
-checks the certificate against --sslrootcert, PGSSLROOTCERT, or the system's authorities. If none
-runs, it opens the policy's database and ledger itself.`
+If a server runs with this policy, dpsql connects to it as the analyst. It reads the password from
+PGPASSWORD, and checks the certificate against --sslrootcert, PGSSLROOTCERT, or the system's
+authorities:
+
+  PGPASSWORD='correct horse' dpsql %s --analyst ann --sslrootcert server.crt
+
+If none runs, it opens the policy's database and ledger itself, and needs neither.`
 
 func queryCommand() *cobra.Command {
 	return askCommand("query SQL --config policy.yaml", "Ask one statement as an analyst, and print the answer",
-		"Ask one statement as an analyst and print the answer. It is charged like any other.\n"+askLong, "")
+		"Ask one statement as an analyst and print the answer. It is charged like any other.\n"+fmt.Sprintf(askLong, `query "SELECT ..."`), "")
 }
 
 func askCommand(use, short, long, prefix string) *cobra.Command {
@@ -97,10 +102,14 @@ func (q *oneQuestion) connect(ctx context.Context, notice func(string)) (*connec
 	if err != nil {
 		return nil, err
 	}
+	_, up := owner.Dial(ctx, p.Socket)
 	if q.analyst, err = analystOr(p, q.analyst); err != nil {
+		if up {
+			err = fmt.Errorf("%w. %s", err, q.besideServer(p))
+		}
 		return nil, err
 	}
-	if _, up := owner.Dial(ctx, p.Socket); up {
+	if up {
 		return q.wire(ctx, p, notice)
 	}
 	return q.here(ctx, p, notice)
@@ -115,6 +124,21 @@ func (t *table) print(to io.Writer) error {
 		_, _ = fmt.Fprintln(w, strings.Join(r, "\t"))
 	}
 	return w.Flush()
+}
+
+// besideServer says what a question needs where a server runs with its policy.
+func (q *oneQuestion) besideServer(p *policy.Policy) string {
+	analyst, command, root := q.analyst, "query", ""
+	if analyst == "" && len(p.Analysts) > 0 {
+		analyst = p.Analysts[0].Name
+	}
+	if q.prefix != "" {
+		command = "explain"
+	}
+	if p.TLS != nil {
+		root = " --sslrootcert " + p.TLS.Cert
+	}
+	return fmt.Sprintf("A server runs with this policy, so dpsql asks it as an analyst with a password. Write PGPASSWORD=... dpsql %s ... --analyst %s%s", command, analyst, root)
 }
 
 // wire asks the running server.
@@ -143,7 +167,7 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 		return nil, err
 	}
 	if config.Password == "" {
-		return nil, errors.New("a server runs with this policy: give the analyst's password in PGPASSWORD")
+		return nil, errors.New(q.besideServer(p))
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // Ctrl-C is a cancel, whose error says what became of the charge
@@ -151,6 +175,9 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
+		if x := new(tls.CertificateVerificationError); errors.As(err, &x) {
+			return nil, fmt.Errorf("the server's certificate cannot be checked: %s. %s", x.Err, q.besideServer(p))
+		}
 		return nil, errors.New(err.Error()) // connectionHint is not about this connection
 	}
 	return &connection{

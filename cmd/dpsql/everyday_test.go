@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,20 @@ func TestErrorsCommand(t *testing.T) {
 		if out, code := ran(t, "", c.args...); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("dpsql %v: exit code %d\n%s", c.args, code, out)
 		}
+	}
+}
+
+// TestPortTaken: where another program has the port, serve says so and what to do.
+func TestPortTaken(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	out, code := ran(t, "", "serve", "--config", path, "--listen", l.Addr().String())
+	if want := l.Addr().String() + " is taken by another program, such as dpsql demo: stop it, or choose another port with --listen"; code != exitFailed || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, no %q:\n%s", code, want, out)
 	}
 }
 

@@ -26,7 +26,7 @@ its line. SET changes the price and the settings of the statements that follow. 
 EXPLAIN does not accept are skipped.
 
 Exit code: 0 all were explained, 1 could not explain, 3 some statements of the file were refused.
-`+askLong, "EXPLAIN ")
+`+fmt.Sprintf(askLong, "explain workload.sql"), "EXPLAIN ")
 	c.Example = `  dpsql explain "SELECT count(*) FROM encounters" --config policy.yaml
   dpsql explain workload.sql --config policy.yaml`
 	return c

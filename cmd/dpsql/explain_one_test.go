@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,6 +16,41 @@ func TestOneStatement(t *testing.T) {
 		c.SetArgs([]string{name, "select count(*) from patients; select count(*) from encounters", "--config", "none.yaml"})
 		if err := c.Execute(); err == nil || !strings.Contains(err.Error(), "one statement at a time: 2 were given") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestExplainBesideServer: where a server runs, the error of dpsql explain names all that asking it takes, and what it names works.
+func TestExplainBesideServer(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	dir := filepath.Dir(path)
+	cert := filepath.Join(dir, "server.crt")
+	if out, err := exec.Command("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+		"-keyout", filepath.Join(dir, "server.key"), "-out", cert).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, "listen: 127.0.0.1:"+freePort(t)+"\ntls: {cert: server.crt, key: server.key}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer started(t, program(context.Background(), "serve", "--config", path)).kill()
+	for _, c := range []struct {
+		password string
+		more     []string
+		code     int
+		want     string
+	}{
+		{"", nil, exitFailed, "PGPASSWORD=... dpsql explain ... --analyst analyst --sslrootcert " + cert},
+		{"demo", nil, exitFailed, "--sslrootcert " + cert},
+		{"demo", []string{"--analyst", "analyst", "--sslrootcert", cert}, 0, "1 statement, 0 refused"},
+	} {
+		t.Setenv("PGPASSWORD", c.password)
+		out, code := ran(t, "SELECT count(*) FROM patients", append([]string{"explain", "-", "--config", path}, c.more...)...)
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("password %q, %q: exit code %d, no %q:\n%s", c.password, c.more, code, c.want, out)
 		}
 	}
 }

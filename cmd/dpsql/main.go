@@ -68,6 +68,9 @@ func strict(c *cobra.Command) *cobra.Command {
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
+		if c.HasParent() && c.HasSubCommands() && !c.Runnable() {
+			ofSubcommands(c)
+		}
 		if check := c.Args; check != nil {
 			c.Args = func(cmd *cobra.Command, args []string) error {
 				err := check(cmd, args)
@@ -86,6 +89,26 @@ func strict(c *cobra.Command) *cobra.Command {
 	}
 	walk(c)
 	return c
+}
+
+// ofSubcommands makes a command that only has others say which word is none of them, whatever flags follow it.
+func ofSubcommands(c *cobra.Command) {
+	c.SuggestionsMinimumDistance, c.DisableFlagsInUseLine = 2, true
+	c.FParseErrWhitelist.UnknownFlags = true // flags are those of its commands
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		names := c.SuggestionsFor(args[0])
+		says := "perhaps you meant"
+		if len(names) == 0 {
+			says = "known are"
+			for _, sub := range c.Commands() {
+				names = append(names, sub.Name())
+			}
+		}
+		return usageError{fmt.Errorf("unknown command %q for %q: %s %s", args[0], c.CommandPath(), says, strings.Join(names, ", "))}
+	}
 }
 
 func isPolicyFile(name string) bool {

@@ -121,6 +121,9 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	}
 	// Everything is opened before anything is served, so that a wrong address fails at once.
 	l, err := net.Listen("tcp", p.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is taken by another program, such as dpsql demo: stop it, or choose another port with --listen or listen: in the policy", p.Listen)
+	}
 	if err != nil {
 		return err
 	}

@@ -84,9 +84,10 @@ func TestAsk(t *testing.T) {
 func TestIntervals(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
-	b.run("SET dpsql.rounding = off")
-	for _, low := range []string{"keep", "null"} {
+	for _, how := range [][2]string{{"keep", "off"}, {"null", "off"}, {"keep", "error"}} {
+		low := how[0]
 		b.run("SET dpsql.on_low_count = '" + low + "'")
+		b.run("SET dpsql.rounding = " + how[1])
 		rows, intervals := rowsOf(t, b.run("SELECT kind_id, count(*), dp_low(count(*)), dp_high(count(*)) FROM encounters GROUP BY 1"))
 		if len(rows) < 2 {
 			t.Fatalf("%d rows", len(rows))

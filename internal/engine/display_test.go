@@ -86,6 +86,13 @@ func TestShown(t *testing.T) {
 				}
 			}
 			rows, err := enginetest.Try(s, c.sql)
+			if how[1] == session.RoundError && len(rows) == len(want) {
+				for i, row := range rows {
+					for _, at := range c.columns {
+						changed["errors"] += roundedOutward(t, row, want[i], at)
+					}
+				}
+			}
 			if fmt.Sprint(rows) != fmt.Sprint(want) || err != nil {
 				t.Errorf("%v: %s:\n%v\nwanted %v\nof %v: %v", how, c.sql, rows, want, plain, err)
 			}
@@ -104,10 +111,73 @@ func TestShown(t *testing.T) {
 			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, enginetest.PaidFor(t, s)-before)
 		}
 	}
-	for _, how := range []string{session.LowNull, session.LowDrop, session.RoundError} {
+	for _, how := range []string{session.LowNull, session.LowDrop, session.RoundError, "errors"} {
 		if changed[how] == 0 {
 			t.Errorf("%s changes nothing, so nothing is tested", how)
 		}
+	}
+}
+
+// roundedOutward compares an error and the ends of an interval with those that were released: they may be larger by less than half of the error. What was compared is made equal. It counts what has fewer digits.
+func roundedOutward(t *testing.T, row, released []sqltype.Value, at [3]int) (changed int) {
+	t.Helper()
+	width, _ := released[at[0]].(float64)
+	for k, at := range at {
+		is, ok := row[at].(float64)
+		was, _ := released[at].(float64)
+		more := is - was
+		if k == 1 { // the lower end
+			more = -more
+		}
+		if ok && (more < -1e-9 || more > width/2 || k == 0 && len(fmt.Sprintf("%.15g", is)) > len("0.000123")) {
+			t.Errorf("%v is shown as %v, of an error of %v", was, is, width)
+		}
+		if len(fmt.Sprint(is)) < len(fmt.Sprint(was)) {
+			changed++
+		}
+		if ok {
+			row[at] = released[at]
+		}
+	}
+	return changed
+}
+
+// TestErrorsAreRounded: dp_error, dp_low and dp_high have the digits of the value that they are of, wherever they stand: of an aggregate, of what is computed, of a derived table's column, alone or beside it. What is computed from them is computed from all digits.
+func TestErrorsAreRounded(t *testing.T) {
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 5)
+	enginetest.Set(t, s, "dpsql.price", "5")
+	for _, x := range []string{"avg(days)", "100.0 * count(*) FILTER (WHERE days > 5) / count(*)", "sum(sum(cost)) OVER (ORDER BY readmitted)", "stddev(days)"} {
+		beside := "SELECT readmitted, " + x + ", dp_error(" + x + "), dp_low(" + x + "), dp_high(" + x + ") FROM encounters GROUP BY 1 ORDER BY 1"
+		forms := []string{beside, "WITH q (r, v, e, l, h) AS (" + beside + ") SELECT r, v, e, l, h FROM q ORDER BY r", "SELECT r, v, e, l, h FROM (" + beside + ") AS q (r, v, e, l, h) ORDER BY r LIMIT 10"}
+		for _, sql := range forms {
+			enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
+			released := enginetest.MustTry(t, s, sql)
+			enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+			shown, fewer := enginetest.MustTry(t, s, sql), 0
+			for i, row := range shown {
+				fewer += roundedOutward(t, row, released[i], [3]int{2, 3, 4})
+			}
+			if len(shown) == 0 || fewer < len(shown) {
+				t.Errorf("%s: %d of %d rows' numbers have fewer digits: %v", sql, fewer, len(shown), enginetest.MustTry(t, s, sql))
+			}
+		}
+		enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+		together := enginetest.MustTry(t, s, beside)
+		for i, row := range enginetest.MustTry(t, s, "SELECT dp_error("+x+") FROM encounters GROUP BY readmitted ORDER BY readmitted") {
+			if row[0] != together[i][2] {
+				t.Errorf("dp_error(%s) alone is %v, beside it %v", x, row[0], together[i][2])
+			}
+		}
+	}
+	const computed = "SELECT dp_high(count(*)) - dp_low(count(*)) FROM encounters"
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundOff)
+	want := fmt.Sprint(enginetest.MustTry(t, s, computed))
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+	if got := fmt.Sprint(enginetest.MustTry(t, s, computed)); got != want {
+		t.Errorf("the width of an interval is %s, without rounding %s", got, want)
+	}
+	if _, a := enginetest.Ask(t, s, "SELECT error_95 FROM dpsql.last"); len(fmt.Sprint(a.Rows[0][0])) > len("0.00123") {
+		t.Errorf("dpsql.last tells an error of %v", a.Rows[0][0])
 	}
 }
 

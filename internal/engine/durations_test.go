@@ -119,6 +119,21 @@ func TestQuotientsByConstants(t *testing.T) {
 	}
 }
 
+// TestRoundedAverageOfIntervals: an average of intervals has no more digits than its error leaves, and dp_error and the NOTICE have three.
+func TestRoundedAverageOfIntervals(t *testing.T) {
+	s := tickets(t, funcs.DuckDB)
+	const sql = "select avg(closed_at - opened_at), dp_error(avg(closed_at - opened_at)), dp_low(avg(closed_at - opened_at)), dp_high(avg(closed_at - opened_at)) from tickets"
+	enginetest.Set(t, s, "dpsql.price", "0.5")
+	released := enginetest.MustTry(t, s, sql)[0]
+	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
+	shown := enginetest.MustTry(t, s, sql)[0]
+	width := released[1].(float64)
+	if x := shown[0].(sqltype.Interval); x.Micros%1_000_000 != 0 || math.Abs(seconds(t, shown[0])-seconds(t, released[0])) > width/2 || x == released[0] {
+		t.Errorf("%+v is shown as %+v", released[0], x)
+	}
+	roundedOutward(t, shown, released, [3]int{1, 2, 3})
+}
+
 // TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
 func TestHintChains(t *testing.T) {
 	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition."

@@ -176,6 +176,11 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   about a standard deviation. So one or two digits of the error are left, as results of measurements are given (JCGM
   100:2008, 7.2.6). For example, 38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is
   3.14. Where that would leave the interval, as at an end of a range, a value has up to three more digits.
+- Beside a rounded value, ''dp_error'' has three digits, rounded up. ''dp_low'' and ''dp_high'' end at the last digit of
+  the value and are rounded outward. So a shown interval is never narrower than the released one. Arithmetic over them
+  uses all digits.
+- An average of intervals keeps whole days, hours, minutes or seconds. ''dp_error'', ''dp_low'' and ''dp_high'' of it are
+  in seconds.
 
 `
 

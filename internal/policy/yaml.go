@@ -430,7 +430,7 @@ func (r *reader) float(n ast.Node, what string, b bounds) (float64, bool) {
 		if b.equal {
 			above = "at least"
 		}
-		r.add(where, "%s must be %s %g and at most %g", what, above, b.least, b.most)
+		r.add(where, "%s must be %s %v and at most %v", what, above, b.least, b.most)
 		return 0, false
 	}
 	return x, true

@@ -162,7 +162,7 @@ func (s *speller) aliasOf(a *atom) error {
 func (s *speller) tail() error {
 	switch t := s.tok(0); {
 	case s.words("tablesample"):
-		return unsupported(t, "TABLESAMPLE")
+		return sqlerr.New(sqlerr.Unsupported, "TABLESAMPLE is not supported").At(t.pos).WithHint("Leave it out: an answer about all rows has a smaller error at the same price. For fewer rows, write a condition in WHERE.")
 	case s.words("with", "ordinality"):
 		return syntaxAt(t)
 	}

@@ -43,7 +43,7 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 }
 
 func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder) (*Query, error) {
-	b := &binder{cat: cat, opts: opts, find: find, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, sizes: map[Scalar]int{}, places: map[Scalar]pgsyntax.Pos{},
+	b := &binder{cat: cat, opts: opts, find: find, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, sizes: map[Scalar]int{}, errors: map[Scalar]askedError{}, places: map[Scalar]pgsyntax.Pos{},
 		collated: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
 		if pgcat.TypeOf(oid) == nil { // an enum that a driver has read of a column, or of an answer of ours
@@ -103,6 +103,7 @@ type binder struct {
 	rebinding int                     // WITH queries around that are bound once more
 	repeated  int                     // expressions of those so far
 	sizes     map[Scalar]int          // of expressions, each operand as often as it is read
+	errors    map[Scalar]askedError   // dp_error, dp_low and dp_high of expressions
 	checked   int                     // the largest size that was checked for repeats
 	modelled  int                     // calls of models, of which one is written out
 	clock     bool                    // a constant of the clock was taken

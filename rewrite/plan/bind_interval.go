@@ -65,7 +65,7 @@ func notOverAggregates(x *pgsyntax.FuncCall) error {
 }
 
 // computedError binds dp_error, dp_low or dp_high of an expression over aggregates: an expression over dp_low and dp_high of the aggregates themselves (Intervals).
-func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar) (Scalar, error) {
+func (e *exprs) computedError(kind ErrorKind, call *pgsyntax.FuncCall, value Scalar) (Scalar, error) {
 	q := e.aggs
 	var b *Intervals
 	v, _, ok := simultaneously(func(joint Joint, read map[Source]bool) (Interval, bool) {
@@ -74,7 +74,7 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 	})
 	switch {
 	case !ok:
-		at := x.Pos
+		at := call.Pos
 		if c, is := b.Unknown.(*Call); is && c.Pos > 0 {
 			at = pgsyntax.Pos(c.Pos)
 		}
@@ -85,19 +85,31 @@ func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, value Scalar
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
 			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power with a constant above 0, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
 	case q.exact(value):
-		return nil, notOverAggregates(x)
+		return nil, notOverAggregates(call)
 	}
 	e.countOnce(v.Low)
 	e.countOnce(v.High)
+	x := v.larger(value)
 	switch kind {
 	case ErrorLow:
-		return v.Low, nil
+		x = v.Low
 	case ErrorHigh:
-		return v.High, nil
+		x = v.High
 	}
-	// the larger side of the two; NULL where an end is
+	e.errors[x] = askedError{kind, value}
+	return x, nil
+}
+
+// askedError is an expression over aggregates, and what is asked of its error.
+type askedError struct {
+	kind  ErrorKind
+	value Scalar
+}
+
+// larger is the larger side of an interval of a value; NULL where an end is.
+func (v Interval) larger(value Scalar) Scalar {
 	sides := op("-", op("+", v.High, v.Low), op("*", double(2), castTo(value, sqltype.Float8)))
-	return op("/", op("+", op("-", v.High, v.Low), doubles(funcs.Function, "abs", sides)), double(2)), nil
+	return op("/", op("+", op("-", v.High, v.Low), doubles(funcs.Function, "abs", sides)), double(2))
 }
 
 // intervals are of expressions of the select list: over the aggregates of this query, or over columns of derived tables.

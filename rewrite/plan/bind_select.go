@@ -63,6 +63,9 @@ type target struct {
 	expr    Scalar
 	ast     pgsyntax.Expr
 	pos     pgsyntax.Pos
+
+	error   ErrorKind // it is dp_error, dp_low or dp_high of an expression
+	errorOf int       // the target that is the expression; -1: none
 }
 
 // ofAlias hints at an output name that WHERE takes for a column.
@@ -185,6 +188,21 @@ func (q *selecting) bindTargets() error {
 		}
 		q.targets = append(q.targets, target{name: name, isAlias: t.Alias != "", expr: x, ast: t.Expr, pos: start(t.Expr)})
 	}
+	if len(q.errors) > 0 {
+		at := map[string]int{}
+		for i, t := range q.targets {
+			at[scalarText(t.expr)] = i
+		}
+		for i := range q.targets {
+			t := &q.targets[i]
+			if of, is := q.errors[t.expr]; is {
+				t.error, t.errorOf = of.kind, -1
+				if k, ok := at[scalarText(of.value)]; ok {
+					t.errorOf = k
+				}
+			}
+		}
+	}
 	nameErrors(q.targets)
 	if len(q.targets) > maxTargets {
 		return sqlerr.New(sqlerr.TooComplex, "target lists can have at most %d entries", maxTargets).At(int(q.stmt.Pos)).WithHint("Name the columns that you need.")
@@ -291,6 +309,15 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		}
 		ids[i] = add(x, t.name)
 		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], count: q.isCount(ids[i]), pos: t.pos})
+	}
+	for i, t := range q.targets {
+		if t.error == "" {
+			continue
+		}
+		is := &q.columns[ids[i]]
+		if is.Error = t.error; t.errorOf >= 0 {
+			is.ErrorOf = ids[t.errorOf]
+		}
 	}
 	var keys []SortKey
 	for _, s := range q.sort {

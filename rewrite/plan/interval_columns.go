@@ -206,6 +206,64 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 	return c, true
 }
 
+// ErrorColumn is a column that is dp_error, dp_low or dp_high itself: of which column, and that one's interval.
+type ErrorColumn struct {
+	Kind         ErrorKind
+	Value, Width ColID // Width is 0 of what is computed from aggregates
+	Ends         [2]ColID
+}
+
+// ErrorColumn finds what a column is an error or an end of; false where it is neither, or of a value that is not rounded.
+func (w *IntervalColumns) ErrorColumn(r Rel, col ColID) (c ErrorColumn, ok bool) {
+	switch n := r.(type) {
+	case *Project:
+		at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col })
+		if at < 0 {
+			return c, false
+		}
+		if is := (*w.columns)[col]; is.Error != "" {
+			return w.computedError(n, is)
+		}
+		if x, is := n.Items[at].Expr.(*Col); is {
+			return w.ErrorColumn(n.Input, x.ID)
+		}
+	case *Filter, *Sort, *Limit, *DistinctOn, *Window, *Join:
+		for _, in := range Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				return w.ErrorColumn(in, col)
+			}
+		}
+	case *Aggregate:
+		at := slices.IndexFunc(n.Errors, func(e ErrorItem) bool { return e.ID == col })
+		if at < 0 || !w.released(n) {
+			return c, false
+		}
+		e := n.Errors[at]
+		of := slices.IndexFunc(n.Aggs, func(g AggItem) bool { return g.ID == e.Of })
+		if (e != ErrorItem{ID: e.ID, Kind: e.Kind, Of: e.Of}) || of < 0 || !n.Aggs[of].Fn.IsRoundable() {
+			return c, false
+		}
+		w.pass(e.Of)
+		return ErrorColumn{e.Kind, e.Of, w.Error(n, e.Of, ErrorHalfWidth), [2]ColID{w.Error(n, e.Of, ErrorLow), w.Error(n, e.Of, ErrorHigh)}}, true
+	}
+	return c, false
+}
+
+// computedError is of what the binder found to be the error or an end of an expression. dp_error needs no other number to be rounded by.
+func (w *IntervalColumns) computedError(n *Project, is ColumnInfo) (ErrorColumn, bool) {
+	c := ErrorColumn{Kind: is.Error}
+	if is.ErrorOf == 0 {
+		return c, c.Kind == ErrorHalfWidth
+	}
+	of, ok := w.Computed(n, is.ErrorOf)
+	if !ok || of.Exact {
+		return c, false
+	}
+	w.pass(is.ErrorOf)
+	c.Value, c.Ends = is.ErrorOf, of.Ends
+	return c, true
+}
+
 // Ends are the columns of a column's interval. read gets the aggregates that it is computed from, and whether they are rounded. A column that is read many times is computed once.
 func (w *IntervalColumns) Ends(r Rel, col ColID, joint Joint, read map[Source]bool) (Interval, bool) {
 	at := columnAt{r, col, joint}
@@ -536,7 +594,7 @@ func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
 		items, below := slices.Clone(n.Items), in.Cols()
 		for _, id := range w.passed {
 			if slices.Contains(below, id) && !slices.ContainsFunc(items, func(it Item) bool { return it.ID == id }) {
-				items = append(items, Item{ID: id, Expr: &Col{ID: id, T: sqltype.Float8}})
+				items = append(items, Item{ID: id, Expr: &Col{ID: id, T: (*w.columns)[id].Type}})
 			}
 		}
 		return &Project{Input: in, Items: append(items, w.items[n]...)}, nil

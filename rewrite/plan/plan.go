@@ -15,6 +15,9 @@ type ColumnInfo struct {
 	Type  sqltype.Type
 	Table *Table
 	Attr  int // index in Table.Columns
+
+	Error   ErrorKind // it is dp_error, dp_low or dp_high of an expression
+	ErrorOf ColID     // the column beside it that is the expression
 }
 
 // Query is a bound statement. Root's finishing part (everything above the Aggregate) works on released values.

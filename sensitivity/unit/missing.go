@@ -16,10 +16,12 @@ type missing struct {
 	tables []string      // with their conditions
 	conds  []string
 	unsaid bool // of some the analyst sees no way
+	on     bool // a join that lacks one has another condition
 }
 
 // add notes what joins two scans on the unit; j is the join that brings them together.
 func (m *missing) add(s, p *scope.ScanInfo, j *plan.Join) {
+	m.on = m.on || j != nil && j.On != nil
 	if m.first == nil {
 		pos := s.Scan.Pos
 		if j != nil {
@@ -93,13 +95,17 @@ func wayUp(s *scope.ScanInfo) (unit string, tables []string, ok bool) {
 // text is the hint's beginning; "": the analyst does not see what is missing.
 func (m *missing) text() string {
 	conds := strings.Join(m.conds, " AND ")
+	instead := ""
+	if m.on {
+		instead = ", or write it in place of the one in ON"
+	}
 	switch {
 	case m.unsaid || conds == "":
 		return ""
 	case len(m.tables) > 0:
-		return fmt.Sprintf("Join the tables that lead to the privacy unit, JOIN %s, with the condition %s", strings.Join(m.tables, " JOIN "), conds)
+		return fmt.Sprintf("Join the tables that lead to the privacy unit, JOIN %s, with the condition %s%s", strings.Join(m.tables, " JOIN "), conds, instead)
 	}
-	return "Add the join condition " + conds
+	return "Add the join condition " + conds + instead
 }
 
 // refusal says what is missing, and whether the owner may allow it.
@@ -135,7 +141,7 @@ func pathCondition(child, parent *scope.ScanInfo) string {
 func lacking(err error, kinds []*missing) error {
 	all := &missing{}
 	for _, m := range kinds {
-		all.unsaid = all.unsaid || m.unsaid
+		all.unsaid, all.on = all.unsaid || m.unsaid, all.on || m.on
 		all.lack(m.tables, m.conds)
 	}
 	e, ok := err.(*sqlerr.Error)

@@ -220,9 +220,9 @@ func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Q
 	return text + ". " + guarantee(s.Filter, least), nil
 }
 
-// guarantee says what a price buys alone.
+// guarantee says what an answer promises alone, which is not its price.
 func guarantee(f *budget.Filter, epsilon float64) string {
-	return fmt.Sprintf("Alone this guarantees epsilon %s at delta %s", server.Number(epsilon), server.Number(f.Delta))
+	return fmt.Sprintf("As the only answer it would guarantee epsilon %s at delta %s", server.Number(epsilon), server.Number(f.Delta))
 }
 
 // intervals are columns with their errors, as intervals.
@@ -413,7 +413,7 @@ func (x Explainer) likelyRows() (rows float64, from string, err error) {
 		return float64(size), fmt.Sprintf("%d rows a group", size), nil
 	case x.World.Policy.Population.MostOf(a.Units()) > 0 && a.Groups.Public && !stage.IsFiltered(a):
 		rows := math.Round(x.Session.DeclaredRows(a))
-		return rows, fmt.Sprintf("%g rows a group (the policy's population)", rows), nil
+		return rows, fmt.Sprintf("%v rows a group (the policy's population)", rows), nil
 	}
 	return assumedRows, "10,000 rows a group", nil
 }

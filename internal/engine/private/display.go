@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -33,6 +34,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			}
 		}
 	}
+	errors := r.errorRounder(cols)
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
 		intervals := make(answer.Intervals, len(marks))
@@ -66,14 +68,60 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 					intervals[i].Why = "its interval is the whole range"
 				}
 			case p.Shown.Rounding == session.RoundError && !m.IsExact:
-				row[m.Out] = rounded(v, p.Query.Outputs[m.Out].Type, low, high, width)
+				row[m.Out], _ = rounded(v, p.Query.Outputs[m.Out].Type, low, high, width)
+			}
+			if r.Session.Intervals && p.Shown.Rounding == session.RoundError && !m.IsExact {
+				low, high = roundedEnds(v, p.Query.Outputs[m.Out].Type, low, high, width)
+				intervals[i].Low, intervals[i].High = end(low), end(high)
 			}
 		}
+		errors(in, row)
 		if r.Session.Intervals {
 			row = append(row, intervals)
 		}
 		return row, true
 	}, nil
+}
+
+// errorRounder rounds an answer's columns that are dp_error, dp_low or dp_high themselves: errors up to three digits, ends outward to the digits of the value between them.
+func (r *Run) errorRounder(cols []plan.ColID) func(in, row []sqltype.Value) {
+	p := r.Staged
+	if p.Shown == nil || p.Shown.Rounding != session.RoundError {
+		return func(_, _ []sqltype.Value) {}
+	}
+	places := make([][4]int, len(p.Shown.Errors)) // of the value, the width and the ends
+	for i, m := range p.Shown.Errors {
+		for k, col := range []plan.ColID{m.Value, m.Width, m.Ends[0], m.Ends[1]} {
+			places[i][k] = slices.Index(cols, col)
+		}
+	}
+	return func(in, row []sqltype.Value) {
+		for i, m := range p.Shown.Errors {
+			at := func(k int) (v sqltype.Value) {
+				if k = places[i][k]; k >= 0 {
+					v = in[k]
+				}
+				return v
+			}
+			shown, ok := row[m.Out].(float64)
+			v := at(0)
+			x, isNumber := magnitude(v)
+			width, known := at(1).(float64)
+			low, isLow := at(2).(float64)
+			high, isHigh := at(3).(float64)
+			if !known {
+				width = math.Max(x-low, high-x)
+			}
+			switch {
+			case !ok:
+			case m.Kind == plan.ErrorHalfWidth:
+				row[m.Out] = server.RoundError(shown)
+			case isLow && isHigh && isNumber:
+				low, high = roundedEnds(v, p.Query.Columns[m.Value].Type, low, high, width)
+				row[m.Out] = map[bool]float64{true: low, false: high}[m.Kind == plan.ErrorLow]
+			}
+		}
+	}
 }
 
 // end is an end of an interval; nil where nothing is known of it.
@@ -100,9 +148,9 @@ func (r *Run) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Val
 }
 
 // rounded is a value with the digits that its interval supports: of the same type, and within the interval if it was. Where fewer digits would leave
-// the interval, it has up to three more.
-func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.Value {
-	was, _ := InFloat(v)
+// the interval, it has up to three more. step is the unit of its last digit; 0 where it is not rounded.
+func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) (out sqltype.Value, step decimal.Decimal) {
+	was, _ := magnitude(v)
 	width = Nearer(v, low, high, width)
 	for range 4 {
 		out := Significant(v, width)
@@ -111,14 +159,28 @@ func rounded(v sqltype.Value, t sqltype.Type, low, high, width float64) sqltype.
 				out = d.Add(decimal.New(0, -int32(scale))) //nolint:gosec // at most 1000
 			}
 		}
-		is, _ := InFloat(out)
+		is, _ := magnitude(out)
 		leaves := was >= low && is < low || was <= high && is > high
 		if n, whole := out.(int64); !leaves && (!whole || (t.OID != sqltype.OIDInt4 || int64(int32(n)) == n) && (t.OID != sqltype.OIDInt2 || int64(int16(n)) == n)) { //nolint:gosec // that is what is asked
-			return out
+			return out, stepOf(v, width)
 		}
 		width /= 10
 	}
-	return v
+	return v, decimal.Zero
+}
+
+// roundedEnds are an interval's ends with the digits of the value between them, rounded outward; those of a whole number are whole.
+func roundedEnds(v sqltype.Value, t sqltype.Type, low, high, width float64) (float64, float64) {
+	_, step := rounded(v, t, low, high, width)
+	return multiple(low, step, decimal.Decimal.Floor), multiple(high, step, decimal.Decimal.Ceil)
+}
+
+// multiple rounds to a multiple of a step, so that no decimal is lost.
+func multiple(x float64, step decimal.Decimal, round func(decimal.Decimal) decimal.Decimal) float64 {
+	if step.IsZero() || math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	return round(decimal.NewFromFloat(x).DivRound(step, 30)).Mul(step).InexactFloat64()
 }
 
 // IsUnderError says whether a value is less than its error, or of an error of which nothing can be said.
@@ -139,7 +201,7 @@ func IsUninformative(v sqltype.Value, width float64, of *sensitivity.Measure) bo
 
 // Nearer is how far a value is from the nearer end of its interval, which what bounds take away does not move: rounded by that, it stays inside.
 func Nearer(v sqltype.Value, low, high, width float64) float64 {
-	x, ok := InFloat(v)
+	x, ok := magnitude(v)
 	if near := math.Min(x-low, high-x); ok && near > 0 {
 		return math.Min(near, width)
 	}
@@ -159,30 +221,87 @@ func InFloat(v sqltype.Value) (float64, bool) {
 	return 0, false
 }
 
-// Significant rounds a value to the power of ten at or next below half of its 95% error on the nearer side, which is about the standard deviation of its noise: what is left of the error then has one or two digits, as results of measurements
-// are given (JCGM 100:2008, 7.2.6).
-func Significant(v sqltype.Value, width float64) sqltype.Value {
+// magnitude is a value as a float, in the unit of its error: of an interval without months its seconds.
+func magnitude(v sqltype.Value) (float64, bool) {
+	if x, is := v.(sqltype.Interval); is {
+		return float64(x.Micros)/1e6 + float64(x.Days)*daySeconds, x.Months == 0
+	}
+	return InFloat(v)
+}
+
+const daySeconds = 86400
+
+// timeUnits are what intervals are rounded to from a second on, in seconds.
+var timeUnits = []int64{daySeconds, 3600, 60, 1}
+
+// stepOf is the unit of the last digit that a value keeps of a 95% error on the nearer side: the power of ten at or next below half of the error, which is about the standard deviation of its noise. What is left of the error then has one or two digits, as results of measurements
+// are given (JCGM 100:2008, 7.2.6). An interval keeps days, hours, minutes or seconds in place of tens of seconds. 0 where nothing is rounded.
+func stepOf(v sqltype.Value, width float64) decimal.Decimal {
 	if !(width > 0) || math.IsInf(width, 1) {
-		return v
+		return decimal.Zero
 	}
 	digit := int32(math.Floor(math.Log10(width / 2)))
 	switch x := v.(type) {
 	case int64:
-		if d := decimal.NewFromInt(x).Round(-digit); digit > 0 && d.BigInt().IsInt64() {
+		digit = max(digit, 0)
+	case sqltype.Interval:
+		if x.Months != 0 {
+			return decimal.Zero
+		}
+		for _, unit := range timeUnits {
+			if width/2 >= float64(unit) {
+				return decimal.NewFromInt(unit)
+			}
+		}
+		digit = max(digit, -6)
+	case float64, decimal.Decimal:
+	default:
+		return decimal.Zero
+	}
+	return decimal.New(1, digit)
+}
+
+// Significant rounds a value by stepOf.
+func Significant(v sqltype.Value, width float64) sqltype.Value {
+	step := stepOf(v, width)
+	if step.IsZero() {
+		return v
+	}
+	switch x := v.(type) {
+	case int64:
+		if d := decimal.NewFromInt(x).Round(-step.Exponent()); step.Exponent() > 0 && d.BigInt().IsInt64() {
 			return d.IntPart()
 		}
 	case float64:
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
-			return decimal.NewFromFloat(x).Round(-digit).InexactFloat64()
+			return decimal.NewFromFloat(x).Round(-step.Exponent()).InexactFloat64()
 		}
 	case decimal.Decimal:
-		if -digit >= -x.Exponent() { // it has no more digits
+		if step.Exponent() <= x.Exponent() { // it has no more digits
 			return x
 		}
-		if x = x.Round(-digit); x.Exponent() > 0 {
+		if x = x.Round(-step.Exponent()); x.Exponent() > 0 {
 			x = decimal.NewFromBigInt(x.BigInt(), 0)
 		}
 		return x
+	case sqltype.Interval:
+		return roundedInterval(x, step.Shift(6).IntPart())
 	}
 	return v
+}
+
+// roundedInterval is an interval without months, to a multiple of so many microseconds. What has no days gets none, but of a step of days.
+func roundedInterval(x sqltype.Interval, step int64) sqltype.Interval {
+	const day = daySeconds * 1_000_000
+	all := decimal.NewFromInt(int64(x.Days)).Mul(decimal.NewFromInt(day)).Add(decimal.NewFromInt(x.Micros))
+	all = all.DivRound(decimal.NewFromInt(step), 0).Mul(decimal.NewFromInt(step))
+	days := int64(0)
+	if x.Days != 0 || step == day {
+		days = all.DivRound(decimal.NewFromInt(day), 30).Truncate(0).IntPart()
+	}
+	micros := all.Sub(decimal.NewFromInt(days).Mul(decimal.NewFromInt(day)))
+	if int64(int32(days)) != days || !micros.BigInt().IsInt64() { //nolint:gosec // that is what is asked
+		return x
+	}
+	return sqltype.Interval{Days: int32(days), Micros: micros.IntPart()} //nolint:gosec // checked above
 }

@@ -63,7 +63,7 @@ func TestRounded(t *testing.T) {
 		{num("7.12"), scaled, 6, 9, "7.10"}, {num("7.12"), sqltype.Numeric, 6, 9, "7.1"}, {int64(math.MaxInt32), sqltype.Int4, 2e9, 2.3e9, "2147000000"}, {int64(1234567), sqltype.Int4, 1.2e6, 1.3e6, "1230000"}, {"text", sqltype.Text, 0, 1, "text"},
 	} {
 		x, _ := InFloat(c.v)
-		got := rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
+		got, _ := rounded(c.v, c.t, c.low, c.high, math.Max(x-c.low, c.high-x))
 		if d, ok := got.(decimal.Decimal); ok && d.StringFixed(-d.Exponent()) == c.want {
 			continue
 		}
@@ -75,7 +75,49 @@ func TestRounded(t *testing.T) {
 
 // TestRoundedWithinRange: a value keeps the digit that its interval supports where the range ends before its error.
 func TestRoundedWithinRange(t *testing.T) {
-	if got := rounded(0.5596524644, sqltype.Float8, -1, 1, 2); got != 0.6 {
+	if got, _ := rounded(0.5596524644, sqltype.Float8, -1, 1, 2); got != 0.6 {
 		t.Errorf("0.56 within 2 is shown as %v", got)
+	}
+}
+
+// TestRoundedEnds: ends are rounded outward to the last digit of the value between them, and hold what they held.
+func TestRoundedEnds(t *testing.T) {
+	for _, c := range []struct {
+		v                         sqltype.Value
+		low, high, below, greater float64
+	}{
+		{int64(53950), 53600.7, 54295.8, 53600, 54300}, {int64(71518), 71512.5, 71523.2, 71512, 71524}, {16.996, 16.3955, 17.6607, 16.3, 17.7}, {15.7083, 15.5445, 15.9048, 15.54, 15.91},
+		{decimal.RequireFromString("-0.0312"), -0.0351, -0.0291, -0.036, -0.029}, {int64(5), -3.2, 200, -4, 200}, {int64(5), math.NaN(), math.Inf(1), math.NaN(), math.Inf(1)},
+	} {
+		x, _ := InFloat(c.v)
+		low, high := roundedEnds(c.v, sqltype.Float8, c.low, c.high, math.Max(x-c.low, c.high-x))
+		if fmt.Sprint(low, high) != fmt.Sprint(c.below, c.greater) {
+			t.Errorf("%v in [%g, %g]: ends %v and %v, not %v and %v", c.v, c.low, c.high, low, high, c.below, c.greater)
+		}
+	}
+}
+
+// TestRoundedIntervals: an interval keeps days, hours, minutes, seconds or decimals of them, by its error in seconds; months have no length, so they stay.
+func TestRoundedIntervals(t *testing.T) {
+	const hour = 3600 * 1_000_000
+	for _, c := range []struct {
+		v     sqltype.Interval
+		width float64
+		want  sqltype.Interval
+	}{
+		{sqltype.Interval{Days: 5, Micros: 2458555889}, 76200, sqltype.Interval{Days: 5, Micros: hour}},
+		{sqltype.Interval{Days: 5, Micros: 2458555889}, 200000, sqltype.Interval{Days: 5}},
+		{sqltype.Interval{Days: 5, Micros: 2458555889}, 3, sqltype.Interval{Days: 5, Micros: 2459000000}},
+		{sqltype.Interval{Days: 5, Micros: 2458555889}, 0.3, sqltype.Interval{Days: 5, Micros: 2458600000}},
+		{sqltype.Interval{Days: -5, Micros: -2458555889}, 76200, sqltype.Interval{Days: -5, Micros: -hour}},
+		{sqltype.Interval{Micros: 23*hour + 59*60*1_000_000}, 8000, sqltype.Interval{Micros: 24 * hour}},
+		{sqltype.Interval{Days: 1, Micros: 23*hour + 59*60*1_000_000}, 8000, sqltype.Interval{Days: 2}},
+		{sqltype.Interval{Micros: 30 * hour}, 200000, sqltype.Interval{Days: 1}},
+		{sqltype.Interval{Months: 1, Micros: 30}, 200000, sqltype.Interval{Months: 1, Micros: 30}},
+		{sqltype.Interval{Days: math.MaxInt32, Micros: math.MaxInt64}, 8000, sqltype.Interval{Days: math.MaxInt32, Micros: math.MaxInt64}},
+	} {
+		if got := Significant(c.v, c.width); got != sqltype.Value(c.want) {
+			t.Errorf("%+v of error %g: %+v, not %+v", c.v, c.width, got, c.want)
+		}
 	}
 }

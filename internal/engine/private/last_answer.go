@@ -11,6 +11,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -20,6 +22,7 @@ import (
 type LastAnswer struct {
 	Releases     []*StageRun
 	shown        string
+	isRounded    bool            // dpsql.rounding
 	simultaneous int             // in so many rows the intervals hold at once
 	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
 	warnings     []string        // what the answer is warned of, also where the session was told before
@@ -28,7 +31,7 @@ type LastAnswer struct {
 
 // LastAnswer is what the session keeps of the answer.
 func (r *Run) LastAnswer() *LastAnswer {
-	last := &LastAnswer{shown: r.Shown.Note(), simultaneous: r.simultaneousRows()}
+	last := &LastAnswer{shown: r.Shown.Note(), isRounded: r.Session.Now.Rounding == session.RoundError, simultaneous: r.simultaneousRows()}
 	for _, a := range r.releases() {
 		last.Releases = append(last.Releases, &StageRun{Stage: &stage.Stage{An: a.An}, Release: a.Release.WithoutGroups(), Free: a.Free})
 		var hidden sqltype.Value
@@ -53,7 +56,7 @@ func (l *LastAnswer) Rows(ctx context.Context) ([][]sqltype.Value, error) {
 		warnings = strings.Join(l.warnings, "\n")
 	}
 	for i, a := range l.Releases {
-		of, err := a.facts(ctx, int64(i+1), l.simultaneous)
+		of, err := a.facts(ctx, int64(i+1), l.simultaneous, l.isRounded)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +86,7 @@ func whatIsMeasured(a *sensitivity.Analysis, measure int) sqltype.Value {
 }
 
 // facts are those of one release.
-func (l *StageRun) facts(ctx context.Context, number int64, together int) ([][]sqltype.Value, error) {
+func (l *StageRun) facts(ctx context.Context, number int64, together int, isRounded bool) ([][]sqltype.Value, error) {
 	e, err := finish.Of(ctx, l.An, l.Release)
 	if err != nil {
 		return nil, err
@@ -131,7 +134,10 @@ func (l *StageRun) facts(ctx context.Context, number int64, together int) ([][]s
 		}
 		var width sqltype.Value // NULL where the value is, and of trees: a count's noise is no value's error
 		if !e.IsUnknown(i) && m.Tree == nil {
-			width = stage.InUnits(e.Widest(i), step)
+			x := stage.InUnits(e.Widest(i), step)
+			if width = x; isRounded {
+				width = server.RoundError(x)
+			}
 		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, stage.NoiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
 			width, l.Release.LastQuote().Price, l.Free})

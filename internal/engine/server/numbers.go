@@ -51,8 +51,14 @@ func RoundDown3(x float64) float64 {
 	return x
 }
 
+// RoundError is a 95% error with three digits, rounded up but for what computing it may have added.
+func RoundError(x float64) float64 { return RoundUp3(x * (1 - 1e-12)) }
+
 // RoundUp3 is x with three digits, rounded up.
 func RoundUp3(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 1) {
+		return x
+	}
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
 	up, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Ceil(x/unit-1e-9)*unit), 64)
 	if err != nil || up < x {

@@ -17,6 +17,7 @@ import (
 type Displayed struct {
 	Low, Rounding string
 	Marks         []DisplayColumn
+	Errors        []ErrorColumn
 	asIs          []string // why, with the column's name
 }
 
@@ -32,9 +33,15 @@ type DisplayColumn struct {
 	Divides bool          // something in it is divided
 }
 
+// ErrorColumn is an output column that is dp_error, dp_low or dp_high itself, and the columns that say how many digits it has.
+type ErrorColumn struct {
+	Out int
+	plan.ErrorColumn
+}
+
 // Showing computes the intervals of a program's output columns beside them: of aggregates where the settings ask for it, of what is computed from them always.
 //
-// Proof: what is shown, the intervals behind a row, and the warning of a NULL, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
+// Proof: what is shown, the intervals behind a row, the warning of a NULL, and the digits of dp_error, dp_low and dp_high, is a function of the row that would be shown without and of dp_error, dp_low and dp_high of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
 // values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (reuse.Canonical), and where the
 // statement would be divided otherwise, it is left as it is.
 func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *divide.Program) (*divide.Program, *Displayed) {
@@ -49,6 +56,12 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	for i, o := range q.Outputs {
 		if ctx.Err() != nil { // the analysis of the stages says so
 			return program, nil
+		}
+		if out.Rounding == session.RoundError {
+			if e, ok := w.ErrorColumn(q.Root, o.Col); ok {
+				out.Errors = append(out.Errors, ErrorColumn{i, e})
+				continue
+			}
 		}
 		a, g, why := w.Aggregate(q.Root, o.Col)
 		if a == nil && why != plan.OtherError {
@@ -66,7 +79,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
-	if len(out.Marks) == 0 {
+	if len(out.Marks)+len(out.Errors) == 0 {
 		return program, out
 	}
 	var err error
@@ -87,7 +100,7 @@ func (n *Displayed) keepAll(q *plan.Query, why string) {
 			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.Out].Name, why))
 		}
 	}
-	n.Marks = nil
+	n.Marks, n.Errors = nil, nil
 }
 
 // intervalColumns are those of a program's plan; their new columns are q's.
@@ -103,6 +116,9 @@ func intervalColumns(q *plan.Query, program *divide.Program) *plan.IntervalColum
 	return plan.NewIntervalColumns(&q.Columns, func(a *plan.Aggregate) bool { return given[a] }, noisy)
 }
 
+// errorsRounded is what is done to columns that are errors or ends of intervals.
+const errorsRounded = "rounded outward"
+
 // Note says what was done.
 func (n *Displayed) Note() string {
 	if n != nil {
@@ -114,6 +130,9 @@ func (n *Displayed) Note() string {
 		}
 		if does != "" {
 			return does
+		}
+		if len(n.Errors) > 0 {
+			return errorsRounded
 		}
 	}
 	return "as released"
@@ -154,6 +173,13 @@ func (n *Displayed) Lines(q *plan.Query) (lines []answer.Line) {
 		if does != "" {
 			said = append(said, strings.Join(names, ", ")+": "+does)
 		}
+	}
+	if len(n.Errors) > 0 {
+		var names []string
+		for _, e := range n.Errors {
+			names = append(names, q.Outputs[e.Out].Name)
+		}
+		said = append(said, strings.Join(names, ", ")+": "+errorsRounded)
 	}
 	if len(said) > 0 {
 		lines = append(lines, answer.Keyed("Shown", "%s", strings.Join(said, "; ")))

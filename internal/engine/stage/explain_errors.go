@@ -59,7 +59,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 				}
 				text := server.Number(width) + unit
 				if len(counts) > 1 {
-					text += fmt.Sprintf(" among %g", count)
+					text += fmt.Sprintf(" among %v", count)
 				}
 				of = append(of, text)
 			}
@@ -272,7 +272,7 @@ func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *
 			}
 		}
 		if !math.IsNaN(width) {
-			out = append(out, Expected{n.name, server.Number(width) + errorUnit(a, n.Formula), Finite(width)})
+			out = append(out, Expected{n.name, server.Number(server.RoundError(width)) + errorUnit(a, n.Formula), Finite(width)})
 		}
 	}
 	return out

@@ -246,7 +246,7 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 				WithHint("SET dpsql.target_error to a number in place of a part. Or: " + once)
 		}
 	}
-	from = fmt.Sprintf("for %g rows a group, %s", max(1, math.Round(rows)), from)
+	from = fmt.Sprintf("for %v rows a group, %s", max(1, math.Round(rows)), from)
 	if !sized {
 		rows, from = math.NaN(), "however large its groups are"
 	}
