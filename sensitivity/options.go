@@ -13,6 +13,7 @@ type Options struct {
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
 	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
+	WithinRows      bool              // bounds of sums over wide ranges are chosen where several rows are declared
 	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
 	Split           Split             // a part of the units
 	OffUnit         OffUnit           // what is said of joins off the unit

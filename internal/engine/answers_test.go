@@ -55,18 +55,31 @@ func TestNegativeCounts(t *testing.T) {
 	}
 }
 
-// TestNobody: what aggregates give over no rows is numbers in their range, never NULL, and public groups are all there.
+// TestNobody: counts and sums over no rows are numbers, never NULL; averages whose interval is their whole range are NULL, with a warning, and their intervals too. Public groups are all there.
 func TestNobody(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	nulls := 0
 	for i := range 10 {
 		where := fmt.Sprintf(" from encounters where days + 0 > %d", 200+i)
 		_, a := enginetest.Ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
-		if len(a.Rows) != 1 || slices.Contains(a.Rows[0], nil) {
+		if row := a.Rows[0]; len(a.Rows) != 1 || row[0] == nil || row[1] == nil || row[2] == nil || row[4] == nil {
 			t.Fatalf("%v", a.Rows)
 		}
-		days := a.Rows[0][3].(decimal.Decimal).InexactFloat64()
-		if score := a.Rows[0][5].(float64); days < 1 || days > 14 || score < -1 || score > 1 {
-			t.Errorf("averages %g, %g", days, score)
+		for at, ends := range map[int][2]float64{3: {1, 14}, 5: {-1, 1}, 6: {0, 500}} {
+			if v := a.Rows[0][at]; v == nil {
+				nulls++
+			} else if x := enginetest.AsFloat(t, v); x < ends[0] || x > ends[1] {
+				t.Errorf("an average is %g", x)
+			}
+		}
+		if told := strings.Join(a.Warnings, "\n"); slices.Contains(a.Rows[0], nil) && !strings.Contains(told, "avg is NULL where a group has too few rows after noise, as its interval is the whole range") {
+			t.Errorf("%q", told)
+		}
+		_, a = enginetest.Ask(t, s, "select avg(days), dp_error(avg(days)), dp_low(avg(days)), dp_high(avg(days))"+where)
+		for _, v := range a.Rows[0] {
+			if (v == nil) != (a.Rows[0][0] == nil) {
+				t.Errorf("%v", a.Rows)
+			}
 		}
 		_, a = enginetest.Ask(t, s, "select readmitted, kind_id, count(*), avg(days)"+where+" group by 1, 2")
 		if len(a.Rows) != 12 {
@@ -75,6 +88,9 @@ func TestNobody(t *testing.T) {
 		if _, a = enginetest.Ask(t, s, "select diag, count(*)"+where+" group by 1"); len(a.Rows) != 0 {
 			t.Errorf("unknown groups of nobody: %v", a.Rows)
 		}
+	}
+	if nulls < 20 {
+		t.Errorf("%d averages of nobody are NULL", nulls)
 	}
 }
 

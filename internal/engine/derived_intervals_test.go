@@ -97,7 +97,7 @@ func TestWindowTotals(t *testing.T) {
 	}
 }
 
-// TestCoalesceOfNobody: the interval of coalesce(avg(x), c) holds c where a group may have nobody, and not where it surely has somebody.
+// TestCoalesceOfNobody: where a group may have nobody coalesce(avg(x), c) is NULL as avg(x) is, or its interval holds c; where it surely has somebody the interval does not.
 func TestCoalesceOfNobody(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
@@ -109,7 +109,7 @@ func TestCoalesceOfNobody(t *testing.T) {
 			"SELECT kind_id, " + strings.ReplaceAll(x, "avg(days)", "a") + ", dp_low(" + strings.ReplaceAll(x, "avg(days)", "a") + "), 99 FROM (SELECT kind_id, avg(days) a FROM encounters WHERE days COND GROUP BY 1) t",
 		} {
 			for _, row := range enginetest.MustTry(t, s, strings.ReplaceAll(from, "COND", "+ 0 > 1000")) {
-				if nobody++; row[2] == nil || row[2].(float64) > 0 {
+				if nobody++; row[2] == nil != (row[1] == nil) || row[2] != nil && row[2].(float64) > 0 {
 					t.Errorf("%s: nobody: %v", kind, row)
 				}
 			}
@@ -203,7 +203,7 @@ func TestComputedCover(t *testing.T) {
 		{"sum(days)::float8 / count(*)", "20", 1.4},
 		{"sum(count(*)) OVER ()", "6", 1.6},
 		{"sum(days)::float8 / sum(sum(days)) OVER ()", "20", 1.7},
-		{"avg(days) FILTER (WHERE days > 2) - avg(days) FILTER (WHERE days <= 2)", "20", 1.5}, // the box of two intervals
+		{"avg(days) FILTER (WHERE days > 7) - avg(days) FILTER (WHERE days <= 7)", "100", 3}, // the box of two intervals
 		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
 	}
 	for _, c := range shapes {
@@ -250,7 +250,7 @@ func TestTotalsOfAverages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := enginetest.FixedNoise(enginetest.SessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(96)", "ALTER TABLE people ADD PRIMARY KEY (id)"}, pol), 22)
+	s := enginetest.FixedNoise(enginetest.SessionOver(t, funcs.DuckDB, "ends", []string{"CREATE TABLE people AS SELECT range::INT AS id, (range % 12)::INT AS grp, 10 AS x FROM range(1200)", "ALTER TABLE people ADD PRIMARY KEY (id)", "ALTER TABLE people ALTER grp SET NOT NULL"}, pol), 22)
 	enginetest.Set(t, s, "dpsql.fresh", "on")
 	told, held := 0, 0
 	for range 20 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -234,5 +235,51 @@ func TestExpectedWidths(t *testing.T) {
 		if told < 40 && !data.heavy || told < 25 {
 			t.Errorf("%d customers: %d are told", data.customers, told)
 		}
+	}
+}
+
+// TestExpectedAverages: what EXPLAIN expects of averages on the demo, before anything is known but the policy's population, is within a factor of 3 of the middle group's interval for most statements, and never off by 10.
+func TestExpectedAverages(t *testing.T) {
+	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
+	enginetest.FixedNoise(s, 22)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	expected := regexp.MustCompile(`^Expected 95% interval for \d+ people a group \(the policy's population\) who have 1/3 of the rows of the bound each, of values about the middle of their range: avg about \+- ([0-9.e-]+)\. `)
+	asked, near := 0, 0
+	for _, c := range []struct{ keys, of string }{
+		{"", "lab_procedures"}, {"", "days_in_hospital"}, {"", "medications"}, {"", "diagnoses"}, {"", "prior_emergency"}, {"", "CASE WHEN readmitted = '<30' THEN 1 ELSE 0 END"},
+		{"age_band", "lab_procedures"}, {"age_band", "days_in_hospital"}, {"readmitted", "medications"}, {"readmitted", "diagnoses"}, {"a1c", "lab_procedures"}, {"a1c", "medications"}, {"age_band", "CASE WHEN readmitted = '<30' THEN 1 ELSE 0 END"}, {"readmitted", "prior_emergency"},
+	} {
+		sql := fmt.Sprintf("avg(%s) from encounters", c.of)
+		group := ""
+		if c.keys != "" {
+			sql, group = c.keys+", "+sql, " group by 1"
+		}
+		said := ""
+		for _, r := range enginetest.MustTry(t, s, "explain select "+sql+group) {
+			if m := expected.FindStringSubmatch(r[0].(string)); m != nil {
+				said = m[1]
+			}
+		}
+		want, err := strconv.ParseFloat(said, 64)
+		if err != nil {
+			t.Fatalf("%s: EXPLAIN expects nothing", sql)
+		}
+		var shown []float64
+		for _, r := range enginetest.MustTry(t, s, "select "+strings.Replace(sql, " from", fmt.Sprintf(", dp_error(avg(%s)) from", c.of), 1)+group) {
+			if x, ok := r[len(r)-1].(float64); ok {
+				shown = append(shown, x)
+			}
+		}
+		slices.Sort(shown)
+		ratio := want / shown[len(shown)/2]
+		if asked++; ratio > 1./3 && ratio < 3 {
+			near++
+		}
+		if ratio < 0.1 || ratio > 10 {
+			t.Errorf("%s: %.3g is expected, and %.3g is shown", sql, want, shown[len(shown)/2])
+		}
+	}
+	if 4*near < 3*asked {
+		t.Errorf("%d of %d are near", near, asked)
 	}
 }

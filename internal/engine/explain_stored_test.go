@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -253,7 +254,7 @@ func TestEnds(t *testing.T) {
 		plan.Choices[0] = choice
 		fake.Plan, fake.Chosen = &plan, price.Chosen{at}
 		fake.Lost = nil // the few people of this table may be found far beyond the bound, which is another line
-		return strings.Join(stage.EndLines(an, &fake), "\n")
+		return strings.Join(stage.EndLines(an, &fake, nil), "\n")
 	}
 	n := len(c.Edges)
 	for at, want := range map[int]string{0: "the least possible one", n / 2: "", n - 1: "the largest possible one"} {
@@ -267,7 +268,7 @@ func TestEnds(t *testing.T) {
 	if got := told(noise.TooFew, n); !strings.Contains(got, "too few people") {
 		t.Errorf("too few: %q", got)
 	}
-	for _, l := range stage.EndLines(an, r) {
+	for _, l := range stage.EndLines(an, r, nil) {
 		if !slices.Contains(a.Warnings, l) {
 			t.Errorf("%q is not in %q", l, a.Warnings)
 		}
@@ -286,17 +287,21 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestEndsOfCaps: of a cap the last candidate is told only where a person may be in more groups; the setting is named first, and a price only where a larger one has more candidates.
+// TestEndsOfCaps: of a cap the last candidate is told only where a person may be in more groups. What makes unknown groups public is named first, the setting with what must be true of it, and a price only where a larger one has more candidates.
 func TestEndsOfCaps(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	enginetest.Set(t, s, "dpsql.bounding", "linf")
 	enginetest.Set(t, s, "dpsql.max_groups", "auto")
 	for _, c := range []struct {
-		sql string
-		all bool
-	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", true}, {"select days, diag, count(*) from encounters group by 1, 2", false}} {
-		enginetest.Ask(t, s, c.sql)
+		sql    string
+		public string
+		all    bool
+	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", "", true}, {"select days, diag, count(*) from encounters group by 1, 2", "diag IN (a, b) in WHERE, values of the grouping columns in the policy", false},
+		{"select days, diag || readmitted, count(*) from encounters group by 1, 2", "", false}, {"select days, upper(diag), count(*) from encounters group by 1, 2", "diag IN (a, b) in WHERE", false}} {
+		p, _ := enginetest.Ask(t, s, c.sql)
+		staged := p.Staged()
+		public := func() []string { return staged.Program.PublicConditions(context.Background(), 0, s.Options()) }
 		an, r := s.Last.(*private.LastAnswer).Releases[0].An, s.Last.(*private.LastAnswer).Releases[0].Release
 		at := an.Limit.Cap
 		if at == nil {
@@ -310,12 +315,13 @@ func TestEndsOfCaps(t *testing.T) {
 			plan.Choices[at.Index] = choice
 			fake.Plan, fake.Chosen = &plan, slices.Clone(r.Chosen)
 			fake.Chosen[at.Index] = n - 1
-			lines := slices.DeleteFunc(stage.EndLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
+			lines := slices.DeleteFunc(stage.EndLines(an, &fake, public), func(l string) bool { return !strings.Contains(l, "groups that one person") })
 			return strings.Join(lines, "\n")
 		}
-		setting, more := ". What mends that: SET dpsql.max_groups = N, or query.max_groups in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.price with SET dpsql.fresh = on"
-		if !an.Groups.Public {
-			setting, more = ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, or values of the grouping columns in the policy", ". What mends that: SET dpsql.max_groups = N, query.max_groups in the policy, values of the grouping columns in the policy, or a larger dpsql.price with SET dpsql.fresh = on"
+		const few = "SET dpsql.max_groups = N or query.max_groups in the policy if nobody is in more than N groups"
+		setting, more := ". What mends that: "+few, ". What mends that: "+few+", or a larger dpsql.price with SET dpsql.fresh = on"
+		if c.public != "" {
+			setting, more = ". What mends that: "+c.public+", or "+few, ". What mends that: "+c.public+", "+few+", or a larger dpsql.price with SET dpsql.fresh = on"
 		}
 		if got := told(len(at.Edges)); c.all && got != "" || !c.all && !strings.HasSuffix(got, setting) {
 			t.Errorf("%s: the last: %q", c.sql, got)
@@ -338,7 +344,7 @@ func TestEndsOfNorms(t *testing.T) {
 		}
 		fake := *r
 		fake.Chosen, fake.Lost = price.Chosen{int(r.Plan.CandidateCount(an.Choices[0])) - 1}, nil
-		if got := strings.Join(stage.EndLines(an, &fake), "\n"); strings.Contains(got, "and the largest possible one") != (most == 0) || strings.Contains(got, "and and") {
+		if got := strings.Join(stage.EndLines(an, &fake, nil), "\n"); strings.Contains(got, "and the largest possible one") != (most == 0) || strings.Contains(got, "and and") {
 			t.Errorf("%s: %q", sql, got)
 		}
 	}
@@ -362,7 +368,7 @@ func TestEndsOfTimes(t *testing.T) {
 			fake := *r
 			fake.Chosen = slices.Clone(r.Chosen)
 			fake.Chosen[c.Index] = int(r.Plan.CandidateCount(c)) - 1
-			got := strings.Join(stage.EndLines(an, &fake), "\n")
+			got := strings.Join(stage.EndLines(an, &fake, nil), "\n")
 			if strings.Contains(got, "a range in the policy") || !strings.Contains(got, cure) || !strings.Contains(got, "the largest") {
 				t.Errorf("%s: %q", sql, got)
 			}

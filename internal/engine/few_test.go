@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// TestFewUnseen: where the people whom a choice of bounds does not see are much of all, a warning says that no interval holds what they may have. A sum without a range warns whatever population is declared, as of many people too a few may have most of it. With a range, and among so many that they are hardly any, nothing warns.
+// TestFewUnseen: where the people whom a choice of bounds does not see are much of all, a warning says that no interval holds what they may have. A sum without a range warns whatever population is declared, as of many people too a few may have most of it. With rows and a range of few steps, and among so many that they are hardly any, nothing warns.
 func TestFewUnseen(t *testing.T) {
 	const words = "people may have far more than all others"
 	for _, c := range []struct {
@@ -19,7 +19,8 @@ func TestFewUnseen(t *testing.T) {
 	}{
 		{"select sum(balance) from accounts", nil, true},
 		{"select segment, count(*), avg(balance) from accounts group by 1", nil, true},
-		{"select sum(balance) from accounts", []string{"balance:    {}", "balance:    {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, false},
+		{"select sum(balance) from accounts", []string{"balance:    {}", "balance:    {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, true},
+		{"select sum(balance) from accounts", []string{"balance:    {}", "balance:    {range: [0, 4000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 2"}, false},
 		{"select sum(balance) from accounts", []string{"population: 2000", "population: 200000", "delta: 1e-6", "delta: 1e-7"}, true},
 		{"select count(*) from accounts", []string{"population: 2000", "population: 200000", "delta: 1e-6", "delta: 1e-7"}, false},
 		{"select count(distinct person_id) from accounts", nil, false},

@@ -127,14 +127,14 @@ func openRanges(t *testing.T, d dialect.Dialect) backend.Backend {
 	return b
 }
 
-// TestRangesCostNothing: a declared range makes no sum and no average less accurate than none: in the median of draws the interval is no wider, but for what draws differ, it holds the truth, and nothing is NULL. Noise is the same in each run, so there is no false alarm. Where the range says much the average is far better, and a rare event has a rate. About the middle of its range avg(gap) would
+// TestRangesCostNothing: a declared range makes no sum and no average less accurate than none, nor does a wide one beside declared rows: in the median of draws the interval is no wider, but for what draws differ, it holds the truth, and nothing is NULL. Noise is the same in each run, so there is no false alarm. Where the range says much the average is far better, and a rare event has a rate. About the middle of its range avg(gap) would
 // have an interval 70 times as wide, avg(items * days) one 20 times as wide.
 func TestRangesCostNothing(t *testing.T) {
 	for d, draws := range map[dialect.Dialect]int{funcs.DuckDB: 15, funcs.Postgres: 5} {
 		b := openRanges(t, d)
 		uri := map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: ranges.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/ranges"}`}[d]
-		open := func(ranges bool) *session.Session {
-			text := strings.NewReplacer("VERIFIER", enginetest.Verifier, "BACKEND", uri).Replace(rangesPolicy)
+		open := func(ranges bool, edits ...string) *session.Session {
+			text := strings.NewReplacer(append(edits, "VERIFIER", enginetest.Verifier, "BACKEND", uri)...).Replace(rangesPolicy)
 			if !ranges {
 				lines := strings.Split(text, "\n")
 				for i, l := range lines {
@@ -160,6 +160,8 @@ func TestRangesCostNothing(t *testing.T) {
 			return enginetest.FixedNoise(s, 22)
 		}
 		told, untold := open(true), open(false)
+		wide, rows := []string{"[-100, 100]", "[-10000, 10000]", "[0, 50]", "[0, 10000]"}, []string{"max_rows_per_unit: auto", "max_rows_per_unit: 20"}
+		wideRows, onlyRows := open(true, append(wide, rows...)...), open(false, rows...)
 		half := func(s *session.Session, x string) (width float64, missed, null int) {
 			var widths []float64
 			truth := rangesTruth(x)
@@ -192,6 +194,13 @@ func TestRangesCostNothing(t *testing.T) {
 			without, _, _ := half(untold, k.x)
 			if !(with <= k.most*without) || missed > draws/4 || null > 0 {
 				t.Errorf("%s: %s: half widths are %.4g with the range and %.4g without; %d of %d missed, %d NULL", d, k.x, with, without, missed, draws, null)
+			}
+		}
+		for _, x := range []string{"avg(gap)", "sum(gap)", "sum(items)", "avg(items)", "avg(items * days)"} {
+			with, missed, null := half(wideRows, x)
+			without, _, _ := half(onlyRows, x)
+			if !(with <= 2*without) || missed > draws/4 || null > 0 {
+				t.Errorf("%s: %s: beside 20 rows half widths are %.4g with a wide range and %.4g without; %d of %d missed, %d NULL", d, x, with, without, missed, draws, null)
 			}
 		}
 		if width, missed, null := half(told, "avg(rare)"); !(width < 0.01) || missed > draws/4 || null > 0 {

@@ -173,7 +173,7 @@ func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) stri
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d WHEN %s < %d THEN %d ELSE %s END", c.sum, m.Hi, m.Hi, c.sum, m.Lo, m.Lo, value)
 	}
 	clamp := func(x string) string { return p.clamped64(m, x) }
-	if m.Bound != nil { // the choice clamps the sum as it does the count; nothing is scaled
+	if m.Bound != nil && m.Rows == 0 { // the choice clamps the sum as it does the count; nothing is scaled
 		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", c.count, clamp(centred(m, p.wide(steps(c)), p.wide(c.count))))
 	}
 	whole := centred(m, steps(c), p.holding(c.count, m, maxRows))

@@ -42,17 +42,45 @@ func (z *Measurer) Settle() {
 	}
 }
 
-// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range.
-func (z *Measurer) automatic(m *sensitivity.Measure, row uint64) error {
+// wideRow is the magnitude in steps from which a range is far wider than what most rows hold, as of money in cents or of seconds: there a choice, and telling what it cuts, cost less noise than a smaller bound saves. Ages, ratings and small numbers are below.
+const wideRow = 1 << 12
+
+// choosesWithin reports a sum over a declared range whose bound is chosen although several rows are declared: the range times their number ends the candidates. It follows from policy and statement alone.
+func (z *Measurer) choosesWithin(m *sensitivity.Measure, g plan.AggItem) bool {
+	if !z.Opts.WithinRows || z.Out.MaxRows <= 1 || z.Out.Limit.Norm != sensitivity.NoNorm || m.Distinct || m.Product != nil {
+		return false
+	}
+	if m.Kind == sensitivity.CentredSum {
+		return m.RowHi-m.RowLo >= wideRow && !z.moments[z.averageText(g)]
+	}
+	return m.Kind == sensitivity.SumValues && max(-m.RowLo, m.RowHi) >= wideRow
+}
+
+// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum without a choice of its own its count's, in multiples of the range. rows are the declared ones of a unit, 0: none are.
+func (z *Measurer) automatic(m *sensitivity.Measure, row, rows uint64) error {
 	if m.Kind == sensitivity.CentredSum && !m.HasOwnChoice {
 		m.Factor = row
 		return z.choose(m, 1, sensitivity.MostRows)
 	}
-	last := uint64(sensitivity.MostSteps)
-	if hi, lo := bits.Mul64(row, sensitivity.MostRows); hi == 0 {
-		last = min(last, lo)
+	most := uint64(sensitivity.MostRows)
+	if rows > 0 {
+		most = rows
 	}
-	return z.choose(m, startFor(row), last)
+	last := uint64(sensitivity.MostSteps)
+	hi, all := bits.Mul64(row, most)
+	if hi == 0 {
+		last = min(last, all)
+	}
+	if err := z.choose(m, startFor(row), last); err != nil {
+		return err
+	}
+	if m.Kind == sensitivity.CentredSum {
+		m.Rows = rows // cut as the count beside it is
+	}
+	if rows > 0 && hi == 0 && last == all {
+		m.Bound.Most = last
+	}
+	return nil
 }
 
 func startFor(row uint64) uint64 {

@@ -94,7 +94,9 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 		return err
 	}
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
+	within := z.choosesWithin(m, g)
 	if m.Kind == sensitivity.CentredSum { // about the middle each row is within +-(RowHi - RowLo)
+		m.HasOwnChoice = m.HasOwnChoice || within
 		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity
 		if lo = 0; 2*m.RowLo < m.DoubledCentre() {
 			lo = -hi
@@ -104,8 +106,8 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 	if m.Distinct {
 		rows = m.Values
 	}
-	if rows == 0 {
-		return z.automatic(m, max(1, relation.Magnitude(lo), relation.Magnitude(hi)))
+	if row := max(1, relation.Magnitude(lo), relation.Magnitude(hi)); rows == 0 || within {
+		return z.automatic(m, row, rows)
 	}
 	var ok1, ok2 bool
 	m.Lo, ok1 = times(lo, rows)

@@ -278,7 +278,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	if old != nil {
 		defer func() { err = errors.Join(err, old.Close()) }()
 	}
-	rows, from, err := x.likelyRows()
+	rows, from, byPeople, err := x.likelyRows()
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -303,16 +303,19 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	if err != nil {
 		return nil, "", "", err
 	}
-	var one, most *finish.Errors
+	var one, usual, most *finish.Errors
 	if e == nil {
-		if one, err = of(oneRowEach(a, mp)); err != nil {
+		if one, err = of(oneRowEach(a, mp, 1)); err != nil {
+			return nil, "", "", err
+		}
+		if usual, err = of(oneRowEach(a, mp, 2)); err != nil {
 			return nil, "", "", err
 		}
 		if most, err = of(largestBounds(a, mp)); err != nil {
 			return nil, "", "", err
 		}
 	}
-	sized, bounded, unknown := false, false, false
+	sized, bounded, unknown, third := false, false, false, false
 	for i, n := range stage.NamedAggregates(x.Program, a) {
 		if i >= len(known) {
 			break
@@ -357,6 +360,9 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 				}
 			}
 			sized = sized || perRow
+		case f.Kind == sensitivity.IsAvg && one != nil && byPeople:
+			text = "about +- " + server.Number(usual.Usual(n.Formula, rows/partOfBound))
+			sized, unknown, third = true, true, true
 		case f.Kind == sensitivity.IsAvg && one != nil:
 			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows)))
 			sized, unknown = true, true
@@ -372,7 +378,9 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		words = append(words, known[i].Column+" "+plusMinus(inWords(a, text)))
 	}
 	if sized {
-		assuming = " for " + from
+		if assuming = " for " + from; third {
+			assuming += fmt.Sprintf(" who have 1/%d of the rows of the bound each, of values about the middle of their range", partOfBound)
+		}
 	}
 	if bounded {
 		assuming += fmt.Sprintf(", with the bounds of the release made at price %s", server.Number(old.LastQuote().Price))
@@ -384,38 +392,31 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	case a.Clipped && old == nil && a.CanAnyBeClipped():
 		note = fmt.Sprintf(". What dpsql.clip = %d cuts makes intervals wider", a.MaxRows)
 	case unknown && e == nil:
-		note = ". dpsql chooses bounds when the statement is asked, and what they cut makes intervals wider" + knownBefore(a)
+		note = ". dpsql chooses bounds when the statement is asked, and what they cut makes intervals wider" + stage.KnownBefore(a)
 	}
 	return words, assuming, note, nil
 }
 
-// knownBefore says what makes a statement's bounds known before it is asked.
-func knownBefore(a *sensitivity.Analysis) string {
-	var all []string
-	for _, c := range a.Choices {
-		if list := stage.Cures(a, c, false); c.By == sensitivity.ByUnits && len(list) > 0 && !slices.Contains(all, list[0]) {
-			all = append(all, list[0])
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return ". To know them before: " + strings.Join(all, " and ")
-}
+// partOfBound is what part of the bound on a person's rows people are taken to have on average: 1/3, as most have from a tenth of it to all.
+const partOfBound = 3
 
-// likelyRows is how many rows a group may have, and who says so.
-func (x Explainer) likelyRows() (rows float64, from string, err error) {
+// likelyRows is how many rows a group may have, and who says so. byPeople: the policy says how many people there are, and nothing how many rows they have; it is their number.
+func (x Explainer) likelyRows() (rows float64, from string, byPeople bool, err error) {
 	_, size, err := x.TargetAndSize()
 	switch a := x.St.An; {
 	case err != nil:
-		return 0, "", err
+		return 0, "", false, err
 	case size > 0:
-		return float64(size), fmt.Sprintf("%d rows a group", size), nil
+		return float64(size), fmt.Sprintf("%d rows a group", size), false, nil
 	case x.World.Policy.Population.MostOf(a.Units()) > 0 && a.Groups.Public && !stage.IsFiltered(a):
-		rows := math.Round(x.Session.DeclaredRows(a))
-		return rows, fmt.Sprintf("%v rows a group (the policy's population)", rows), nil
+		people := math.Round(x.Session.DeclaredRows(a))
+		from := fmt.Sprintf("%v people a group (the policy's population)", people)
+		if each := math.Round(float64(a.MaxRows) / partOfBound); each > 1 {
+			return people * each, from + fmt.Sprintf(" with %v rows each, 1/%d of their bound", each, partOfBound), false, nil
+		}
+		return people, from, a.MaxRows == 0, nil
 	}
-	return assumedRows, "10,000 rows a group", nil
+	return assumedRows, "10,000 rows a group", false, nil
 }
 
 // earlierBounds are those of a release of the statement that does not answer it now, and that release, which is to be closed; none where nothing is chosen or cut; nil where they are not known.
@@ -454,13 +455,16 @@ func largestBounds(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
 	return at
 }
 
-// oneRowEach are the least bounds that hold one row a person; nil where no range says them.
-func oneRowEach(a *sensitivity.Analysis, mp *price.Quote) price.Chosen {
+// oneRowEach are the least bounds that hold one row a person, or of averages such a part of its most; nil where no range says them.
+func oneRowEach(a *sensitivity.Analysis, mp *price.Quote, part uint64) price.Chosen {
 	at := make(price.Chosen, len(a.Choices))
 	for i, c := range a.Choices {
 		need, ok := oneRow(a, c)
 		if !ok || c.IsCap() {
 			return nil
+		}
+		if c.Measure >= 0 && a.Measures[c.Measure].HasOwnChoice {
+			need = max(1, need/part)
 		}
 		for most := int(mp.CandidateCount(c)) - 1; at[i] < most && c.Edges[at[i]] < need; { //nolint:gosec // candidates are few
 			at[i]++

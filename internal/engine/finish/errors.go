@@ -155,7 +155,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 		if e.few[i], err = IsFarBeyondBound(a, r, i); err != nil {
 			return nil, err
 		}
-		e.few[i] = e.few[i] || r.Chosen.HasTooFewPeople(m.Bound) || r.Chosen.HasTooFewPeople(a.Limit.Cap) || m.IsSumBounded() && r.Plan.IsAtLastEdge(m.Bound, r.Chosen)
+		e.few[i] = e.few[i] || r.Chosen.HasTooFewPeople(m.Bound) || r.Chosen.HasTooFewPeople(a.Limit.Cap) || m.IsSumBounded() && r.Plan.IsAtLastEdge(m.Bound, r.Chosen) && !r.Plan.HoldsAll(m.Bound, r.Chosen)
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
@@ -176,6 +176,26 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *price.Run, r *
 
 // Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known). An average's is the most that it may be, wherever in its declared range the average is.
 func (e *Errors) Expected(i int, count float64) float64 {
+	m := e.sumOf(i)
+	return e.expected(i, count, m.RowLo+m.RowLo, m.RowHi+m.RowHi)
+}
+
+// Usual is Expected where an average is about the middle of its range.
+func (e *Errors) Usual(i int, count float64) float64 {
+	m := e.sumOf(i)
+	return e.expected(i, count, m.RowLo+m.RowHi)
+}
+
+// sumOf is the measure that aggregate i's sum is; without one, none.
+func (e *Errors) sumOf(i int) (m sensitivity.Measure) {
+	if at := e.a.Formulas[i].Sum; at >= 0 {
+		m = e.a.Measures[at]
+	}
+	return m
+}
+
+// expected is the widest of those where a row has one of these doubled values, in steps, on average.
+func (e *Errors) expected(i int, count float64, doubled ...int64) float64 {
 	f := e.a.Formulas[i]
 	if f.IsOrderStatistic() || f.IsPick() { // a value's error is where the values are
 		return math.NaN()
@@ -202,8 +222,8 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	if f.Kind != sensitivity.IsAvg || !m.Declared {
 		return width
 	}
-	for _, end := range []int64{m.RowLo, m.RowHi} { // the farther the average is from the centre, the more the count's noise moves it
-		v[f.Sum].Mul(v[f.Count], big.NewInt(2*end-m.DoubledCentre()))
+	for _, x := range doubled { // the farther the average is from the centre, the more the count's noise moves it
+		v[f.Sum].Mul(v[f.Count], big.NewInt(x-m.DoubledCentre()))
 		if x := e.Group(i, v); !(x <= width) {
 			width = x
 		}
@@ -475,14 +495,23 @@ func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 
 // isRanged reports an average that is held to a declared range.
 func (e *Errors) isRanged(f sensitivity.Formula) bool {
-	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && e.a.Measures[f.Sum].Declared
+	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && f.Sum >= 0 && e.a.Measures[f.Sum].Declared
 }
 
-// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL.
+// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills.
 func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
-	return (f.Kind == sensitivity.IsRatio && !e.isRanged(f) || f.Kind == sensitivity.IsMoment) && !(float(v[f.Count]) > e.inSteps(f.Count))
+	if e.isRanged(f) && (f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio) {
+		m := &e.a.Measures[f.Sum]
+		_, low, high := e.average(i, v)
+		least, most := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
+		return least < most && low <= least && high >= most && float(v[f.Count]) <= manyRows*e.inSteps(f.Count)
+	}
+	return (f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment) && !(float(v[f.Count]) > e.inSteps(f.Count))
 }
+
+// manyRows, in errors of their number, are enough that an average among them is shown whatever its interval is.
+const manyRows = 3
 
 // fieller is the largest r with r (c + b) - s <= sqrt(x^2 + r^2 y^2) for b = 0 or rows, where c > y.
 func fieller(s, x, c, y, rows float64) float64 {

@@ -87,7 +87,7 @@ func isWholeStage(parts []divide.Part, stages []*eval.Relation) bool {
 
 // Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
 // computed as they are read. An aggregate's intervals hold in so many rows together. none, if there is one, is told of the aggregates that are NULL.
-func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, together int, none func(plan.AggFunc)) (*eval.Relation, error) {
+func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
 	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 			}
 			for i, item := range a.Agg.Aggs {
 				f := a.Formulas[i]
-				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.HasTooFewPeople(i)) {
-					none(item.Fn)
+				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsAvg || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.HasTooFewPeople(i)) {
+					none(item.Fn, whole.isRanged(f))
 				}
 			}
 			return yield(row)

@@ -157,8 +157,11 @@ func (p *Quote) Settled(a *sensitivity.Analysis, ended Chosen) Chosen {
 	return out
 }
 
-// endOfRange is the least edge of a sum's choice that holds its range times the bound on its rows; false: it has none.
+// endOfRange is the least edge of a sum's choice that holds its range times the bound on its rows, chosen or declared; false: it has none.
 func (p *Quote) endOfRange(a *sensitivity.Analysis, c *sensitivity.Choice, chosen Chosen) (int, bool) {
+	if c.Rows == nil && c.Most > 0 && c.Measure >= 0 && a.Limit.Norm == sensitivity.NoNorm {
+		return int(p.CandidateCount(c)) - 1, true //nolint:gosec // at most dp.MaxEdges
+	}
 	if c.Rows == nil || chosen.HasTooFewPeople(c.Rows) {
 		return 0, false
 	}

@@ -148,3 +148,9 @@ func (p *Quote) IsAtLastEdge(c *sensitivity.Choice, chosen Chosen) bool {
 	ev, ok := p.event(c.Index).(dp.AboveThreshold)
 	return ok && ev.Edges > 1 && chosen[c.Index] == int(ev.Edges)-1 //nolint:gosec // at most dp.MaxEdges
 }
+
+// HoldsAll reports that a choice ended at the bound that holds all that declarations let one unit have.
+func (p *Quote) HoldsAll(c *sensitivity.Choice, chosen Chosen) bool {
+	_, edge := p.Edge(c, chosen)
+	return c.Most > 0 && edge == c.Most
+}

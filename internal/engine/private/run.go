@@ -143,12 +143,14 @@ func (r *Run) raised(err error) {
 }
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
-func (r *Run) noValue(fn plan.AggFunc) {
+func (r *Run) noValue(fn plan.AggFunc, ranged bool) {
 	words := "rows after noise, or values that do not differ"
 	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
 	switch fn {
 	case plan.Avg:
-		words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"
+		if words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"; ranged {
+			words = "rows after noise, as its interval is the whole range. A larger dpsql.price helps, or a condition that leaves small groups out"
+		}
 	case plan.Min, plan.Max:
 		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
 			words += ". A larger dpsql.price needs fewer"

@@ -38,7 +38,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	list := r.releases()
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release)), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
+		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -56,6 +56,13 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	}
 	s := r.Session
 	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8) less what the session was told before
+}
+
+// publicBy are conditions that make a release's unknown groups public.
+func (r *Run) publicBy(ctx context.Context, a *StageRun) func() []string {
+	return func() []string {
+		return r.Program.PublicConditions(ctx, slices.Index(r.StageRuns, a), r.Session.Options())
+	}
 }
 
 // eachTime are warnings that are told with each answer.
@@ -315,7 +322,9 @@ func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string)
 		return nil
 	}
 	if len(sums) > 0 {
-		cures = stage.RangeCures(a, sums...)
+		if cures = stage.RangeCures(a, sums...); !single && cures[0] == "a range in the policy" {
+			cures[0] = "a narrow range in the policy" // beside rows the bound of a wide one is chosen too
+		}
 	}
 	switch perUnit := "max_rows_per_unit in the policy"; {
 	case single || a.MaxRows > 0:

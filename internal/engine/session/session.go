@@ -117,7 +117,7 @@ func (s *Session) Options() sensitivity.Options {
 		off = sensitivity.AnyOffUnit
 	}
 	return sensitivity.Options{OffUnit: off, MaxGroups: s.Now.maxGroups, ChooseGroups: s.Now.maxGroups == 0, MaxRows: s.Now.Clip, MaxPublicGroups: uint64(s.World.Policy.Query.MaxPublicGroups),
-		Public: s.World.Public, DeltaZero: s.World.Policy.Budget.Delta == 0, MinPeople: s.World.Policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.Now.Bounding == "l2"], Split: s.Now.Split}
+		Public: s.World.Public, DeltaZero: s.World.Policy.Budget.Delta == 0, MinPeople: s.World.Policy.Query.MinPeople, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.Now.Bounding == "l2"], Split: s.Now.Split, WithinRows: s.Now.Bounding == "auto"}
 }
 
 // OwnMaxGroups is dpsql.max_groups where the session has set it to a number; else 0.

@@ -70,7 +70,7 @@ func TestCuresOfFewPeople(t *testing.T) {
 		{"avg(born)", "borrowers", ranges + "WHERE born" + between, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1978.99},
 		{"avg(born * 2)", "borrowers", ranges + greatest, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1978.99},
 		{"avg(n)", person, ", or " + greatest, "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
-		{"sum(fine)", "loans", perUnit + ", together with a range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
+		{"sum(fine)", "loans", perUnit + ", together with a narrow range in the policy or WHERE fine" + between, "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", rows, 34440},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", []string{"price: 0.5", "price: 2"}, 34440},
 		{"count(*)", "loans group by branch_id", "", "", "", nil, 0},
@@ -254,7 +254,7 @@ func TestFreshAfterWideChoice(t *testing.T) {
 	fake.Plan, fake.Chosen = &plan, slices.Clone(fake.Chosen)
 	fake.Chosen[0] = int(choice.Edges) - 1 //nolint:gosec // few
 	const want = "4294967296 is the chosen bound of what one person counts for in measure 1, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew"
-	if told := strings.Join(stage.EndLines(last.An, &fake), "\n"); !strings.Contains(told, want) {
+	if told := strings.Join(stage.EndLines(last.An, &fake, nil), "\n"); !strings.Contains(told, want) {
 		t.Error(told)
 	}
 }

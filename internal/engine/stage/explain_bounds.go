@@ -192,8 +192,8 @@ func isFarTooLow(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Cho
 	return false
 }
 
-// EndLines warn of bounds at an end of their candidates, with the cure.
-func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
+// EndLines warn of bounds at an end of their candidates, with the cure. public are conditions that make the groups public.
+func EndLines(a *sensitivity.Analysis, r *release.Release, public func() []string) []string {
 	var out []string
 	for i, m := range a.Measures {
 		if m.Bound != nil || a.Limit.Cap != nil || !a.Clipped {
@@ -212,9 +212,9 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
 		if !r.Chosen.HasTooFewPeople(c) && !smooth && isFarTooLow(a, r, c) {
-			cure := Cures(a, c, true)
+			cure := Cures(a, c, true, public)
 			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
-				cure = Cures(a, largest, false)
+				cure = Cures(a, largest, false, public)
 			}
 			out = append(out, fmt.Sprintf("%s: the bound that was chosen, %s, is far below what people have, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
 			continue
@@ -250,7 +250,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release) []string {
 			out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew", choiceName(a, c), a.Edge(c, edge), what))
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, cureList(Cures(a, c, end == "the least" || !all))))
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, cureList(Cures(a, c, end == "the least" || !all, public))))
 	}
 	return out
 }
@@ -276,28 +276,89 @@ func misspelt(a *sensitivity.Analysis) string {
 	return ". Or check the spelling of the conditions' texts, which no public list has"
 }
 
-// Cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.
-func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []string) {
-	switch {
-	case c.By == sensitivity.ByFlow: // nothing says how much
-	case c.Measure < 0:
-		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+// Cures are what moves a bound from the end of its candidates without making intervals wider: what the statement, the session or the policy says in its place, with what must be true of it, and a price where more of it buys more. public are conditions that make unknown groups public; nil: none is known.
+func Cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool, public func() []string) (out []string) {
+	switch by := setting(a, c); {
+	case c.Measure < 0 && c.By != sensitivity.ByFlow:
 		if !a.Groups.Public {
-			out = append(out, "values of the grouping columns in the policy")
+			out = listings(a, public)
 		}
-	case a.Limit.Norm > 0 && a.MaxRows > 0 && (a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared): // rows in a group are bounded, and what a person has in all groups is chosen
-		if a.Limit.Norm == sensitivity.L1 { // more groups would be scaled too
-			out = []string{fmt.Sprintf("SET dpsql.max_groups = N up to %d", sensitivity.FewGroups), fmt.Sprintf("query.max_groups up to %d in the policy", sensitivity.FewGroups)}
-		}
-	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
-		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
-	default:
+		out = append(out, by+" or query.max_groups in the policy if nobody is in more than N groups")
+	case by == clipSetting && a.Limit.Norm == sensitivity.NoNorm: // a norm is chosen beside a clip too
+		out = []string{clipSetting + " or max_rows_per_unit in the policy if nobody has more than N rows"}
+	case by == clipSetting:
+	case by != "":
+		out = []string{by + " if nobody is in more than N groups"}
+	case hasNoRange(a, c):
 		out = RangeCures(a, c.Measure)
+	case c.By != sensitivity.ByFlow && a.Limit.Norm == sensitivity.NoNorm:
+		out = []string{"a narrower range"}
 	}
 	if byPrice {
 		out = append(out, LargerPrice)
 	}
 	return out
+}
+
+// listings are what makes unknown groups public, so that no cap is chosen: conditions, and values in the policy where all groups are of stored columns.
+func listings(a *sensitivity.Analysis, public func() []string) (out []string) {
+	if public != nil {
+		if conds := public(); len(conds) > 0 {
+			out = append(out, strings.Join(conds, " and ")+" in WHERE")
+		}
+	}
+	if !slices.ContainsFunc(a.Keys, func(k sensitivity.Key) bool { return !k.Public && a.Query.Columns[k.Col].Table == nil }) {
+		out = append(out, "values of the grouping columns in the policy")
+	}
+	return out
+}
+
+// clipSetting fixes how many rows of a person count.
+const clipSetting = "SET dpsql.clip = N"
+
+// setting is the session's setting that fixes a bound in place of its choice; "": none does.
+func setting(a *sensitivity.Analysis, c *sensitivity.Choice) string {
+	switch {
+	case c.By == sensitivity.ByFlow: // nothing says how much
+	case c.Measure < 0:
+		return "SET dpsql.max_groups = N"
+	case hasNoRange(a, c):
+	case a.Limit.Norm == sensitivity.L1 && a.MaxRows > 0: // rows in a group are bounded, and what a person has in all groups is chosen; more groups would be scaled too
+		return fmt.Sprintf("SET dpsql.max_groups = N up to %d", sensitivity.FewGroups)
+	case a.MaxRows == 0:
+		return clipSetting
+	}
+	return ""
+}
+
+// hasNoRange reports the choice of a bound on a sum without a declared range, which no number of rows fixes.
+func hasNoRange(a *sensitivity.Analysis, c *sensitivity.Choice) bool {
+	return c.By != sensitivity.ByFlow && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues && !a.Measures[c.Measure].Declared
+}
+
+// KnownBefore says what makes a statement's bounds known before it is asked, and what that costs.
+func KnownBefore(a *sensitivity.Analysis) string {
+	var all []string
+	for _, c := range a.Choices {
+		if c.By != sensitivity.ByUnits {
+			continue
+		}
+		by := setting(a, c)
+		if hasNoRange(a, c) {
+			by = RangeCures(a, c.Measure)[0]
+		}
+		if by != "" && !slices.Contains(all, by) {
+			all = append(all, by)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	text := ". To know them before: " + strings.Join(all, " and ")
+	if strings.Contains(text, " = N") {
+		text += ". Noise grows with N, and what people have above N is cut"
+	}
+	return text
 }
 
 // LargerPrice is how more noise is paid off: without dpsql.fresh the chosen bound of a stored release stays.
