@@ -43,6 +43,8 @@ type Ledger interface {
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
 	// Related finds stored releases of families that this analyst may be given, the dearest first, of one price the latest, at most so many. It is as up to date as the last Lookup.
 	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
+	// All finds the stored releases of a key that this analyst may be given, but for those with a spool: the dearest first, of one price the latest, at most 16. It is as up to date as the last Lookup.
+	All(ctx context.Context, key Hash, analyst string) ([]Stored, error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
 	// AllReleases lists those of everybody, for the owner.

@@ -48,7 +48,7 @@ func TestPiles(t *testing.T) {
 						if got := l.best(Hash{7}, who, now); (got == nil) != (want == 0) || got != nil && got.seq != want {
 							t.Errorf("%s, %s at %s: %v answers, not %d", scope, who, now, got, want)
 						}
-						if related := l.familyReleases([]Hash{{9}}, who, now); len(related) > 1 || len(related) == 1 && related[0].seq != want || l.hasNoFamily([]Hash{{9}}, who, now) != (want == 0) {
+						if related := slices.Collect(l.eachOfFamily([]Hash{{9}}, who, now)); len(related) > 1 || len(related) == 1 && related[0].seq != want || (len(related) == 0) != (want == 0) {
 							t.Errorf("%s, %s at %s: related are %v, not %d", scope, who, now, related, want)
 						}
 					}

@@ -11,13 +11,35 @@ import (
 )
 
 // Related finds stored releases of families, payloads and all.
-func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) (out []Stored, err error) {
+func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error) {
+	return l.several(ctx, analyst, most, func(at time.Time) iter.Seq[keyedRef] { return l.eachOfFamily(families, analyst, at) })
+}
+
+// All finds the stored releases of one key, payloads and all.
+func (l *book) All(ctx context.Context, key Hash, analyst string) ([]Stored, error) {
+	return l.several(ctx, analyst, few, func(at time.Time) iter.Seq[keyedRef] {
+		return func(yield func(keyedRef) bool) {
+			for ref := range l.state.candidates(key) {
+				if ref.spool == nil && l.canAnswer(ref, analyst, at) && !yield(keyedRef{key, *ref}) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// several loads at most so many of the releases that each gives under mu: the dearest first, of one price the latest.
+func (l *book) several(ctx context.Context, analyst string, most int, each func(at time.Time) iter.Seq[keyedRef]) (out []Stored, err error) {
 	if err := l.forServing(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	err = errors.Join(ctx.Err(), l.ready())
-	none := l.hasNoFamily(families, analyst, l.time())
+	none := true
+	for range each(l.time()) {
+		none = false
+		break
+	}
 	l.mu.Unlock()
 	if none || err != nil {
 		return nil, err
@@ -28,7 +50,7 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 			return nil, err
 		}
 		found = nil // a cut connection decides anew
-		related := l.familyReleases(families, analyst, at)
+		related := slices.SortedFunc(each(at), func(a, b keyedRef) int { return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(b.seq, a.seq)) })
 		for i := range related[:min(most, len(related))] {
 			found = append(found, l.take(related[i].key, &related[i].storedRef))
 		}
@@ -64,21 +86,6 @@ func (l *book) eachOfFamily(families []Hash, analyst string, now time.Time) iter
 			}
 		}
 	}
-}
-
-// hasNoFamily: there are none. Under mu.
-func (l *book) hasNoFamily(families []Hash, analyst string, now time.Time) bool {
-	for range l.eachOfFamily(families, analyst, now) {
-		return false
-	}
-	return true
-}
-
-// familyReleases are all of them, the dearest first, of one price the latest. Under mu.
-func (l *book) familyReleases(families []Hash, analyst string, now time.Time) []keyedRef {
-	out := slices.Collect(l.eachOfFamily(families, analyst, now))
-	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(b.seq, a.seq)) })
-	return out
 }
 
 // taken is a stored release on its way out: chosen under mu, loaded within the store's transaction, opened when both are free for others.

@@ -42,6 +42,21 @@ func testRelated(t *testing.T) {
 			t.Errorf("%v: found %q, not %q", families, got, want)
 		}
 	}
+	all := func(analyst, want string) {
+		t.Helper()
+		list, err := l.All(ctx, Hash{4}, analyst)
+		if err != nil {
+			t.Error(err)
+		}
+		got := ""
+		for _, s := range list {
+			got += fmt.Sprintf("%s at %g; ", s.Payload, s.Price)
+		}
+		if got != want {
+			t.Errorf("found all of %q, not %q", got, want)
+		}
+	}
+	all("eve", "")
 	store(1, 9, "ann", 0.1)
 	store(2, 9, "bob", 0.2)
 	store(3, 0, "ann", 0.2)
@@ -53,6 +68,7 @@ func testRelated(t *testing.T) {
 		found("eve", "4=4 at 0.3; 2=2 at 0.2; 1=1 at 0.1; ", Hash{9})
 		found("eve", "4=4 at 0.3; 2=2 at 0.2; 5=5 at 0.1; ", Hash{8}, Hash{9})
 		found("eve", "", Hash{})
+		all("eve", "4 at 0.3; 4 at 0.1; ")
 		found("eve", "", Hash{7})
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)

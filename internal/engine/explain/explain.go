@@ -162,7 +162,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 	alone := len(list) == 1
 	rep := &answer.Report{Head: answer.Head("Private statement", "")}
 	if !alone {
-		rep.Head = answer.Head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together. Each has its part of the price", len(list)))
+		rep.Head = answer.Head("Private statement", ": "+releasesInWords(r, len(list)))
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
@@ -204,6 +204,9 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		return rep, err
 	}
 	rep.All = append(finishingLines(p.Staged), warningLines(p.Staged)...)
+	if note := r.StateNote(); note != "" {
+		rep.All = append(rep.All, answer.Note("A%s", note[1:]))
+	}
 	if len(charged) == 0 {
 		rep.All = append(rep.All, freeLine(p.Filter, "Charge in all", ""))
 	} else {
@@ -217,6 +220,24 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 	rep.All = append(rep.All, leftLine(b, stage.Total(whole), "such statements"))
 	rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 	return rep, err
+}
+
+// releasesInWords says of which data several releases are, and what they cost together.
+func releasesInWords(r *private.Run, n int) string {
+	stored := 0
+	for _, a := range r.Releases() {
+		if a.Free {
+			stored++
+		}
+	}
+	switch stored {
+	case 0:
+		return fmt.Sprintf("%d releases in one snapshot, charged together. Each has its part of the price", n)
+	case len(r.Releases()):
+		return fmt.Sprintf("%d stored releases of the same data", n)
+	default:
+		return fmt.Sprintf("%d releases of the same data. %d of them answer as stored. The others are charged together, each with its part of the price", n, stored)
+	}
 }
 
 // warningLines say what the statement's functions leave out.

@@ -1,8 +1,10 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -92,7 +94,9 @@ func (r *Run) gathered(ctx context.Context, given map[plan.Rel]*eval.Relation, a
 // encoded is a release as it is committed.
 func (r *Run) encoded(a *StageRun) (out ledger.Release, err error) {
 	out.Key, out.Family = a.key, r.related(a)
-	a.Release.Data, a.Release.Target = r.Data(), ""
+	if a.Release.Target = ""; a.Release.Data == "" { // a top-up is of the data of what it tops up
+		a.Release.Data = cmp.Or(r.Data(), fmt.Sprintf("snapshot of reservation %d", r.first))
+	}
 	if t, _, err := r.TargetAndSize(); err == nil && t.Most > 0 {
 		a.Release.Target = t.String()
 	}

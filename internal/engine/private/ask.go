@@ -252,6 +252,7 @@ func (r *Run) reserve(ctx context.Context, open []*StageRun, event *server.Audit
 	for i, a := range open {
 		a.ID = ids[i]
 	}
+	r.first = ids[0]
 	event.Reservation, event.Price, event.Loss = ids[0], sum.Price, sum.Loss
 	s.Progress.Charged("price " + server.Number(sum.Price))
 	s.ObserveCharge(*event)

@@ -32,7 +32,7 @@ type LastAnswer struct {
 // LastAnswer is what the session keeps of the answer.
 func (r *Run) LastAnswer() *LastAnswer {
 	last := &LastAnswer{shown: r.Shown.Note(), isRounded: r.Session.Now.Rounding == session.RoundError, simultaneous: r.simultaneousRows()}
-	for _, a := range r.releases() {
+	for _, a := range r.Releases() {
 		last.Releases = append(last.Releases, &StageRun{Stage: &stage.Stage{An: a.An}, Release: a.Release.WithoutGroups(), Free: a.Free})
 		var hidden sqltype.Value
 		if most, is := hiddenUpTo(a.An, a.Release, r.World.Policy.Query.MinPeople); is {

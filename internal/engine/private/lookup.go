@@ -3,14 +3,125 @@ package private
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 )
 
-// LookUp finds what was stored, stage by stage: of one that reads others where those are.
+// LookUp finds what was stored. All releases of an answer are of one state of the data (isOfOneState): where the best ones are not, those of one state answer, if each stage has
+// one at its price; else all are asked anew, in one snapshot.
+//
+// Proof: which releases answer, and what is charged, follows from stored releases that this analyst may be given, their prices and the names of the states that they are of, which are public (stage.Staged.Data, Run.encoded).
 func (r *Run) LookUp(ctx context.Context) error {
+	if err := r.lookUp(ctx); err != nil || r.isOfOneState() {
+		return err
+	}
+	best, found := make([]int64, len(r.StageRuns)), 0
+	var first *StageRun
+	for i, a := range r.StageRuns {
+		if best[i] = a.best; a.As != i || !a.IsCharged() {
+			continue
+		}
+		if a.Free {
+			found++
+		}
+		if first == nil && a.known {
+			first = a
+		}
+	}
+	states, err := r.statesOf(ctx, first)
+	if err != nil {
+		return err
+	}
+	for _, r.state = range states {
+		if err := r.restart(); err != nil {
+			return err
+		}
+		if err := r.lookUp(ctx); err != nil || !slices.ContainsFunc(r.Releases(), func(a *StageRun) bool { return !a.Free }) {
+			return err
+		}
+	}
+	if err := r.restart(); err != nil {
+		return err
+	}
+	r.setAside = found
+	sum := 0.0
+	for i, a := range r.StageRuns {
+		a.stored = best[i] // which this reservation does not wait for
+		if a.As == i && a.IsCharged() {
+			sum += a.Plan.Price
+		}
+	}
+	return r.CheckTargetPrice(sum)
+}
+
+// restart forgets what was looked up.
+func (r *Run) restart() error {
+	r.CloseReleases()
+	return r.start()
+}
+
+// isOfOneState: all releases of the answer, stored or to be made, are of one state of the data, as far as is known.
+//
+// Proof: claim: a value that is computed from several releases is of one state of the data, so its interval is that of noise and bounds. Releases of one name are (stage.Staged.IsSameData); what is read now has the name of Data, and where there is none all of it is read in one snapshot, and named after its charge (encoded). A release without a name is of a state of its own.
+func (r *Run) isOfOneState() bool {
+	states := map[string]bool{}
+	for _, a := range r.Releases() {
+		name := r.Data()
+		if a.Free {
+			if name = a.Release.Data; name == "" {
+				name = fmt.Sprintf("release %d", a.stored)
+			}
+		}
+		states[name] = true
+	}
+	return len(states) <= 1
+}
+
+// statesOf are the states of the data that stored releases of a stage are of.
+func (r *Run) statesOf(ctx context.Context, a *StageRun) (states []string, err error) {
+	if a == nil || r.Under.Fresh {
+		return nil, nil
+	}
+	list, err := r.all(ctx, a)
+	for _, one := range list {
+		if name := one.Release.Data; name != "" && !slices.Contains(states, name) {
+			states = append(states, name)
+		}
+	}
+	return states, err
+}
+
+// all are the stored releases of a stage that answer at its price, the best first.
+func (r *Run) all(ctx context.Context, a *StageRun) (out []stage.RelatedRelease, err error) {
+	s := r.Session
+	list, err := s.Engine.Ledger.All(ctx, a.key, s.Analyst.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, s.Uncharged(ctx, err)
+	case err != nil:
+		return nil, s.LedgerFailed(err)
+	}
+	for _, old := range list {
+		if a.Request.IsWorthTopUp(old.Price) {
+			continue
+		}
+		if err := r.Reading(ctx, len(old.Payload)); err != nil {
+			return nil, err
+		}
+		one, err := stage.Decoded(a.Stage, &old)
+		if err != nil {
+			return nil, s.LedgerFailed(err)
+		}
+		out = append(out, stage.RelatedRelease{Release: one, Of: old.Reservation})
+	}
+	return out, nil
+}
+
+// lookUp finds what was stored, stage by stage: of one that reads others where those are.
+func (r *Run) lookUp(ctx context.Context) error {
 	for i, a := range r.StageRuns {
 		if a.As != i {
 			continue
@@ -44,11 +155,20 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 		r, err = release.NewPlaceholder(st.An, mp)
 		return r, 0, true, err
 	}
-	if st.Kept != nil {
+	if st.Kept != nil && (p.state == "" || p.state == st.Kept.Data) {
 		return st.Kept, st.KeptOf, true, nil
 	}
 	if p.Under.Fresh { // asked anew, on purpose
 		return nil, 0, false, nil
+	}
+	if p.state != "" {
+		list, err := p.all(ctx, a)
+		for _, one := range list {
+			if one.Release.Data == p.state {
+				return one.Release, one.Of, true, nil
+			}
+		}
+		return nil, 0, false, err
 	}
 	old, ok, err := e.Ledger.Lookup(ctx, key, p.Session.Analyst.Name)
 	switch {
@@ -61,7 +181,7 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 		if err := p.Reading(ctx, len(old.Payload)); err != nil {
 			return nil, 0, false, errors.Join(err, old.Spool.Close())
 		}
-		of = old.Reservation
+		of, a.best = old.Reservation, old.Reservation
 		if r, err = stage.Decoded(st, old); err != nil {
 			return nil, 0, false, p.Session.LedgerFailed(err)
 		}
@@ -143,6 +263,7 @@ func (r *Run) answerFromRival(ctx context.Context, of int) error {
 	if err := a.Release.Close(); err != nil {
 		return err
 	}
+	b.best = a.best
 	*a = b
 	for i, x := range r.StageRuns {
 		if i != of && x.As == of {

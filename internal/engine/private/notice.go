@@ -20,7 +20,7 @@ func (r *Run) Notice(ctx context.Context) string {
 	if s.Now.Notices == "off" {
 		return ""
 	}
-	list := r.releases()
+	list := r.Releases()
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured, or no group left)"
 	}
@@ -57,6 +57,9 @@ func (r *Run) Notice(ctx context.Context) string {
 		text = fmt.Sprintf("spent: the difference from price %s to %s", server.Number(was), server.Number(whole.Price))
 	default:
 		text = "spent: price " + server.Number(whole.Price)
+	}
+	if note := r.StateNote(); note != "" {
+		text += "; " + note
 	}
 	text += firstReleaseNote(list)
 	for i, a := range list {
@@ -153,6 +156,15 @@ func StaleReleaseNote(price float64) string {
 	return fmt.Sprintf("the release made at price %s is not topped up, since the data may have changed (the policy's data_version says when they have not)", server.Number(price))
 }
 
+// StateNote says why stored releases do not answer a part of the statement; "": all do that may.
+func (r *Run) StateNote() string {
+	if r.setAside == 0 {
+		return ""
+	}
+	return fmt.Sprintf("all %d releases are asked anew in one snapshot, though %s stored, since the data may have changed meanwhile (the policy's data_version says when they have not)",
+		len(r.Releases()), map[bool]string{true: "1 is", false: fmt.Sprintf("%d are", r.setAside)}[r.setAside == 1])
+}
+
 // SmallTopUpNote says why a release answers for which more was asked than it was made at.
 func SmallTopUpNote(r *release.Release, ask price.Request) string {
 	if p := r.LastQuote(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
@@ -166,7 +178,7 @@ const NoticeWeighted = "weighted: of a value that a rows of one table have and b
 
 // Mark says which releases are counts by weights; "": none.
 func (r *Run) Mark() string {
-	list := r.releases()
+	list := r.Releases()
 	var lines []string
 	for i, a := range list {
 		if a.IsWeighted() {

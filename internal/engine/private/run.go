@@ -28,6 +28,11 @@ type Run struct {
 	StageRuns  []*StageRun // one a stage
 	PublicRows map[plan.Rel]*eval.Relation
 	waits      int      // how often it waited for others who asked the same
+	settled    []*stage.Stage
+	notes      []string // of dpsql.target_error, one a stage
+	first      int64    // the first of its reservations, which name the snapshot that it reads
+	state      string   // stored releases of this state of the data alone answer; "": of any
+	setAside   int      // stored releases that would answer, were those of the other stages of the same state of the data
 	Nulls      []string // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
@@ -45,6 +50,7 @@ type StageRun struct {
 	keptStale    bool                // that is shown, as the new one errs more
 	StalePrice   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
 	stored       int64               // its reservation, where it was stored
+	best         int64               // the reservation of the dearest release of its key; 0: there is none
 	Free         bool                // it answers as it was stored
 
 	charge   *price.Quote // what is charged: the whole, or a top-up
@@ -66,14 +72,21 @@ func NewRun(ctx context.Context, p *stage.Staged, args []sqltype.Value) (*Run, e
 	if err != nil {
 		return nil, err
 	}
-	for i, st := range stages {
+	r.settled, r.notes = stages, words
+	return r, r.start()
+}
+
+// start begins all stages, with nothing looked up.
+func (r *Run) start() error {
+	r.StageRuns = nil
+	for i, st := range r.settled {
 		mp, err := st.Price()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		r.StageRuns = append(r.StageRuns, &StageRun{Stage: st, TargetNote: words[i], Args: args, known: len(st.Inputs) == 0 || !st.IsCharged(), key: p.Key(st, args, nil), Plan: mp})
+		r.StageRuns = append(r.StageRuns, &StageRun{Stage: st, TargetNote: r.notes[i], Args: r.args, known: len(st.Inputs) == 0 || !st.IsCharged(), key: r.Key(st, r.args, nil), Plan: mp})
 	}
-	return r, nil
+	return nil
 }
 
 // AuditEvent is what the owner will hear, of the statement before it is run.
@@ -99,8 +112,8 @@ func (r *Run) open() []*StageRun {
 	return out
 }
 
-// releases are the run's, each once.
-func (r *Run) releases() []*StageRun {
+// Releases are the run's, each once.
+func (r *Run) Releases() []*StageRun {
 	var out []*StageRun
 	for i, a := range r.StageRuns {
 		if a.As == i && a.IsCharged() {

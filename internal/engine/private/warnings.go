@@ -35,7 +35,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	for _, line := range r.InnerWarnings() {
 		inner = append(inner, session.Warning{Key: server.TableNames(r.Program.Query.Root) + ": " + line, Text: line})
 	}
-	list := r.releases()
+	list := r.Releases()
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
 		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {

@@ -48,7 +48,7 @@ func (p *Staged) SolveForTargetError(ctx context.Context, stages []*Stage, args 
 		return nil, nil, sqlerr.New(sqlerr.TargetUnknown, "an error of %s is aimed at by an earlier release, which dpsql.fresh leaves alone", t).
 			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.price.")
 	}
-	sum, most := 0.0, p.Session.Analyst.MaxQueryEpsilon
+	sum := 0.0
 	for i, st := range stages {
 		switch {
 		case !st.IsCharged():
@@ -62,11 +62,17 @@ func (p *Staged) SolveForTargetError(ctx context.Context, stages []*Stage, args 
 			sum += price
 		}
 	}
-	if sum > most*(1+1e-9) {
-		return nil, nil, sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
+	return out, words, p.CheckTargetPrice(sum)
+}
+
+// CheckTargetPrice refuses a price of all releases, with a target, that this analyst may not ask for.
+func (p *Staged) CheckTargetPrice(sum float64) error {
+	t, _, err := p.TargetAndSize()
+	if most := p.Session.Analyst.MaxQueryEpsilon; err == nil && t.Most != 0 && sum > most*(1+1e-9) {
+		err = sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
 			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_price.")
 	}
-	return out, words, nil
+	return err
 }
 
 // solveStage is stage i at its least price, and that; 0 where a release keeps the target.
