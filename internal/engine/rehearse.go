@@ -52,6 +52,8 @@ type Rehearsal struct {
 	engine   *server.Engine
 	dir      string
 	releases map[ledger.Hash]*rehearsedRelease
+
+	snapshots []map[ledger.Hash]float64 // of each charge, where the data may change: the prices of what it read, by the releases' names (names)
 }
 
 // rehearsedRelease is a release that a rehearsal stands for: the plan that was charged first, and the price that it was topped up to.
@@ -59,6 +61,7 @@ type rehearsedRelease struct {
 	first    *price.Quote
 	price    float64
 	made     int                // how often its values changed
+	snapshot int                // that it was read in
 	reusable *rehearsedReusable // nil: nothing is computed from it
 }
 
@@ -170,55 +173,111 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 		return sqlerr.New(sqlerr.TargetUnknown, "the price of an error of %s follows from what earlier releases hold, and a rehearsal has none", t).
 			WithHint("SET dpsql.target_error = off to rehearse a price; EXPLAIN tells, of a server, what the target takes.")
 	}
-	var whole, charged []*price.Quote
-	var list []ledger.Reservation
-	var done []func() error
-	keys, made := make([]ledger.Hash, len(p.Stages)), map[ledger.Hash]int{}
 	stages, err := p.Settled(ctx, noArgs(p)) // which no scale decides: a rehearsal has none
 	if err != nil {
 		return err
 	}
+	c, err := r.chargeOf(ctx, p, stages, p.Under.Fresh)
+	if err == nil && p.Data() == "" && len(c.states) > 1 { // Run.LookUp's rule
+		if r.hasSnapshot(p, stages) {
+			c.charged, c.paid = nil, 0
+		} else {
+			c, err = r.chargeOf(ctx, p, stages, true)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	whole, charged := c.whole, c.charged
+	f.Expected, f.Note, f.Computed, f.Paid = c.expected, c.note, c.computed, c.paid
+	if len(whole) == 0 { // no private row is read
+		f.Class = string(sensitivity.Public)
+		return nil
+	}
+	left := stage.Total(whole)
+	f.Price, f.Loss = left.Price, left.Loss
+	if f.Free = len(charged) == 0; !f.Free {
+		left = stage.Total(charged)
+		f.Loss = left.Loss
+		if err := r.reserve(ctx, c.list, f); err != nil {
+			return err
+		}
+		for _, note := range c.done {
+			if f.Denied {
+				break
+			}
+			if err := note(); err != nil {
+				return err
+			}
+		}
+		if !f.Denied {
+			r.snapshots = append(r.snapshots, c.read)
+		}
+	}
+	b, err := r.engine.Ledger.Balance(s.Payer())
+	f.Left = b.StatementsLeft(left.Loss)
+	return err
+}
+
+// rehearsedCharge is what a statement is charged, before it is.
+type rehearsedCharge struct {
+	whole, charged []*price.Quote
+	list           []ledger.Reservation
+	done           []func() error // what notes that it was charged
+	states         map[int]bool   // the snapshots that its releases are of
+	read           map[ledger.Hash]float64
+	paid           float64
+	computed       bool
+	expected       []string
+	note           string
+}
+
+// chargeOf prices a statement's stages by what was asked before, or all of them anew.
+func (r *Rehearsal) chargeOf(ctx context.Context, p *stage.Staged, stages []*stage.Stage, anew bool) (c rehearsedCharge, err error) {
+	c.states, c.read = map[int]bool{}, map[ledger.Hash]float64{}
+	keys, names, made := make([]ledger.Hash, len(p.Stages)), r.names(p, stages), map[ledger.Hash]int{}
 	for i, st := range stages {
 		st = r.rivalStage(p, st, keys, made)
 		mp, err := st.Price()
 		if err != nil {
-			return err
+			return c, err
 		}
 		words, given, note, err := explain.Explainer{Staged: p, St: &private.StageRun{Stage: st, Args: noArgs(p), Plan: mp}, Alone: len(p.Stages) == 1}.ExpectedIntervals(ctx)
 		if err != nil {
-			return err
+			return c, err
 		}
 		if len(words) > 0 {
 			words[len(words)-1] += given
 		}
 		if note != "" {
-			f.Note = strings.TrimPrefix(note, ". ")
+			c.note = strings.TrimPrefix(note, ". ")
 		}
-		if f.Expected = append(f.Expected, words...); st.As != i || !st.IsCharged() {
+		if c.expected = append(c.expected, words...); st.As != i || !st.IsCharged() {
 			keys[i] = keys[st.As]
 			continue
 		}
-		whole = append(whole, mp)
+		c.whole = append(c.whole, mp)
 		key := r.key(p, st, keys, made)
 		keys[i] = key
 		stored := r.releases[key]
 		earlier := stored
-		if p.Under.Fresh { // beside what is stored
+		if anew { // beside what is stored
 			earlier = nil
 		}
 		if stored != nil {
 			made[key] = stored.made
 		}
 		if earlier != nil && !st.Request.IsWorthTopUp(earlier.price) {
+			c.states[earlier.snapshot] = true
 			continue
 		}
-		if !p.Under.Fresh {
+		if !anew {
 			of, err := r.computed(ctx, p, st, earlier)
 			if err != nil {
-				return err
+				return c, err
 			}
 			if of != nil {
-				f.Computed = true
+				c.computed, c.states[of.snapshot] = true, true
 				keys[i] = sha256.Sum256(fmt.Appendf(nil, "computed %x %x %d", key, of.of, of.made))
 				continue
 			}
@@ -230,7 +289,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 		if earlier != nil { // the release of the smaller price is topped up
 			before = earlier.price
 			if mp, err = price.ForecastTopUp(st.An, earlier.first, earlier.price, st.Request); err != nil {
-				return err
+				return c, err
 			}
 			if mp == nil {
 				continue
@@ -239,10 +298,11 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 		if stored != nil {
 			made[key]++
 		}
-		f.Paid += mp.Price - before
-		charged = append(charged, mp)
-		list = append(list, ledger.Reservation{Payer: s.Payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
-		done = append(done, func() (err error) {
+		c.states[len(r.snapshots)], c.read[names[i]] = true, mp.Price
+		c.paid += mp.Price - before
+		c.charged = append(c.charged, mp)
+		c.list = append(c.list, ledger.Reservation{Payer: p.Session.Payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+		c.done = append(c.done, func() (err error) {
 			switch {
 			case earlier != nil:
 				if earlier.reusable != nil {
@@ -256,36 +316,35 @@ func (r *Rehearsal) charge(ctx context.Context, p *stage.Staged, f *Forecast) er
 			case stored != nil && stored.price > mp.Price: // that one goes on answering
 				return nil
 			}
-			one := &rehearsedRelease{first: mp, price: mp.Price, made: made[key]}
+			one := &rehearsedRelease{first: mp, price: mp.Price, made: made[key], snapshot: len(r.snapshots)}
 			r.releases[key] = one
 			one.reusable, err = reusableOf(p, st, mp)
 			return err
 		})
 	}
-	if len(whole) == 0 { // no private row is read
-		f.Class = string(sensitivity.Public)
-		return nil
+	return c, nil
+}
+
+// names are those of a statement's releases, whatever the values of other releases are that they read.
+func (r *Rehearsal) names(p *stage.Staged, stages []*stage.Stage) []ledger.Hash {
+	out := make([]ledger.Hash, len(stages))
+	for i, st := range stages {
+		out[i] = r.key(p, st, out, nil)
 	}
-	left := stage.Total(whole)
-	f.Price, f.Loss = left.Price, left.Loss
-	if f.Free = len(charged) == 0; !f.Free {
-		left = stage.Total(charged)
-		f.Loss = left.Loss
-		if err := r.reserve(ctx, list, f); err != nil {
-			return err
-		}
-		for _, note := range done {
-			if f.Denied {
-				break
-			}
-			if err := note(); err != nil {
-				return err
+	return out
+}
+
+// hasSnapshot says that all releases of a statement were read in one snapshot, at prices that are enough.
+func (r *Rehearsal) hasSnapshot(p *stage.Staged, stages []*stage.Stage) bool {
+	names := r.names(p, stages)
+	return slices.ContainsFunc(r.snapshots, func(read map[ledger.Hash]float64) bool {
+		for i, st := range stages {
+			if was, is := read[names[i]]; st.IsCharged() && (!is || st.Request.IsWorthTopUp(was)) {
+				return false
 			}
 		}
-	}
-	b, err := r.engine.Ledger.Balance(s.Payer())
-	f.Left = b.StatementsLeft(left.Loss)
-	return err
+		return true
+	})
 }
 
 // reserve charges the rehearsal's ledger, or notes that the budget does not hold it.

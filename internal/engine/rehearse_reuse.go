@@ -53,8 +53,9 @@ func (k *rehearsedReusable) topUp(st *stage.Stage, epsilon float64) error {
 
 // rehearsedRelative is a release that another one is computed from.
 type rehearsedRelative struct {
-	of   ledger.Hash
-	made int
+	of       ledger.Hash
+	made     int
+	snapshot int
 }
 
 // computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
@@ -94,7 +95,7 @@ func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Sta
 			}
 		}
 		if enough {
-			return &rehearsedRelative{key, one.made}, nil
+			return &rehearsedRelative{key, one.made, one.snapshot}, nil
 		}
 	}
 	return nil, nil

@@ -27,7 +27,7 @@ type Run struct {
 	args       []sqltype.Value
 	StageRuns  []*StageRun // one a stage
 	PublicRows map[plan.Rel]*eval.Relation
-	waits      int      // how often it waited for others who asked the same
+	waits      int // how often it waited for others who asked the same
 	settled    []*stage.Stage
 	notes      []string // of dpsql.target_error, one a stage
 	first      int64    // the first of its reservations, which name the snapshot that it reads

@@ -22,7 +22,7 @@ type Release struct {
 	Groups []Group      // where memory holds them: Each gives them wherever they are
 	Shape  *reuse.Shape // what it is of, where others may be computed from it
 	Of     *Release     // that it was computed from; nil: it is of the data
-	Data   string       // names the state of the data, which does not change under that name; "": it may have changed since
+	Data   string       // names the state of the data, which does not change under that name, or the snapshot that it was read in
 	Target string       // the dpsql.target_error that it was asked for; "": none
 
 	many  many // nil: Groups are all

@@ -204,7 +204,7 @@ func Decoded(st *Stage, old *ledger.Stored) (*release.Release, error) {
 }
 
 // Data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
-// writes to. "": the data may change at any time.
+// writes to. "": the data may change at any time, and a release is named after its snapshot.
 func (p *Staged) Data() string {
 	if v := p.World.Policy.DataVersion; v != "" {
 		return "version " + v
