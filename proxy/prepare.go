@@ -107,8 +107,8 @@ func (s *connection) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value,
 	return st, args, err
 }
 
-// explained is EXPLAIN of a DECLARE or of an EXECUTE: of the query in it. args are the EXECUTE's.
-func (s *connection) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args []sqltype.Value, types []sqltype.OID, err error) {
+// explained is EXPLAIN of a DECLARE or of an EXECUTE: of the query in it. args are the EXECUTE's, and prepared is its statement.
+func (s *connection) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args []sqltype.Value, prepared *statement, err error) {
 	of := &pgsyntax.Explain{Pos: n.Pos, Options: n.Options, Query: n.Query}
 	switch q := n.Query.(type) {
 	case *pgsyntax.DeclareCursor:
@@ -125,12 +125,9 @@ func (s *connection) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args [
 		if st.prepared == nil {
 			return nil, nil, nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(n.Pos))
 		}
-		of.Query, args = st.node, values
-		for _, p := range st.params {
-			types = append(types, p.OID)
-		}
+		of.Query, args, prepared = st.node, values, st
 	}
-	return of, args, types, nil
+	return of, args, prepared, nil
 }
 
 // unplaced is an error of a statement that stands in another message: a position in that one is none in this.

@@ -20,8 +20,9 @@ type statement struct {
 	columns  []answer.Column // of the answer
 	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
 	bytes    int             // about its memory
-	made     time.Time       // when it was given its name
-	sql      bool            // by PREPARE
+	formats  sqltype.Settings
+	made     time.Time // when it was given its name
+	sql      bool      // by PREPARE
 }
 
 func (st *statement) size() int { return st.bytes }
@@ -70,20 +71,29 @@ func (s *connection) prepare(st pgsyntax.Statement, text string, oids []sqltype.
 	switch n := out.node.(type) {
 	case *pgsyntax.Select, *pgsyntax.Explain, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
 		made := false
+		out.formats = s.set.formats()
 		if e, ok := n.(*pgsyntax.Explain); ok {
-			of, args, types, err := s.explained(e)
+			of, args, prepared, err := s.explained(e)
 			if err != nil {
 				return nil, err
 			}
 			if _, made = e.Query.(*pgsyntax.Other); made {
-				oids, out.args = types, args
+				oids, out.args = nil, args
+			}
+			if prepared != nil {
+				for _, p := range prepared.params {
+					oids = append(oids, p.OID)
+				}
+				if prepared.formats.Path == out.formats.Path { // by which the literals were read
+					out.formats = prepared.formats
+				}
 			}
 			st.Node = of
 		}
 		s.tx.queried = true // as by PostgreSQL's analysis, which takes a snapshot
 		ctx, done := s.running()
 		defer done()
-		s.engine.Use(s.set.formats())
+		s.engine.Use(out.formats)
 		p, err := s.engine.Prepare(ctx, st, oids)
 		if err != nil {
 			if made {

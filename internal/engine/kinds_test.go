@@ -115,7 +115,7 @@ func TestRehearsePairs(t *testing.T) {
 		"SELECT count(*) FROM lineitem",
 		"SET dpsql.fresh = off",
 		"SET dpsql.bounding = flow",
-		"SELECT count(*) FROM lineitem", // the same release
+		"SELECT count(*) FROM lineitem",                                          // the same release
 		"SELECT (SELECT count(*) FROM lineitem) - (SELECT count(*) FROM orders)", // in one snapshot
 		"SELECT (SELECT count(*) FROM orders) - (SELECT count(*) FROM lineitem)",
 	})

@@ -47,7 +47,7 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	ctx, cancel := s.Within(ctx)
 	defer cancel()
 	defer s.Working("planning")()
-	p := &Prepared{Statement: &session.Statement{Session: s, Text: ledger.CutText(st.Text)}, params: params}
+	p := &Prepared{Statement: &session.Statement{Session: s, Text: ledger.CutText(st.Text), Literals: s.Values}, params: params}
 	n := st.Node
 	if x, ok := n.(*pgsyntax.Explain); ok {
 		_, train := x.Query.(*pgsyntax.Train)
@@ -103,7 +103,9 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 
 func (p *Prepared) bindAndArrange(ctx context.Context, args []sqltype.Value) error {
 	s := p.Session
-	b, err := catalog.BindStatement(ctx, s, p.stmt, p.params)
+	opts := s.Binding(&p.Literals)
+	opts.ParamTypes = p.params
+	b, err := catalog.BindStatement(ctx, s, p.stmt, opts)
 	if err != nil {
 		return err
 	}

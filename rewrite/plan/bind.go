@@ -11,7 +11,8 @@ import (
 type BindOptions struct {
 	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
 	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
-	Values     sqltype.Settings        // how literals are read; its time zone is the session's
+	Values     sqltype.Settings        // the session's settings
+	Literals   *sqltype.Settings       // by which literals are read; nil: Values
 	Meta       Meta                    // set for statements over PostgreSQL's own catalogs
 	Models     Models                  // what dp_predict and dp_predict_proba are; nil: there are none
 }

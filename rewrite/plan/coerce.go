@@ -176,7 +176,11 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		if elem, _ := t.Elem(); (t.IsReg() || elem.IsReg()) && b.find.meta != nil { // names that the catalog knows
 			return foldConst(&Call{Fn: b.find.cast(sqltype.OIDText, t.OID), Args: []Scalar{&Const{Value: text, T: sqltype.Text, pos: x.pos}}, T: t}, pos)
 		}
-		v, err := b.opts.Values.ParseText(text, in)
+		by := &b.opts.Values
+		if b.opts.Literals != nil {
+			by = b.opts.Literals
+		}
+		v, err := by.ParseText(text, in)
 		if err != nil {
 			return nil, at(err, pos)
 		}

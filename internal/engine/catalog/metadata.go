@@ -68,9 +68,9 @@ type BoundStatement struct {
 }
 
 // BindStatement resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
-func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Select, params []sqltype.OID) (b BoundStatement, err error) {
+func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Select, opts plan.BindOptions) (b BoundStatement, err error) {
 	made := new(int)
-	opts := plan.BindOptions{ParamTypes: params, Session: s.Constants(), Values: s.Values, Models: predictions{ctx, s, made}}
+	opts.Models = predictions{ctx, s, made}
 	defer func() { b.Predicts = *made > 0 }()
 	var catalogs bool
 	b.ReadsData, catalogs = relationsRead(s, stmt)

@@ -36,6 +36,8 @@ type Evaluation struct {
 	Ask     innerQuery
 	part    pgsyntax.Word   // of the units, as SPLIT says; its text is empty for none
 	groups  []answer.Column // of GROUP BY
+
+	literals sqltype.Settings // by which its literals are read
 }
 
 // Columns implements session.Kind.
@@ -48,7 +50,7 @@ func (e *Evaluation) Columns() []answer.Column {
 
 // prepareEvaluate checks it.
 func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*Evaluation, error) {
-	e := &Evaluation{Session: s, Node: n, explain: explain, Ask: ask}
+	e := &Evaluation{Session: s, Node: n, explain: explain, Ask: ask, literals: s.Values}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
 		switch {
@@ -138,7 +140,9 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 	if err != nil {
 		return nil, split, nil, err
 	}
-	inner, err := plan.Bind(e.Node.Query, s.Along(s.Catalog), plan.BindOptions{Session: s.Constants(), Values: s.Values, Models: catalog.Unpredicted{}})
+	opts := s.Binding(&e.literals)
+	opts.Models = catalog.Unpredicted{}
+	inner, err := plan.Bind(e.Node.Query, s.Along(s.Catalog), opts)
 	var told *sqlerr.Error
 	switch {
 	case errors.As(err, &told) && sqlerr.ID(err) == sqlerr.Grouping.ID && len(e.Node.Query.GroupBy) > 0:
@@ -267,7 +271,7 @@ func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names, gr
 	if !ok || !is || !graft(rows, e.Node.Query) || !graft(outer, rows) {
 		return nil, nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
-	return e.Ask(ctx, &session.Statement{Session: e.Session, Text: ledger.CutText(pgsyntax.Print(e.Node)), Explain: e.explain, Nameless: true}, outer)
+	return e.Ask(ctx, &session.Statement{Session: e.Session, Text: ledger.CutText(pgsyntax.Print(e.Node)), Explain: e.explain, Nameless: true, Literals: e.literals}, outer)
 }
 
 // Run implements session.Kind.

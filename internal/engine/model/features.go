@@ -25,7 +25,8 @@ import (
 // finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
 func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.Session
-	opts := plan.BindOptions{Session: s.Constants(), Values: s.Values, Models: catalog.Unpredicted{}}
+	opts := s.Binding(&t.literals)
+	opts.Models = catalog.Unpredicted{}
 	inner, err := plan.Bind(n.Query, s.Along(s.Catalog), opts)
 	if err != nil {
 		return nil, target, 0, err
@@ -114,7 +115,9 @@ func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if !ok || !graft(outer, q) {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
 	}
-	bound, err := plan.Bind(outer, s.Along(s.Catalog), plan.BindOptions{Session: s.Constants(), Values: s.Values, Models: catalog.Unpredicted{}})
+	opts := s.Binding(&t.literals)
+	opts.Models = catalog.Unpredicted{}
+	bound, err := plan.Bind(outer, s.Along(s.Catalog), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type innerQuery func(ctx context.Context, st *session.Statement, q *pgsyntax.Sel
 func PrepareModel(ctx context.Context, s *session.Session, n pgsyntax.Node, statement *pgsyntax.Explain, ask innerQuery) (session.Kind, error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
-		t, err := prepareTrain(ctx, s, n, statement != nil)
+		t, err := prepareTrain(ctx, s, n, s.Values, statement != nil)
 		if err != nil {
 			return nil, err
 		}

@@ -35,6 +35,8 @@ type Training struct {
 	world   *server.World
 	under   session.Settings
 	values  sqltype.Settings
+
+	literals sqltype.Settings // by which its literals are read
 	trainingCharge
 	Plan     *mlext.Training
 	Analysis *sensitivity.Analysis
@@ -66,12 +68,12 @@ type shownAs struct {
 func (t *Training) Columns() []answer.Column { return facts }
 
 // prepareTrain checks everything that can be checked before anything is spent.
-func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, explain bool) (*Training, error) {
+func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, literals sqltype.Settings, explain bool) (*Training, error) {
 	spec, err := mlext.Read(n)
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, shownAs: shownAs{explain: explain}}
+	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shownAs: shownAs{explain: explain}}
 	if spec.Split > 0 {
 		t.Split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
 	}
@@ -117,7 +119,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, ex
 
 // prepareAgain makes it what its statement means now.
 func (t *Training) prepareAgain(ctx context.Context) error {
-	again, err := prepareTrain(ctx, t.Session, t.Node, t.explain)
+	again, err := prepareTrain(ctx, t.Session, t.Node, t.literals, t.explain)
 	if err != nil {
 		return t.Session.Planned(ctx, err)
 	}

@@ -32,7 +32,17 @@ type Statement struct {
 	Under    Settings
 	Filter   *budget.Filter
 	Values   sqltype.Settings
-	World    *server.World // and its policy
+	Literals sqltype.Settings // by which its literals are read: those of its first analysis (Session.Binding)
+	World    *server.World    // and its policy
+}
+
+// Binding is what a statement is bound with. As in PostgreSQL its literals are read by the settings of its first analysis (Parse, PREPARE) whatever is SET later, until a change of search_path makes the
+// names be looked up again.
+func (s *Session) Binding(literals *sqltype.Settings) plan.BindOptions {
+	if literals.Path != s.Values.Path {
+		*literals = s.Values
+	}
+	return plan.BindOptions{Session: s.Constants(), Values: s.Values, Literals: literals}
 }
 
 // With is the statement bound to a query, under what the session has now.
