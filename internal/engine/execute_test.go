@@ -51,19 +51,25 @@ var executeArguments = []string{
 	"execute i(generate_series(1, 3))", "execute i(1 + unnest(array[1, 2]))", "execute u(1, generate_series(1, 2)::text)",
 }
 
-// TestExecuteArguments: EXECUTE's arguments are read, converted and refused as PostgreSQL does, with its words at its places.
-func TestExecuteArguments(t *testing.T) {
+// besidePostgres is a connection to a proxy and one to PostgreSQL, and what is said to a statement.
+func besidePostgres(t *testing.T) (ours, theirs *pgconn.PgConn, said func(c *pgconn.PgConn, sql string) string) {
+	t.Helper()
 	s := newSite(t).serve(t, Place{On: "clinic"})
 	ours, err := s.dial("ann", "demo", s.name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := pgconn.Connect(context.Background(), enginetest.SharedServer(t).URL("postgres"))
+	theirs, err = pgconn.Connect(context.Background(), enginetest.SharedServer(t).URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	said := func(c *pgconn.PgConn, sql string) string {
+	t.Cleanup(func() {
+		if err := errors.Join(ours.Close(ctx), theirs.Close(ctx)); err != nil {
+			t.Error(err)
+		}
+	})
+	return ours, theirs, func(c *pgconn.PgConn, sql string) string {
 		results, err := c.Exec(ctx, sql).ReadAll()
 		var e *pgconn.PgError
 		if errors.As(err, &e) {
@@ -84,6 +90,11 @@ func TestExecuteArguments(t *testing.T) {
 		}
 		return b.String()
 	}
+}
+
+// TestExecuteArguments: EXECUTE's arguments are read, converted and refused as PostgreSQL does, with its words at its places.
+func TestExecuteArguments(t *testing.T) {
+	ours, theirs, said := besidePostgres(t)
 	for _, sql := range append(executePrepares, "set timezone = 'UTC'") {
 		if a, b := said(ours, sql), said(theirs, sql); a != b {
 			t.Fatalf("%s: %s, not %s", sql, a, b)
@@ -94,7 +105,53 @@ func TestExecuteArguments(t *testing.T) {
 			t.Errorf("%s\n  here:       %s\n  PostgreSQL: %s", sql, a, b)
 		}
 	}
-	if err := errors.Join(ours.Close(ctx), theirs.Close(ctx)); err != nil {
-		t.Error(err)
+}
+
+// TestLiteralsOfPrepare: the literals of a prepared statement, of SQL or of the protocol, are read by the settings of its PREPARE, and what is computed from them by those of its EXECUTE, as in PostgreSQL. A change of search_path makes it read them anew.
+func TestLiteralsOfPrepare(t *testing.T) {
+	ours, theirs, said := besidePostgres(t)
+	ctx := context.Background()
+	same := func(sql string) {
+		t.Helper()
+		if a, b := said(ours, sql), said(theirs, sql); a != b {
+			t.Errorf("%s\n  here:       %s\n  PostgreSQL: %s", sql, a, b)
+		}
+	}
+	queries := []string{
+		"select '2020-02-01 00:00'::timestamptz at time zone 'UTC'", "select '2020-02-01 00:00'::timestamptz", "select '2020-02-01 00:00'::timestamp::timestamptz at time zone 'UTC'", "select '01/02/2020'::date - '2020-01-01'::date", "select '01/02/2020'::date",
+		"select extract(epoch from '-1 2:03:04'::interval)", "select '01/02/2020 10:00'::timestamp < '2020-01-15'", "select '{01/02/2020}'::date[]", "select $1::date - '01/02/2020'",
+	}
+	for _, sql := range []string{"set timezone = 'UTC'", "set datestyle = 'ISO, MDY'", "set intervalstyle = 'postgres'"} {
+		same(sql)
+	}
+	for i, sql := range queries {
+		same(fmt.Sprintf("prepare s%d as %s", i, sql))
+		for _, c := range []*pgconn.PgConn{ours, theirs} {
+			if _, err := c.Prepare(ctx, fmt.Sprintf("p%d", i), sql, nil); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+	}
+	for _, set := range []string{"set timezone = 'America/New_York'", "set datestyle = 'ISO, DMY'", "set intervalstyle = 'sql_standard'", "set datestyle = 'ISO, MDY'", "set timezone = 'UTC'", "set datestyle = 'German'", "set search_path = pg_catalog", "set search_path = default", "set datestyle = 'ISO, YMD'"} {
+		same(set)
+		for i, sql := range queries {
+			args := ""
+			var given [][]byte
+			if strings.Contains(sql, "$1") {
+				args, given = "('2020-03-01')", [][]byte{[]byte("2020-03-01")}
+			}
+			same(fmt.Sprintf("execute s%d%s", i, args))
+			var list []string
+			for _, c := range []*pgconn.PgConn{ours, theirs} {
+				r := c.ExecPrepared(ctx, fmt.Sprintf("p%d", i), given, nil, nil).Read()
+				if r.Err != nil {
+					t.Fatalf("%s: %v", sql, r.Err)
+				}
+				list = append(list, fmt.Sprintf("%q", r.Rows))
+			}
+			if list[0] != list[1] {
+				t.Errorf("after %s: %s\n  here:       %s\n  PostgreSQL: %s", set, sql, list[0], list[1])
+			}
+		}
 	}
 }
