@@ -154,4 +154,19 @@ func TestLiteralsOfPrepare(t *testing.T) {
 			}
 		}
 	}
+
+	// So is the question that a statement over private rows asks, and EXPLAIN EXECUTE tells of that one.
+	for _, sql := range []string{"set datestyle = 'ISO, MDY'", "prepare days as select count(*) from encounters where days > '01/02/2020'::date - '2020-01-01'::date"} {
+		if text := said(ours, sql); strings.Contains(text, " at ") {
+			t.Fatal(text)
+		}
+	}
+	before := said(ours, "execute days")
+	said(ours, "set datestyle = 'ISO, DMY'")
+	if text := said(ours, "explain execute days"); !strings.Contains(text, "Price: nothing, as it is answered from the release") {
+		t.Errorf("EXPLAIN EXECUTE: %s", text)
+	}
+	if after := said(ours, "execute days"); after != before {
+		t.Errorf("%s under MDY, %s under DMY", before, after)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -15,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
 // oddSession is ann's over few rows, of NaN, infinities, NULL and constants: rows and odd say which.
@@ -126,5 +128,47 @@ func TestTrainPlanPanics(t *testing.T) {
 	s := oddSession(t, funcs.DuckDB, 1)
 	if _, err := model.Calibrated(context.Background(), s, &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1, ""); sqlerr.ID(err) != sqlerr.Internal.ID {
 		t.Error(err)
+	}
+}
+
+// TestLiteralsOfTrainings: TRAIN and EVALUATE read their literals by the settings of Parse, whatever SET came before Execute.
+func TestLiteralsOfTrainings(t *testing.T) {
+	s := oddSession(t, funcs.DuckDB, 12)
+	use := func(order sqltype.DateOrder) { s.Use(sqltype.Settings{DateOrder: order}) }
+	const query = "SELECT f1, f2, n FROM people WHERE n > '01/02/2020'::date - '2020-01-01'::date" // 1 by MDY, 31 by DMY
+	prepared := func(sql string) *enginetest.Prepared {
+		t.Helper()
+		p, err := enginetest.Prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	run := func(p *enginetest.Prepared) int {
+		t.Helper()
+		return enginetest.Charged(t, s.Engine, func() {
+			if _, err := p.Run(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	const train = "TRAIN DP MODEL m USING linear_regression TARGET n WITH (epsilon = 1, delta = 1e-9) AS " + query
+	p := prepared(train)
+	of := reuse.Canonical(p.Kind().(*model.Training).Analysis)
+	use(sqltype.OrderDMY)
+	if run(p); reuse.Canonical(p.Kind().(*model.Training).Analysis) != of {
+		t.Error("a training has other rows than when it was prepared")
+	}
+	if reuse.Canonical(prepared(train).Kind().(*model.Training).Analysis) == of {
+		t.Error("what is prepared under another DateStyle has the same rows")
+	}
+	use(sqltype.OrderMDY)
+	p = prepared("EVALUATE DP MODEL m ON " + query)
+	if n := run(p); n != 1 {
+		t.Errorf("an evaluation: %d charges", n)
+	}
+	use(sqltype.OrderDMY)
+	if n := run(p); n != 0 {
+		t.Errorf("its repeat under another DateStyle: %d charges", n)
 	}
 }
