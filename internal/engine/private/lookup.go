@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 )
@@ -87,7 +88,7 @@ func (r *Run) statesOf(ctx context.Context, a *StageRun) (states []string, err e
 	}
 	list, err := r.all(ctx, a)
 	for _, one := range list {
-		if name := one.Release.Data; name != "" && !slices.Contains(states, name) {
+		if name := release.DataOf(one.Payload); name != "" && !slices.Contains(states, name) {
 			states = append(states, name)
 		}
 	}
@@ -95,8 +96,8 @@ func (r *Run) statesOf(ctx context.Context, a *StageRun) (states []string, err e
 }
 
 // all are the stored releases of a stage that answer at its price, the best first.
-func (r *Run) all(ctx context.Context, a *StageRun) (out []stage.RelatedRelease, err error) {
-	s := r.Session
+func (r *Run) all(ctx context.Context, a *StageRun) ([]ledger.Stored, error) {
+	s, bytes := r.Session, 0
 	list, err := s.Engine.Ledger.All(ctx, a.key, s.Analyst.Name)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -104,20 +105,11 @@ func (r *Run) all(ctx context.Context, a *StageRun) (out []stage.RelatedRelease,
 	case err != nil:
 		return nil, s.LedgerFailed(err)
 	}
+	list = slices.DeleteFunc(list, func(old ledger.Stored) bool { return a.Request.IsWorthTopUp(old.Price) })
 	for _, old := range list {
-		if a.Request.IsWorthTopUp(old.Price) {
-			continue
-		}
-		if err := r.Reading(ctx, len(old.Payload)); err != nil {
-			return nil, err
-		}
-		one, err := stage.Decoded(a.Stage, &old)
-		if err != nil {
-			return nil, s.LedgerFailed(err)
-		}
-		out = append(out, stage.RelatedRelease{Release: one, Of: old.Reservation})
+		bytes += len(old.Payload)
 	}
-	return out, nil
+	return list, r.Reading(ctx, bytes)
 }
 
 // lookUp finds what was stored, stage by stage: of one that reads others where those are.
@@ -163,12 +155,14 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 	}
 	if p.state != "" {
 		list, err := p.all(ctx, a)
-		for _, one := range list {
-			if one.Release.Data == p.state {
-				return one.Release, one.Of, true, nil
-			}
+		i := slices.IndexFunc(list, func(old ledger.Stored) bool { return release.DataOf(old.Payload) == p.state })
+		if err != nil || i < 0 {
+			return nil, 0, false, err
 		}
-		return nil, 0, false, err
+		if r, err = stage.Decoded(st, &list[i]); err != nil {
+			return nil, 0, false, p.Session.LedgerFailed(err)
+		}
+		return r, list[i].Reservation, true, nil
 	}
 	old, ok, err := e.Ledger.Lookup(ctx, key, p.Session.Analyst.Name)
 	switch {

@@ -79,6 +79,17 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	return json.Marshal(s)
 }
 
+// DataOf is the Data of a release as Encode wrote it.
+func DataOf(text []byte) string {
+	var s struct {
+		Data string `json:"data"`
+	}
+	if json.Unmarshal(text, &s) != nil {
+		return ""
+	}
+	return s.Data
+}
+
 // Decode reads what Encode wrote for a statement of the same key, with the groups' spool, if there is one: it is the release's from then on, or closed.
 func Decode(a *sensitivity.Analysis, text []byte, groups *ledger.Spool) (*Release, error) {
 	r, err := decode(a, text)
