@@ -59,7 +59,8 @@ func likeShown(lines, page []string) (out []string) {
 }
 
 // TestAnalystDoc asks the statements of docs/analyst.md before the demo, in one session as the page does, and compares what psql prints but for what noise changes. A false alarm takes another
-// specialty among the five with most patients: the fifth has 2,000 more than the sixth, whose noises have deviations below 100, so it has a probability below 1e-40. That any number of a whole group is NULL has less.
+// specialty among the five with most patients: the fifth has 2,000 more than the sixth, whose noises have deviations below 100, so it has a probability below 1e-40. A bound is chosen too low, and an answer NULL, in fewer than 1 of 1,000 statements
+// (docs/accuracy.md), so in fewer than 1 of 50 runs of the page: then another demo is asked, six in all, which fails by chance in fewer than 1e-10 runs.
 func TestAnalystDoc(t *testing.T) {
 	const doc = "../../docs/analyst.md"
 	page, err := os.ReadFile(doc)
@@ -69,10 +70,6 @@ func TestAnalystDoc(t *testing.T) {
 	statements, commands := shownStatements(string(page))
 	if len(statements) < 20 || len(commands) < 1 {
 		t.Fatalf("the page has %d statements and %d commands", len(statements), len(commands))
-	}
-	host, port, err := net.SplitHostPort(demoServer(t))
-	if err != nil {
-		t.Fatal(err)
 	}
 	psql := func(input string, words ...string) string {
 		cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
@@ -95,7 +92,16 @@ func TestAnalystDoc(t *testing.T) {
 	for _, s := range statements {
 		fmt.Fprintf(&script, "%s\n\\echo === next\n", s.text)
 	}
-	answers := strings.Split(psql(script.String(), "psql", "-X", "-h", host, "-p", port, "-U", "analyst", "demo"), "=== next\n")
+	const tooLow = "is far below what people have, so what depends on it is NULL"
+	var port string
+	var answers []string
+	for attempt := 0; attempt == 0 || attempt < 6 && strings.Contains(strings.Join(answers, ""), tooLow); attempt++ {
+		var host string
+		if host, port, err = net.SplitHostPort(demoServer(t)); err != nil {
+			t.Fatal(err)
+		}
+		answers = strings.Split(psql(script.String(), "psql", "-X", "-h", host, "-p", port, "-U", "analyst", "demo"), "=== next\n")
+	}
 	if len(answers) != len(statements)+1 {
 		t.Fatalf("%d answers to %d statements:\n%s", len(answers)-1, len(statements), strings.Join(answers, "\n"))
 	}
