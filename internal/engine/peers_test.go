@@ -28,9 +28,9 @@ var peers = [][]string{
 	{"select x.id, y.id, count(*) from encounters e full join admission_types x on e.admission_type_id = x.id full join discharges y on e.discharge_id = y.id group by 1, 2", "Use a join that keeps the private side",
 		"select x.id, y.id, count(*) from encounters e left join admission_types x on e.admission_type_id = x.id left join discharges y on e.discharge_id = y.id group by 1, 2"},
 	// statistics of distinct values
-	{"select variance(distinct medications) from encounters", "(SELECT x FROM t GROUP BY 1)", "select variance(x) from (select medications as x from encounters group by 1) as v"},
-	{"select readmitted, stddev_pop(distinct days_in_hospital) from encounters group by 1", "(SELECT x FROM t GROUP BY 1)",
-		"select readmitted, stddev_pop(x) from (select readmitted, days_in_hospital as x from encounters group by 1, 2) as v group by 1"},
+	{"select variance(distinct medications) from encounters", "(SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0)", "select variance(x) from (select medications as x from encounters group by 1 having dp_low(count(*)) > 0) as v"},
+	{"select readmitted, stddev_pop(distinct days_in_hospital) from encounters group by 1", "(SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0)",
+		"select readmitted, stddev_pop(x) from (select readmitted, days_in_hospital as x from encounters group by 1, 2 having dp_low(count(*)) > 0) as v group by 1"},
 	// values without a range
 	{"select avg(medications - (select min(medications) from encounters)) from encounters"},
 	{"select avg((medications - s.m) / s.sd) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "greatest(lo, least(x, hi))",

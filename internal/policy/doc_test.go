@@ -168,10 +168,10 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   differences. ''dpsql.target_error'' goes by the interval of one row.
 - The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the
   released values. So a LIMIT counts rows that ''drop'' leaves out.
-- ''null'' and ''drop'' hide a value v with 95% error e where |v| < e, or where nothing can be said of e. They hide an
-  average too where its interval is its whole range. ''null'' shows NULL. ''drop'' leaves the group's row out if one such
-  column is hidden. A row without GROUP BY stays, with NULL. What is hidden is small, or near 0. It is not nothing,
-  and sums over what is shown are too small by it: ask for the sum.
+- ''null'' and ''drop'' hide a value v with 95% error e where |v| < e, or where nothing can be said of e. ''null'' shows NULL.
+  ''drop'' leaves the group's row out if one such column is hidden. An average whose interval is its whole range is NULL
+  in any case, and ''drop'' leaves its row out too. A row without GROUP BY stays, with NULL. What is hidden is small, or
+  near 0. It is not nothing, and sums over what is shown are too small by it: ask for the sum.
 - ''rounding = error'' rounds to the power of ten at or next below half of the 95% error on its nearer side, which is
   about a standard deviation. So one or two digits of the error are left, as results of measurements are given (JCGM
   100:2008, 7.2.6). For example, 38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is
