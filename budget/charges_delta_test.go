@@ -34,6 +34,7 @@ func TestChargesCountAll(t *testing.T) {
 		"one of":    {dp.OneOf{Selections: []dp.Selection{{Groups: 1, Scale: ten, Threshold: 300, Delta: 1e-8}, sel}}, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), own, []account.Step{response(0.3, own)}},
 		"training":  {dp.Training{Method: "m", Epsilon: 0.3, Delta: own}, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), own, []account.Step{response(0.3, own)}},
 		"choice":    {dp.Choice{Edges: 5, Slope: ten, Scale: ten}, 0.1, 0.01 / 8, sq(account.MuOfPure(0.1)), 0, []account.Step{response(0.1, 0)}},
+		"watch":     {dp.Watch{PerUnit: 1, Threshold: 3, Alerts: 3, Scale: dp.Scale{Num: 20, Den: 1}}, 0.3, 3 * account.RhoOfPure(0.1), 3 * sq(account.MuOfPure(0.1)), 0, []account.Step{response(0.1, 0), response(0.1, 0), response(0.1, 0)}},
 		"threshold": {dp.AboveThreshold{Edges: 5, Threshold: 3, Scale: ten}, 0.2, 0.09 / 8, sq(account.MuOfPure(0.2)), 0, []account.Step{response(0.2, 0)}},
 	} {
 		list, err := Charges([]dp.Event{c.event}, delta)

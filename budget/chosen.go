@@ -102,3 +102,26 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	e.Ratio = ratio
 	return e, err
 }
+
+// WatchScale is the least scale of a watch whose loss stays within the limit.
+func (f *Filter) WatchScale(perUnit, alerts uint64, l Limit) (dp.Scale, error) {
+	return f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
+		return f.watchLosses(dp.Watch{PerUnit: perUnit, Alerts: alerts, Scale: b})
+	})
+}
+
+// watchLosses is what a watch costs: for each of its alerts 2 PerUnit/Scale, and at the order what randomised response of that epsilon loses.
+//
+// Proof: claim: a watch that is charged once, before its first look, counts in the filter as its Alerts charges of randomised response would, whatever is asked between its looks. By noise.Watch.Look's proof each part of it,
+// from one alert to the next, is an interactive mechanism of that pure epsilon. (1) An interactive mechanism of pure epsilon is, on either of two neighbours, an interactive post-processing of one answer of randomised response of that epsilon, which is drawn at the
+// start (Vadhan, Wang, "Concurrent Composition of Differential Privacy", TCC 2021). So the watch may be replaced by answers that are drawn when it is charged. (2) What follows is a filter of mechanisms that answer once, for which NewFilter has the proof: condition (i) is
+// randomizedResponse's. (3) The parts begin one after the other, when all are charged; that none is asked before its turn loses nothing. Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang, "Concurrent Composition for Interactive Differential Privacy with
+// Adaptive Privacy-Loss Parameters", CCS 2023, have the same of every filter by (epsilon, delta) and by Renyi losses at one order. Rounding: up.
+func (f *Filter) watchLosses(e dp.Watch) (pure, renyi float64) {
+	alerts := exactUint(e.Alerts)
+	each := exactUint(2).times(exactUint(e.PerUnit)).times(inverse(e.Scale))
+	if f.Order != 0 {
+		renyi = alerts.times(randomizedResponse(f.Order, each)).hi
+	}
+	return alerts.times(each).hi, renyi
+}

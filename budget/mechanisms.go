@@ -33,6 +33,7 @@ var mechanisms = map[reflect.Type]mechanism{
 	typeOf[dp.SmoothScale]():    row((*Filter).smoothLoss, (*parts).addSmoothScale),
 	typeOf[dp.Training]():       row((*Filter).trainingLoss, (*parts).addTraining),
 	typeOf[dp.Composed]():       row((*Filter).composedLoss, (*parts).addComposed),
+	typeOf[dp.Watch]():          row((*Filter).watchLoss, (*parts).addWatch),
 }
 
 // lawLosses has a row for each kind of noise: the Renyi loss at a bound that is chosen, where the pure loss would be one (clippedLoss); and of a selection how often it keeps a group of one unit, given 1/scale (selectionDelta), and the least scale
@@ -100,6 +101,11 @@ func (f *Filter) boundLoss(e dp.Choice) (dp.Loss, error) {
 
 func (f *Filter) aboveThresholdLoss(e dp.AboveThreshold) (dp.Loss, error) {
 	pure, renyi := f.thresholdLoss(e.Scale)
+	return dp.Loss{Pure: pure, Renyi: renyi}, nil
+}
+
+func (f *Filter) watchLoss(e dp.Watch) (dp.Loss, error) {
+	pure, renyi := f.watchLosses(e)
 	return dp.Loss{Pure: pure, Renyi: renyi}, nil
 }
 
@@ -195,6 +201,13 @@ func (p *parts) addAboveThreshold(e dp.AboveThreshold) {
 	d, span := perScale(2, e.Scale), perScale(3, e.Scale)
 	p.addPure(1, d, math.Min(span*span/8, account.RhoOfPure(d)), 0)
 	p.run(account.Approximate{Epsilon: d}, 1)
+}
+
+// addWatch adds a piece for each alert.
+func (p *parts) addWatch(e dp.Watch) {
+	d := 2 * perScale(e.PerUnit, e.Scale)
+	p.addPure(e.Alerts, d, account.RhoOfPure(d), 0)
+	p.run(account.Approximate{Epsilon: d}, e.Alerts)
 }
 
 // addSmoothScale: the release has no (epsilon, delta)-DP of its own, as a sub-density of all that follows lacks the delta (noise.Smoother.Raise).

@@ -10,6 +10,7 @@
 // section 5. These mechanisms choose instead of adding noise:
 //
 //   - Threshold: a bound, by the sparse vector technique
+//   - Watch: the looks at which a count is above a threshold, by the same
 //   - BoundSelector: a cap, by the exponential mechanism
 //   - PermuteAndFlip: the most frequent values
 //   - Selection of groups

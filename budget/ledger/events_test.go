@@ -26,6 +26,7 @@ func someEvents() Events {
 		dp.SmoothScale{Steps: 65, Scale: b, Margin: 5000, Delta: 1e-9},
 		dp.Training{Method: "dp_sgd", Epsilon: 1, Delta: 1e-7},
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 0.1, Steps: 400}, dp.Composed{Method: "objective_perturbation", Multiplier: 900, Rate: 1, Steps: 1, Shift: 0.1, Determinants: 0.02},
+		dp.Watch{PerUnit: 3, Threshold: 1000, Alerts: 2, Scale: b},
 	}
 }
 
@@ -63,6 +64,7 @@ func TestEventsRefuse(t *testing.T) {
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Determinants: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Shift: -1}, dp.OneOf{}, dp.OneOf{Selections: []dp.Selection{sel}}, // no delta
 		dp.SmoothScale{}, dp.SmoothScale{Steps: 65, Scale: sel.Scale, Margin: 9},
 		dp.AboveThreshold{}, dp.AboveThreshold{Edges: 31, Threshold: dp.MaxChoiceUnits, Scale: sel.Scale}, dp.AboveThreshold{Edges: 31, Threshold: 17}, &dp.AboveThreshold{},
+		dp.Watch{}, dp.Watch{PerUnit: 3, Threshold: 1000, Scale: sel.Scale}, dp.Watch{PerUnit: 3, Alerts: 1}, &dp.Watch{},
 		&dp.Choice{}, dp.Clipped{Noise: "none", Least: 1, Groups: []uint64{1}, Ratio: sel.Scale},
 	} {
 		if text, err := json.Marshal(Events{ev}); err == nil {
@@ -104,6 +106,9 @@ func TestEventsRefuse(t *testing.T) {
 		"a margin below 0":  {`"margin":5000`, `"margin":-1`},
 		"another name":      {`"exponential_choice"`, `"exponential_choices"`},
 		"swapped names":     {`"exponential_choice"`, `"clipped_noise"`},
+		"no alerts":         {`"alerts":2`, `"alerts":0`},
+		"alerts left out":   {`"alerts":2,`, ``},
+		"rows of 0":         {`"per_unit":3`, `"per_unit":0`},
 		"delta of 1":        {`"delta":1e-10`, `"delta":1`},
 	} {
 		bad := strings.Replace(string(text), c[0], c[1], 1)

@@ -5,7 +5,7 @@ import "fmt"
 // Events has one of each type of event, without its numbers: the closed list of what a ledger can hold and accountants know. Selections with
 // Gaussian noise have a name of their own.
 func Events() []Event {
-	return []Event{Laplace{}, Gaussian{}, Picks{}, Selection{}, Selection{Noise: GaussianNoise}, OneOf{}, Choice{}, AboveThreshold{}, Clipped{}, SmoothScale{}, Training{}, Composed{}}
+	return []Event{Laplace{}, Gaussian{}, Picks{}, Selection{}, Selection{Noise: GaussianNoise}, OneOf{}, Choice{}, AboveThreshold{}, Clipped{}, SmoothScale{}, Training{}, Composed{}, Watch{}}
 }
 
 // Law is which noise an event adds to numbers, how much, and for what.
