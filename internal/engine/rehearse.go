@@ -133,7 +133,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		f.Class = "public"
 		_, err := Prepare(ctx, s, statement, nil)
 		return err
-	case *pgsyntax.Evaluate, *pgsyntax.Execute:
+	case *pgsyntax.Evaluate, *pgsyntax.Execute, *pgsyntax.Watch, *pgsyntax.DropWatch:
 		f.Class = NotRehearsed
 		return nil
 	case *pgsyntax.Other:

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
-// model reads a statement of models behind its first word; ok is false where it is none.
+// model reads a statement of models or watches behind its first word; ok is false where it is none.
 func (r *reader) model(t *token) (n Node, ok bool, err error) {
 	switch {
 	case t.is("train") && r.accept("dp", "model"):
@@ -16,6 +16,10 @@ func (r *reader) model(t *token) (n Node, ok bool, err error) {
 		replace := r.accept("or", "replace")
 		r.i += 2
 		n, err = r.train(t, replace)
+	case t.is("create") && r.accept("dp", "watch"):
+		n, err = r.watch(t)
+	case t.is("drop") && r.accept("dp", "watch"):
+		n, err = r.dropWatch(t)
 	case t.is("evaluate") && r.accept("dp", "model"):
 		n, err = r.evaluate(t)
 	case t.is("show") && r.accept("dp", "models"):

@@ -51,3 +51,24 @@ type Option struct {
 func (*Train) node()    {}
 func (*Evaluate) node() {}
 func (*Models) node()   {}
+
+// Watch is CREATE DP WATCH name AS query THRESHOLD n [EVERY 'interval'] [TIMES n] [WITH (...)].
+type Watch struct {
+	Pos       Pos
+	Name      Word
+	Query     *Select
+	Threshold Word
+	Every     Word // its text is empty for none
+	Times     Word // its text is empty for none
+	With      []Option
+}
+
+// DropWatch is DROP DP WATCH [IF EXISTS] name.
+type DropWatch struct {
+	Pos      Pos
+	Name     Word
+	IfExists bool
+}
+
+func (*Watch) node()     {}
+func (*DropWatch) node() {}

@@ -19,6 +19,10 @@ func (p *printer) node(n Node) {
 		p.evaluate(x)
 	case *Models:
 		p.models(x)
+	case *Watch:
+		p.watch(x)
+	case *DropWatch:
+		p.dropWatch(x)
 	case *Set:
 		p.set(x)
 	case *SetTransaction:
