@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
@@ -31,7 +28,7 @@ func (s *Store) Hold(ctx context.Context, name, owner string, replace bool) (rel
 		defer s.mu.Unlock()
 		delete(s.held, of)
 	}
-	unlock, ok, err := s.db.lock(ctx, lockOf(s.dataset, owner, name))
+	unlock, ok, err := s.db.Lock(ctx, lockOf(s.dataset, owner, name))
 	switch {
 	case err != nil:
 		letGo()
@@ -101,24 +98,4 @@ const mostName = 58
 func lockOf(dataset, owner, name string) int64 {
 	h := sha256.Sum256(fmt.Appendf(nil, "dpsql model %q %q %q", dataset, owner, name))
 	return int64(binary.BigEndian.Uint64(h[:]))
-}
-
-// lock is always there: one process has the file.
-func (*file) lock(context.Context, int64) (func(), bool, error) { return func() {}, true, nil }
-
-// lock takes one of the database's, held by a connection of its own.
-func (s *server) lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) {
-	c, err := pgx.ConnectConfig(ctx, s.config)
-	if err != nil {
-		return nil, false, err
-	}
-	unlock = func() { _ = c.Close(context.WithoutCancel(ctx)) }                                         // a session's end gives its locks back
-	if _, err = c.Exec(ctx, "SET idle_session_timeout = 0"); err == nil || !errors.Is(err, ctx.Err()) { // older servers know no such limit
-		err = c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok)
-	}
-	if err != nil || !ok {
-		unlock()
-		return nil, false, err
-	}
-	return unlock, true, nil
 }

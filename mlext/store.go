@@ -3,28 +3,22 @@ package mlext
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/sidetable"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // Store keeps the models of a data set: in a file beside a SQLite ledger, or in the database of a shared one, where all proxies see them. What is in it was
 // released, so losing it loses what was paid for and nobody's privacy; with the owner's key, which seals stored releases, it is sealed as they are. A model is its trainer's, and of those whom they granted it; names are each trainer's own, so that nobody learns of another's.
 type Store struct {
-	db      database
+	db      sidetable.Table
 	dataset string
 	key     Sealer
 
@@ -48,61 +42,33 @@ type Stored struct {
 // Head is what a list shows of a model beside its name; empty where it was sealed by another key.
 type Head struct{ Kind, Method, Target string }
 
-// database runs statements whose parameters are $1, $2 ...; rows are of one text column each.
-type database interface {
-	exec(ctx context.Context, sql string, args ...string) error
-	read(ctx context.Context, sql string, args ...string) ([]string, error)
-	object(body string) string                                               // a model's row as one JSON text, with an expression for its body
-	lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) // not ok: another session has it
-	close() error
-}
-
 // OpenFile opens the store in a file, which one process owns. key may be nil: texts lie there as they are.
 func OpenFile(path, dataset string, key Sealer) (*Store, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	db, err := sidetable.OpenFile(path, table)
 	if err != nil {
 		return nil, fmt.Errorf("mlext: the models' file: %w", err)
 	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	c, err := sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
-	if err != nil {
-		return nil, fmt.Errorf("mlext: the models' file %s: %w", path, err)
-	}
-	d := &file{conn: c}
-	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
-		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
-	}
-	s := &Store{db: d, dataset: dataset, key: key, held: map[Name]bool{}}
-	if err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
-		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
-	}
-	return s, nil
+	return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}, nil
 }
 
 // OpenServer opens the store in a PostgreSQL ledger's database, in the ledger's schema. Nothing is asked before the first statement about models.
 func OpenServer(url, dataset string, key Sealer) (*Store, error) {
-	config, err := pgx.ParseConfig(url)
+	db, err := sidetable.OnServer(url, table)
 	if err != nil {
 		return nil, err
 	}
-	schema := "dpsql_ledger"
-	if named := config.RuntimeParams["search_path"]; named != "" {
-		schema = named
-	}
-	config.RuntimeParams["search_path"] = "pg_catalog"
-	return &Store{db: &server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset: dataset, key: key, held: map[Name]bool{}}, nil
+	return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}, nil
 }
 
-const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name))"
+var table = sidetable.Spec{Name: "models", Columns: "dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name)"}
+
+// object is a model's row as one JSON text, with an expression for its body.
+func (s *Store) object(body string) string {
+	return s.db.Object("'Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Head', head, 'Body', " + body)
+}
 
 // Close ends it.
-func (s *Store) Close() error { return s.db.close() }
+func (s *Store) Close() error { return s.db.Close() }
 
 // put stores a model; ok is false where its name is taken, and it is not to replace that.
 func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (ok bool, err error) {
@@ -126,13 +92,13 @@ func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (
 		conflict = "UPDATE SET head = excluded.head, body = excluded.body"
 	}
 	defer s.changed()
-	stored, err := s.db.read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, m.Name, owner, head, body)
+	stored, err := s.db.Read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, m.Name, owner, head, body)
 	return len(stored) > 0, err
 }
 
 // CopyTo copies all models, of all data sets, into another store, over those that it has of their names: sealed ones as they are.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
-	texts, err := s.db.read(ctx, "SELECT "+s.db.object("body")+" FROM models WHERE true ORDER BY dataset, owner, name")
+	texts, err := s.db.Read(ctx, "SELECT "+s.object("body")+" FROM models WHERE true ORDER BY dataset, owner, name")
 	if err != nil {
 		return 0, err
 	}
@@ -141,7 +107,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 		if err := json.Unmarshal([]byte(t), &r); err != nil {
 			return 0, err
 		}
-		if err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, head = excluded.head, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Head, r.Body); err != nil {
+		if err := to.db.Exec(ctx, "INSERT INTO models (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, head = excluded.head, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Head, r.Body); err != nil {
 			return 0, err
 		}
 	}
@@ -155,7 +121,7 @@ type row struct {
 
 // rows reads models; body is an expression for their texts, and models without one are not decoded, nor are those that the analyst may not use.
 func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...string) ([]Stored, error) {
-	texts, err := s.db.read(ctx, "SELECT "+s.db.object(body)+" FROM models WHERE "+where+" ORDER BY name, owner", args...)
+	texts, err := s.db.Read(ctx, "SELECT "+s.object(body)+" FROM models WHERE "+where+" ORDER BY name, owner", args...)
 	if err != nil {
 		return nil, fmt.Errorf("mlext: the models' store: %w", err)
 	}
@@ -224,7 +190,7 @@ func (s *Store) Bytes(ctx context.Context, analyst string) (n int64, err error) 
 		return known.bytes, nil
 	}
 	at := time.Now()
-	list, err := s.db.read(ctx, "SELECT CAST(COALESCE(sum(octet_length(body)), 0) AS text) FROM models WHERE dataset = $1 AND owner = $2", s.dataset, analyst)
+	list, err := s.db.Read(ctx, "SELECT CAST(COALESCE(sum(octet_length(body)), 0) AS text) FROM models WHERE dataset = $1 AND owner = $2", s.dataset, analyst)
 	if err == nil && len(list) == 1 {
 		n, err = strconv.ParseInt(list[0], 10, 64)
 	}
@@ -347,7 +313,7 @@ func (s *Store) Drop(ctx context.Context, name Name, analyst string) error {
 		return err
 	}
 	defer s.changed()
-	return s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name)
+	return s.db.Exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name)
 }
 
 // Rename gives a model another name.
@@ -364,7 +330,7 @@ func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error
 		return err
 	}
 	defer release()
-	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, to)
+	return s.db.Exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, to)
 }
 
 // mostReaders is how many analysts a model can be granted to: their list is read with each statement about models.
@@ -397,7 +363,7 @@ func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bo
 		if err != nil {
 			return err
 		}
-		written, err := s.db.read(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3 AND readers = $5 RETURNING name", s.dataset, analyst, m.Name, string(text), m.readers) // (1) only over the list that this one was made from
+		written, err := s.db.Read(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3 AND readers = $5 RETURNING name", s.dataset, analyst, m.Name, string(text), m.readers) // (1) only over the list that this one was made from
 		if err != nil || len(written) > 0 {
 			return err
 		}
@@ -406,95 +372,3 @@ func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bo
 		}
 	}
 }
-
-// file is a SQLite file.
-type file struct {
-	mu   sync.Mutex
-	conn *sqlite3.Conn
-}
-
-func (*file) object(body string) string {
-	return "json_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Head', head, 'Body', " + body + ")"
-}
-
-func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	st, _, err := f.conn.Prepare(strings.ReplaceAll(sql, "$", "?")) // SQLite numbers ?n as PostgreSQL does $n
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	for i, a := range args {
-		if err := st.BindText(i+1, a); err != nil {
-			return err
-		}
-	}
-	for st.Step() {
-		use(st)
-	}
-	return st.Err()
-}
-
-func (f *file) exec(_ context.Context, sql string, args ...string) error {
-	return f.each(sql, args, func(*sqlite3.Stmt) {})
-}
-
-func (f *file) read(_ context.Context, sql string, args ...string) (out []string, err error) {
-	err = f.each(sql, args, func(st *sqlite3.Stmt) { out = append(out, st.ColumnText(0)) })
-	return out, err
-}
-
-func (f *file) close() error { return f.conn.Close() }
-
-// server is a PostgreSQL database: a connection a statement, as they are few.
-type server struct {
-	config *pgx.ConnConfig
-	table  string
-}
-
-func (*server) object(body string) string {
-	return "json_build_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Head', head, 'Body', " + body + ")::text"
-}
-
-func (s *server) with(ctx context.Context, sql string, args []string, use func(*pgx.Conn, string, []any) error) error {
-	c, err := pgx.ConnectConfig(ctx, s.config)
-	if err != nil {
-		return err
-	}
-	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to be done
-	list := make([]any, len(args))
-	for i, a := range args {
-		list[i] = a
-	}
-	sql = strings.Replace(strings.Replace(sql, " models ", " "+s.table+" ", 1), "INTO models", "INTO "+s.table, 1)
-	err = use(c, sql, list)
-	var pe *pgconn.PgError
-	if errors.As(err, &pe) && pe.Code == "42P01" { // no model yet
-		if _, err = c.Exec(ctx, strings.ReplaceAll(table, "%s", s.table)); err == nil {
-			err = use(c, sql, list)
-		}
-	}
-	return err
-}
-
-func (s *server) exec(ctx context.Context, sql string, args ...string) error {
-	return s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
-		_, err := c.Exec(ctx, sql, list...)
-		return err
-	})
-}
-
-func (s *server) read(ctx context.Context, sql string, args ...string) (out []string, err error) {
-	err = s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
-		rows, err := c.Query(ctx, sql, list...)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	return out, err
-}
-
-func (*server) close() error { return nil }

@@ -10,24 +10,25 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/sidetable"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
 // between does something before the next change of a model's readers is written.
 type between struct {
-	database
+	sidetable.Table
 	once *sync.Once
 	do   func()
 }
 
-func (b between) exec(ctx context.Context, sql string, args ...string) error {
+func (b between) Exec(ctx context.Context, sql string, args ...string) error {
 	b.first(sql)
-	return b.database.exec(ctx, sql, args...)
+	return b.Table.Exec(ctx, sql, args...)
 }
 
-func (b between) read(ctx context.Context, sql string, args ...string) ([]string, error) {
+func (b between) Read(ctx context.Context, sql string, args ...string) ([]string, error) {
 	b.first(sql)
-	return b.database.read(ctx, sql, args...)
+	return b.Table.Read(ctx, sql, args...)
 }
 
 func (b between) first(sql string) {

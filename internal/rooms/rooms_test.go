@@ -36,10 +36,11 @@ internal/engine: budget/ledger internal/engine/answer internal/engine/catalog in
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
+internal/sidetable:
 internal/owner: internal/policy internal/backend internal/engine/server internal/ops budget/ledger proxy rewrite/pgsyntax
 internal/console: budget/ledger internal/owner rewrite/pgsyntax
 internal/ops: internal/engine/server budget/ledger
-mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret
+mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret internal/sidetable
 mlext/data:
 mlext/kernel:
 mlext/loss:

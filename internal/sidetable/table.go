@@ -1,0 +1,194 @@
+package sidetable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Spec is what a table is called and what columns it has.
+type Spec struct{ Name, Columns string }
+
+func (s Spec) create(name string) string {
+	return "CREATE TABLE IF NOT EXISTS " + name + " (" + s.Columns + ")"
+}
+
+// Table runs statements about it, whose parameters are $1, $2 ...; rows are of one text column each. A statement names the table once, by its name alone.
+type Table interface {
+	// Exec runs a statement.
+	Exec(ctx context.Context, sql string, args ...string) error
+	// Read runs a statement that gives rows.
+	Read(ctx context.Context, sql string, args ...string) ([]string, error)
+	// Object is one JSON text of pairs of names and expressions.
+	Object(pairs string) string
+	// Lock is not ok where another session has it.
+	Lock(ctx context.Context, key int64) (unlock func(), ok bool, err error)
+	// Close ends it.
+	Close() error
+}
+
+// OpenFile opens the table in a file, which one process owns.
+func OpenFile(path string, spec Spec) (Table, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	c, err := sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &file{conn: c}
+	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), c.Close())
+	}
+	if err := t.Exec(context.Background(), spec.create(spec.Name)); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), c.Close())
+	}
+	return t, nil
+}
+
+// OnServer is the table in a PostgreSQL ledger's database, in the ledger's schema. Nothing is asked before the first statement.
+func OnServer(url string, spec Spec) (Table, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	schema := "dpsql_ledger"
+	if named := config.RuntimeParams["search_path"]; named != "" {
+		schema = named
+	}
+	config.RuntimeParams["search_path"] = "pg_catalog"
+	return &server{config: config, spec: spec, table: pgx.Identifier{schema, spec.Name}.Sanitize()}, nil
+}
+
+// file is a SQLite file.
+type file struct {
+	mu   sync.Mutex
+	conn *sqlite3.Conn
+}
+
+// Object is one JSON text of pairs of names and expressions.
+func (*file) Object(pairs string) string { return "json_object(" + pairs + ")" }
+
+func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	st, _, err := f.conn.Prepare(strings.ReplaceAll(sql, "$", "?")) // SQLite numbers ?n as PostgreSQL does $n
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	for i, a := range args {
+		if err := st.BindText(i+1, a); err != nil {
+			return err
+		}
+	}
+	for st.Step() {
+		use(st)
+	}
+	return st.Err()
+}
+
+// Exec runs a statement.
+func (f *file) Exec(_ context.Context, sql string, args ...string) error {
+	return f.each(sql, args, func(*sqlite3.Stmt) {})
+}
+
+// Read runs a statement of one text column.
+func (f *file) Read(_ context.Context, sql string, args ...string) (out []string, err error) {
+	err = f.each(sql, args, func(st *sqlite3.Stmt) { out = append(out, st.ColumnText(0)) })
+	return out, err
+}
+
+// Close ends it.
+func (f *file) Close() error { return f.conn.Close() }
+
+// server is a PostgreSQL database: a connection a statement, as they are few.
+type server struct {
+	config *pgx.ConnConfig
+	spec   Spec
+	table  string // with its schema
+}
+
+// Object is one JSON text of pairs of names and expressions.
+func (*server) Object(pairs string) string { return "json_build_object(" + pairs + ")::text" }
+
+func (s *server) with(ctx context.Context, sql string, args []string, use func(*pgx.Conn, string, []any) error) error {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to be done
+	list := make([]any, len(args))
+	for i, a := range args {
+		list[i] = a
+	}
+	sql = strings.Replace(strings.Replace(sql, " "+s.spec.Name+" ", " "+s.table+" ", 1), "INTO "+s.spec.Name, "INTO "+s.table, 1)
+	err = use(c, sql, list)
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) && pe.Code == "42P01" { // no row yet
+		if _, err = c.Exec(ctx, s.spec.create(s.table)); err == nil {
+			err = use(c, sql, list)
+		}
+	}
+	return err
+}
+
+// Exec runs a statement.
+func (s *server) Exec(ctx context.Context, sql string, args ...string) error {
+	return s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
+		_, err := c.Exec(ctx, sql, list...)
+		return err
+	})
+}
+
+// Read runs a statement of one text column.
+func (s *server) Read(ctx context.Context, sql string, args ...string) (out []string, err error) {
+	err = s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
+		rows, err := c.Query(ctx, sql, list...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return out, err
+}
+
+// Close ends it.
+func (*server) Close() error { return nil }
+
+// Lock is always there: one process has the file.
+func (*file) Lock(context.Context, int64) (func(), bool, error) { return func() {}, true, nil }
+
+// Lock takes one of the database's, held by a connection of its own.
+func (s *server) Lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return nil, false, err
+	}
+	unlock = func() { _ = c.Close(context.WithoutCancel(ctx)) }                                         // a session's end gives its locks back
+	if _, err = c.Exec(ctx, "SET idle_session_timeout = 0"); err == nil || !errors.Is(err, ctx.Err()) { // older servers know no such limit
+		err = c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok)
+	}
+	if err != nil || !ok {
+		unlock()
+		return nil, false, err
+	}
+	return unlock, true, nil
+}
