@@ -13,7 +13,7 @@ import (
 // looseFiles are the ledger's files that others of this machine may read or write: they hold who asked what, and the analysts' own constants.
 func looseFiles(p *policy.Policy) (paths []string) {
 	of := p.Ledger.Beside
-	list := []string{of, of + "-wal", of + ledger.MarkSuffix, of + ledger.KeySuffix, of + server.ModelsSuffix}
+	list := []string{of, of + "-wal", of + ledger.MarkSuffix, of + ledger.KeySuffix, of + server.ModelsSuffix, of + server.WatchesSuffix}
 	if p.Audit != "none" {
 		list = append(list, p.Audit)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/console"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"
@@ -167,7 +168,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 			})
 		})
 	}
-	served = append(served, func(ctx context.Context) error { return s.reloadOn(ctx, hangup) })
+	served = append(served, engine.Looker(s.Engine).Run, func(ctx context.Context) error { return s.reloadOn(ctx, hangup) })
 	s.Log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String(), "tls", s.certs != nil, "metrics", p.Metrics, "socket", p.Socket, "audit", p.Audit)
 	err = together(ctx, served)
 	s.Log.Info("stopped", "dataset", p.Dataset)

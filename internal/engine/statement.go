@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/engine/watch"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -52,14 +53,15 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	if x, ok := n.(*pgsyntax.Explain); ok {
 		_, train := x.Query.(*pgsyntax.Train)
 		_, evaluate := x.Query.(*pgsyntax.Evaluate)
-		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate {
+		_, watches := x.Query.(*pgsyntax.Watch)
+		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate && !watches {
 			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(x.Pos))
 		}
 		if err := explain.CheckExplain(x); err != nil {
 			return nil, err
 		}
-		if train && explain.FormatJSON(x) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
+		if (train || watches) && explain.FormatJSON(x) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN and CREATE DP WATCH is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
 		}
 		p.Explain, n = x, x.Query
 	}
@@ -70,6 +72,10 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 		var err error
 		p.kind, err = model.PrepareModel(ctx, s, n, p.Explain, PrepareInner)
 		return p, s.Planned(ctx, err)
+	case *pgsyntax.Watch, *pgsyntax.DropWatch:
+		var err error
+		p.kind, err = watch.Prepare(ctx, s, n, p.Explain != nil, PrepareInner)
+		return p, s.Planned(ctx, err)
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
@@ -79,6 +85,9 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	}
 	return p, err
 }
+
+// Looker makes the looks of a server's watches.
+func Looker(e *server.Engine) *watch.Looker { return &watch.Looker{Engine: e, Ask: PrepareInner} }
 
 // Kind is what the statement is.
 func (p *Prepared) Kind() session.Kind { return p.kind }

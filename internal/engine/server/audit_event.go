@@ -39,6 +39,7 @@ const (
 	Denied   Outcome = "denied"   // by the budget or the owner; nothing was charged
 	Failed   Outcome = "failed"   // an error
 	Canceled Outcome = "canceled" // by the client
+	Alerted  Outcome = "alerted"  // a look of a watch, which was charged when it was created
 )
 
 // noObserver watches.

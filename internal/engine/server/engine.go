@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/engine/watch/kept"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
@@ -41,6 +42,8 @@ type Engine struct {
 	Dialect  dialect.Dialect
 	Ledger   ledger.Ledger
 	Models   *mlext.Store
+	Watches  *kept.Store
+	Now      func() time.Time
 	Noise    *noise.Source
 	Log      *slog.Logger
 	Observer Observer
@@ -72,7 +75,10 @@ type World struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{Backend: opt.Backend, Dialect: opt.Backend.Dialect(), Noise: noise.NewSource(), Log: opt.Logger, Observer: opt.Observer, answers: p.Limits.AnswerMemory}
+	e := &Engine{Backend: opt.Backend, Dialect: opt.Backend.Dialect(), Noise: noise.NewSource(), Log: opt.Logger, Observer: opt.Observer, Now: opt.Now, answers: p.Limits.AnswerMemory}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
@@ -91,11 +97,15 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		return nil, err
 	}
 	e.owned = opt.LedgerPath == "" // not of a rehearsal or a demo
-	if e.Ledger, err = e.openLedger(ctx, opt, head); err != nil {
+	var keys []*ledger.Key
+	if e.Ledger, keys, err = e.openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
 	if e.Models, err = openModels(opt); err != nil {
 		return nil, errors.Join(err, e.Ledger.Close())
+	}
+	if e.Watches, err = openWatches(opt, keys); err != nil {
+		return nil, errors.Join(err, e.Ledger.Close(), e.Models.Close())
 	}
 	e.publish(w)
 	if e.Ledger.IsUnmarked() {
@@ -108,8 +118,8 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// openLedger takes the policy's ledger, or takes part in it.
-func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, error) {
+// openLedger takes the policy's ledger, or takes part in it, with the keys of its texts.
+func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, []*ledger.Key, error) {
 	with := ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
 	with.Broken = func(b *ledger.BrokenRelease) {
 		e.Log.Error("a stored release is broken: it answers nothing, and who asks is charged anew", "record", b.Seq, "error", b.Error())
@@ -119,22 +129,22 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 		with.Data, err = DataMarks(ctx, opt.Backend, opt.Policy)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := openAt(ctx, opt, head, with)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.beside = besideOf(opt)
 	keys, made, err := e.textKeys(opt.Policy)
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, nil, errors.Join(err, l.Close())
 	}
 	l.SetTextKeys(keys)
 	if made && !l.IsNew() {
 		e.Log.Warn("a new key of statements' texts was made: texts that were stored under another key are not shown. If there was one, on this machine or beside another proxy, bring it back", "file", e.beside+ledger.KeySuffix)
 	}
-	return l, nil
+	return l, keys, nil
 }
 
 func openAt(ctx context.Context, opt Options, head ledger.Head, with ledger.Options) (ledger.Ledger, error) {
@@ -149,8 +159,42 @@ func openAt(ctx context.Context, opt Options, head ledger.Head, with ledger.Opti
 	return ledger.OpenSQLite(ctx, p.Ledger.SQLite, head, with)
 }
 
-// ModelsSuffix names the file of models beside a SQLite ledger.
-const ModelsSuffix = "-models"
+// ModelsSuffix and WatchesSuffix name the files of models and of watches beside a SQLite ledger.
+const (
+	ModelsSuffix  = "-models"
+	WatchesSuffix = "-watches"
+)
+
+// openWatches opens the store of watches, beside the ledger.
+func openWatches(opt Options, keys []*ledger.Key) (s *kept.Store, err error) {
+	p := opt.Policy
+	switch {
+	case opt.LedgerPath != "":
+		s, err = kept.OpenFile(opt.LedgerPath+WatchesSuffix, p.Dataset)
+	case p.Ledger.Postgres != "":
+		s, err = kept.OpenServer(p.Ledger.Postgres, p.Dataset)
+	default:
+		s, err = kept.OpenFile(p.Ledger.SQLite+WatchesSuffix, p.Dataset)
+	}
+	if err == nil {
+		s.SetKeys(sealers(keys))
+	}
+	return s, err
+}
+
+// WatchesOf is the store of a policy's watches, for its owner.
+func WatchesOf(p *policy.Policy, keys []*ledger.Key) (*kept.Store, error) {
+	return openWatches(Options{Policy: p}, keys)
+}
+
+// sealers are keys of texts as watches are sealed by them.
+func sealers(keys []*ledger.Key) []kept.Sealer {
+	out := make([]kept.Sealer, len(keys))
+	for i, k := range keys {
+		out[i] = k
+	}
+	return out
+}
 
 // openModels opens the store of models, beside the ledger.
 func openModels(opt Options) (*mlext.Store, error) {
@@ -288,7 +332,9 @@ func (e *Engine) Post() *ledger.Post {
 }
 
 // Close gives the ledger free.
-func (e *Engine) Close() error { return errors.Join(e.Ledger.Close(), e.Models.Close()) }
+func (e *Engine) Close() error {
+	return errors.Join(e.Ledger.Close(), e.Models.Close(), e.Watches.Close())
+}
 
 // Policy is the one in force.
 func (e *Engine) Policy() *policy.Policy { return e.World.Load().Policy }

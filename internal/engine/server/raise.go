@@ -50,6 +50,7 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*Wor
 		return err
 	}
 	e.Ledger.SetTextKeys(keys)
+	e.Watches.SetKeys(sealers(keys))
 	return e.Ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
 }
 

@@ -184,14 +184,23 @@ func (s *Session) Unfinished(ctx context.Context, err error) error {
 
 // ModelsFailed passes what the analyst can do something about, and hides the store's own failures.
 func (s *Session) ModelsFailed(ctx context.Context, err error) error {
+	return s.storeFailed(ctx, "models", err)
+}
+
+// WatchesFailed is ModelsFailed for the watches' store.
+func (s *Session) WatchesFailed(ctx context.Context, err error) error {
+	return s.storeFailed(ctx, "watches", err)
+}
+
+func (s *Session) storeFailed(ctx context.Context, what string, err error) error {
 	if sqlerr.ID(err) != "" {
 		return err
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return s.Uncharged(ctx, err)
 	}
-	s.Engine.Log.Error("the models' store failed", append([]any{"analyst", s.Analyst.Name, "error", err.Error()}, server.Logged(err)...)...)
-	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
+	s.Engine.Log.Error("the "+what+"' store failed", append([]any{"analyst", s.Analyst.Name, "error", err.Error()}, server.Logged(err)...)...)
+	return sqlerr.New(sqlerr.ResourceFailure, "the %s cannot be read now", what).WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
 }
 
 // Planned is the error of planning, which stops where the statement's context has ended: that is told as Uncharged tells it.
@@ -214,4 +223,19 @@ func (s *Session) Uncharged(ctx context.Context, err error) error {
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
 		WithHint("Nothing was spent. The database did not answer, the time or another limit was reached, or it could not compute with a public table's values; the owner's log has the cause.").WithCause(err)
+}
+
+// NotFrozen refuses an analyst whom the owner has stopped.
+func (s *Session) NotFrozen(ctx context.Context) error {
+	if _, _, err := s.Engine.Ledger.Lookup(ctx, ledger.Hash{}, s.Analyst.Name); err != nil {
+		return s.LedgerFailed(err)
+	}
+	return nil
+}
+
+// LookFailed counts a look of a watch that failed at private rows, as a statement's failure after its charge is counted.
+func (s *Session) LookFailed(ctx context.Context, err error) {
+	if ctx.Err() == nil && !errors.Is(err, backend.ErrSchema) || errors.Is(context.Cause(ctx), ErrTimeout) {
+		s.Engine.Unnoted.Add(s.Analyst.Name)
+	}
 }

@@ -33,6 +33,7 @@ var OwnTables = []struct {
 	{lastTable, (*Session).LastRows},
 	{releasesTable, (*Session).releasesRows},
 	{ledgerTable, (*Session).ledgerRows},
+	{watchesTable, (*Session).watchesRows},
 }
 
 // BudgetTable is design section 9's dpsql.budget.
