@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/console"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -103,7 +104,9 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- px.Serve(ctx, l) }()
+	go func() {
+		served <- together(ctx, []func(context.Context) error{func(ctx context.Context) error { return px.Serve(ctx, l) }, engine.Looker(e).Run})
+	}()
 	defer func() {
 		cancel()
 		err = errors.Join(err, <-served)

@@ -97,7 +97,7 @@ func (l *Looker) look(ctx context.Context, w *kept.Watch, now time.Time) error {
 	case alert:
 		w.Alerts, w.LastAlert = int64(w.Secret.Alerts), due //nolint:gosec // at most dp.MaxAlerts
 		if w.Secret.Alerts >= w.Times {
-			w.End(fmt.Sprintf("there were %s", alerts(w.Times)))
+			w.End("it gave all of its alerts")
 		}
 	}
 	ok, err := l.Engine.Watches.Save(context.WithoutCancel(ctx), w) // (4) before it is shown
