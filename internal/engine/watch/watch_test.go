@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -353,6 +354,32 @@ func TestWatchIsLookedAtOnce(t *testing.T) {
 	}
 	if got := shown(t, enginetest.NewSession(e[1], t, "ann"), "many"); got != "[3 3 looking]" {
 		t.Errorf("after three looks of two proxies: %s", got)
+	}
+}
+
+// TestLookerRuns: a server's looker looks when a look is due, and ends with its context.
+func TestLookerRuns(t *testing.T) {
+	var now atomic.Pointer[time.Time]
+	at := func(x time.Time) { now.Store(&x) }
+	at(monday)
+	e := serve(t, &clock{}, server.Options{})
+	e.Now = func() time.Time { return *now.Load() }
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.MustTry(t, s, "CREATE DP WATCH many AS SELECT count(*) FROM encounters THRESHOLD 1"+sure)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- engine.Looker(e).Run(ctx) }()
+	for i := 0; shown(t, s, "many") == "[0 0 looking]"; i++ { // the first look is after Run has begun
+		at(monday.Add(time.Duration(i) * 10 * time.Minute))
+		enginetest.MustTry(t, s, "DROP DP WATCH IF EXISTS other")
+		enginetest.MustTry(t, s, "CREATE DP WATCH other AS SELECT count(*) FROM encounters THRESHOLD 1 WITH (price = 0.001)") // it wakes the looker
+		if i == 1000 {
+			t.Fatal("a week later there was no look")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 
