@@ -134,7 +134,7 @@ explain FILE).`,
 		Version:       versionLine(),
 	}
 	c.SetVersionTemplate("{{.Version}}\n")
-	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
+	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), watchCommand(), freezeCommand(), unfreezeCommand(),
 		consoleCommand(), queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), errorsCommand(), schemaCommand(), manCommand(), versionCommand())
 	return strict(c)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/watch/kept"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
@@ -28,6 +29,7 @@ type ownersLedger interface {
 	Verify(ctx context.Context) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error)
+	Watches(ctx context.Context) ([]*kept.Watch, error)
 	Close() error
 }
 

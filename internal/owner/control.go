@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/watch/kept"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -31,6 +32,8 @@ type Server interface {
 	History(ctx context.Context) ([]ledger.Spent, error)
 	// Statements lists charges with what was asked.
 	Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error)
+	// Watches lists all analysts' watches.
+	Watches(ctx context.Context) ([]*kept.Watch, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
@@ -108,6 +111,10 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	})
 	mux.HandleFunc("GET /history", func(w http.ResponseWriter, r *http.Request) {
 		list, err := s.History(r.Context())
+		reply(w, list, err)
+	})
+	mux.HandleFunc("GET /watches", func(w http.ResponseWriter, r *http.Request) {
+		list, err := s.Watches(r.Context())
 		reply(w, list, err)
 	})
 	mux.HandleFunc("POST /statements", func(w http.ResponseWriter, r *http.Request) {
