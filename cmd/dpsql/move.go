@@ -63,6 +63,9 @@ old ledger is still in use, or the same command finishes the move. The two are n
 			if err != nil {
 				return fmt.Errorf("the ledger is moved; its models are not, and the same command tries again: %w", err)
 			}
+			if err := moveWatches(cmd.Context(), old, to); err != nil {
+				return fmt.Errorf("the ledger is moved; its watches are not, and the same command tries again: %w", err)
+			}
 			if moved.Already {
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "it is in %s already: %d records\n", to, moved.Records)
 				return err
@@ -101,6 +104,26 @@ func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	return old.CopyTo(ctx, target)
+}
+
+// moveWatches moves the watches that lie beside a ledger.
+func moveWatches(ctx context.Context, from, to ledger.Place) (err error) {
+	if from.SQLite != "" {
+		if _, err := os.Stat(from.SQLite + server.WatchesSuffix); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	old, err := server.WatchesAt(from, "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	target, err := server.WatchesAt(to, "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	return old.MoveTo(ctx, target)
 }
 
 // besideOf is the path beside which a ledger's mark and key lie.

@@ -166,25 +166,34 @@ const (
 )
 
 // openWatches opens the store of watches, beside the ledger.
-func openWatches(opt Options, keys []*ledger.Key) (s *kept.Store, err error) {
+func openWatches(opt Options, keys []*ledger.Key) (*kept.Store, error) {
 	p := opt.Policy
+	at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
 	switch {
 	case opt.LedgerPath != "":
-		s, err = kept.OpenFile(opt.LedgerPath+WatchesSuffix, p.Dataset)
-	case p.Ledger.Postgres != "":
-		s, err = kept.OpenServer(p.Ledger.Postgres, p.Dataset)
-	default:
-		s, err = kept.OpenFile(p.Ledger.SQLite+WatchesSuffix, p.Dataset)
+		at = ledger.Place{SQLite: opt.LedgerPath}
+	case at.Postgres.URL != "":
+		at.SQLite = ""
 	}
-	if err == nil {
-		s.SetKeys(sealers(keys))
-	}
-	return s, err
+	return WatchesAt(at, p.Dataset, keys)
 }
 
 // WatchesOf is the store of a policy's watches, for its owner.
 func WatchesOf(p *policy.Policy, keys []*ledger.Key) (*kept.Store, error) {
 	return openWatches(Options{Policy: p}, keys)
+}
+
+// WatchesAt is the store of the watches beside a ledger.
+func WatchesAt(at ledger.Place, dataset string, keys []*ledger.Key) (s *kept.Store, err error) {
+	if at.SQLite != "" {
+		s, err = kept.OpenFile(at.SQLite+WatchesSuffix, dataset)
+	} else {
+		s, err = kept.OpenServer(at.Postgres.URL, dataset)
+	}
+	if err == nil {
+		s.SetKeys(sealers(keys))
+	}
+	return s, err
 }
 
 // sealers are keys of texts as watches are sealed by them.

@@ -254,6 +254,30 @@ func (s *Store) Save(ctx context.Context, w *Watch) (ok bool, err error) {
 	return true, nil
 }
 
+// MoveTo moves the watches of all data sets, sealed as they are, into another store. One that is there already stays as it is, and none is left here: what goes on there must not begin again from here.
+func (s *Store) MoveTo(ctx context.Context, to *Store) error {
+	texts, err := s.table.Read(ctx, "SELECT "+s.table.Object("'Dataset', dataset, 'Owner', owner, 'Name', name, 'Version', version, 'Body', body")+" FROM watches WHERE true ORDER BY dataset, owner, name")
+	if err != nil {
+		return err
+	}
+	for _, t := range texts {
+		var r struct {
+			Dataset string
+			row
+		}
+		if err := json.Unmarshal([]byte(t), &r); err != nil {
+			return err
+		}
+		if err := to.table.Exec(ctx, "INSERT INTO watches (dataset, owner, name, version, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, owner, name) DO NOTHING", r.Dataset, r.Owner, r.Name, r.Version, r.Body); err != nil {
+			return err
+		}
+		if err := s.table.Exec(ctx, "DELETE FROM watches WHERE dataset = $1 AND owner = $2 AND name = $3", r.Dataset, r.Owner, r.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Drop removes a watch; ok is false where there is none.
 func (s *Store) Drop(ctx context.Context, owner, name string) (ok bool, err error) {
 	gone, err := s.table.Read(ctx, "DELETE FROM watches WHERE dataset = $1 AND owner = $2 AND name = $3 RETURNING name", s.dataset, owner, name)
