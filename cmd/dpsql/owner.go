@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/server"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
@@ -29,7 +29,7 @@ type ownersLedger interface {
 	Verify(ctx context.Context) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error)
-	Watches(ctx context.Context) ([]*kept.Watch, error)
+	Watches(ctx context.Context) ([]*watches.Watch, error)
 	Close() error
 }
 

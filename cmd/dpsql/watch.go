@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/engine/server"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // Watches lists all analysts' watches.
-func (s *daemon) Watches(ctx context.Context) ([]*kept.Watch, error) {
+func (s *daemon) Watches(ctx context.Context) ([]*watches.Watch, error) {
 	return s.engine.Watches.List(ctx, "")
 }
 
 // Watches lists all analysts' watches, as they lie beside the ledger.
-func (a alone) Watches(ctx context.Context) (list []*kept.Watch, err error) {
+func (a alone) Watches(ctx context.Context) (list []*watches.Watch, err error) {
 	if a.policy.Ledger.Postgres == "" {
 		if _, err := os.Stat(a.policy.Ledger.SQLite + server.WatchesSuffix); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
@@ -51,14 +51,14 @@ is in no list.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
-				watches, err := l.Watches(cmd.Context())
+				list, err := l.Watches(cmd.Context())
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), append([]*kept.Watch{}, watches...))
+					return printJSON(cmd.OutOrStdout(), append([]*watches.Watch{}, list...))
 				}
-				return owner.PrintWatches(cmd.OutOrStdout(), watches)
+				return owner.PrintWatches(cmd.OutOrStdout(), list)
 			})
 		},
 	}

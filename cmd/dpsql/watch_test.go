@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 )
 
 // TestWatchList: a watch is created, explained and shown over the wire, by both protocols. The owner lists it beside a server and without one, and nowhere is the noise of its threshold.
@@ -41,7 +41,7 @@ func TestWatchList(t *testing.T) {
 	if alone := output(t, "watch", "list", "--config", path); alone != beside || alone != "analyst  w  looking\n    SELECT count(*) FROM stays\n    threshold 1000, every 06:00:00, price 0.1: 0 looks, no alert\n" {
 		t.Errorf("%s\nbeside a server\n%s", alone, beside)
 	}
-	var list []kept.Watch
+	var list []watches.Watch
 	text := output(t, "watch", "list", "--json", "--config", path)
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 1 || list[0].Event.Alerts != 2 || strings.Contains(text, "raised") {
 		t.Errorf("%s, %v", text, err)

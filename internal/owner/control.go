@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -33,7 +33,7 @@ type Server interface {
 	// Statements lists charges with what was asked.
 	Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error)
 	// Watches lists all analysts' watches.
-	Watches(ctx context.Context) ([]*kept.Watch, error)
+	Watches(ctx context.Context) ([]*watches.Watch, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.

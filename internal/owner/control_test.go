@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -64,7 +64,7 @@ func (f *fakeServer) Statements(_ context.Context, a ledger.StatementFilter) (St
 	return StatementsPage{Charges: []ledger.StatementCharge{{Analyst: a.Analyst, Text: "select 1"}}, Next: a.After + 1}, f.err
 }
 
-func (f *fakeServer) Watches(context.Context) ([]*kept.Watch, error) { return someWatches(), f.err }
+func (f *fakeServer) Watches(context.Context) ([]*watches.Watch, error) { return someWatches(), f.err }
 
 func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/noise"
 )
 
 // someWatches are as a server has them.
-func someWatches() []*kept.Watch {
+func someWatches() []*watches.Watch {
 	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
-	return []*kept.Watch{
-		{Owner: "ann", Name: "w", Statement: "SELECT count(*) FROM t WHERE a = 'x\x1b[31m'", Threshold: 1000, Every: 90 * time.Minute, Times: 3, Price: 0.5, State: kept.StateLooking, Looks: 7, Alerts: 1, LastAlert: at, Secret: noise.WatchState{Raised: 41414141}},
+	return []*watches.Watch{
+		{Owner: "ann", Name: "w", Statement: "SELECT count(*) FROM t WHERE a = 'x\x1b[31m'", Threshold: 1000, Every: 90 * time.Minute, Times: 3, Price: 0.5, State: watches.StateLooking, Looks: 7, Alerts: 1, LastAlert: at, Secret: noise.WatchState{Raised: 41414141}},
 		{Owner: "bob", Name: "of another key", State: "kept under a key that is not here"},
 	}
 }

@@ -277,6 +277,7 @@ records, 2 s for 100,000. Other statements go on meanwhile.
 | ''smooth_scale'' | the bound of rows that are [joined off the unit](joins.md) |
 | ''truncated_geometric_selection'', ''gaussian_selection'', ''one_of_selections'' | the selection of unknown groups |
 | ''permute_and_flip'' | the pick of MODE and ''dp_top_k'' |
+| ''sparse_vector'' | a [watch](watches.md) |
 | ''training'', ''composed_training'' | a [training](training.md) |
 
 ''query'' is NULL if the statement was charged before texts were kept, if its key is gone, or if newer texts fill 16
@@ -291,6 +292,23 @@ MiB.
 | ''price'', ''pure'', ''renyi'', ''delta'' | double precision | what it cost, as there |
 | ''made_at'', ''expires_at'' | timestamp without time zone | from when to when it answers, in UTC |
 | ''query'' | text | the statement as you sent it, as in ''dpsql.ledger'' |
+
+### Watches
+
+''dpsql.watches'' has a row for each [watch](watches.md) of yours.
+
+| column of dpsql.watches | type | what it tells |
+|---|---|---|
+| ''watch'' | text | its name |
+| ''statement'' | text | the query whose count is looked at. NULL with all that follows but ''state'', if the key of texts is gone |
+| ''threshold'' | bigint | alerts are given for counts from about here on |
+| ''every'' | interval | the time between two looks |
+| ''times'' | bigint | after how many alerts it ends |
+| ''looks'' | bigint | how many looks were begun |
+| ''alerts'' | bigint | how many of them gave an alert |
+| ''last_alert'', ''next_look'' | timestamp without time zone | the time of the last look with an alert, and of the next look, in UTC. NULL if there is none |
+| ''state'' | text | ''looking'', or ''ended: '' and why |
+| ''price'' | double precision | what it costs, in each window of the budget in which it looks |
 `
 
 func configuration() []byte {

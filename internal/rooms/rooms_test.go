@@ -25,21 +25,21 @@ internal/engine/price: budget internal/engine/flow noise sensitivity sensitivity
 internal/engine/release: budget/ledger internal/base/secret internal/engine/flow internal/engine/price internal/engine/quantile internal/spool noise rewrite/plan rewrite/sqlgen sensitivity sensitivity/groups sensitivity/reuse
 internal/engine/quantile: sensitivity
 internal/engine/finish: internal/engine/price internal/engine/quantile internal/engine/release internal/eval noise rewrite/funcs rewrite/plan sensitivity sensitivity/divide
-internal/engine/server: budget budget/ledger internal/backend internal/base/secret internal/engine/flow internal/engine/watch/kept internal/policy mlext noise rewrite/dialect rewrite/funcs rewrite/plan rewrite/sqlgen
-internal/engine/session: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/finish internal/engine/flow internal/engine/price internal/engine/release internal/engine/server internal/engine/watch/kept internal/eval internal/pgmeta internal/policy internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity
+internal/engine/server: budget budget/ledger internal/backend internal/base/secret internal/engine/flow internal/engine/watch/watches internal/policy mlext noise rewrite/dialect rewrite/funcs rewrite/plan rewrite/sqlgen
+internal/engine/session: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/finish internal/engine/flow internal/engine/price internal/engine/release internal/engine/server internal/engine/watch/watches internal/eval internal/pgmeta internal/policy internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity
 internal/engine/stage: budget/ledger internal/backend internal/engine/answer internal/engine/finish internal/engine/price internal/engine/release internal/engine/server internal/engine/session internal/eval internal/spool rewrite/dialect rewrite/plan rewrite/sqlgen sensitivity sensitivity/divide sensitivity/elastic sensitivity/describe sensitivity/reuse
 internal/engine/private: budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/finish internal/engine/flow internal/engine/price internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/eval internal/policy rewrite/funcs rewrite/plan rewrite/sqlgen sensitivity sensitivity/claims sensitivity/divide sensitivity/describe sensitivity/reuse sensitivity/unit
 internal/engine/catalog: internal/engine/answer internal/engine/finish internal/engine/server internal/engine/session internal/eval internal/pgmeta internal/policy mlext rewrite/pgsyntax rewrite/plan sensitivity/divide
 internal/engine/explain: budget budget/ledger internal/engine/answer internal/engine/catalog internal/engine/finish internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide sensitivity/describe
 internal/engine/model: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/price internal/engine/private internal/engine/server internal/engine/session internal/engine/stage internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity sensitivity/divide sensitivity/reuse sensitivity/unit
-internal/engine/watch: budget/ledger internal/base/secret internal/engine/answer internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/watch/kept noise rewrite/pgsyntax rewrite/sqlgen sensitivity sensitivity/reuse
-internal/engine/watch/kept: internal/sidetable noise rewrite/pgsyntax
+internal/engine/watch: budget/ledger internal/base/secret internal/engine/answer internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/watch/watches noise rewrite/pgsyntax rewrite/sqlgen sensitivity sensitivity/reuse
+internal/engine/watch/watches: internal/sidetable noise rewrite/pgsyntax
 internal/engine: budget/ledger internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/model internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/engine/watch internal/eval rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/sidetable:
-internal/owner: internal/policy internal/backend internal/engine/server internal/engine/watch/kept internal/ops budget/ledger proxy rewrite/pgsyntax
+internal/owner: internal/policy internal/backend internal/engine/server internal/engine/watch/watches internal/ops budget/ledger proxy rewrite/pgsyntax
 internal/console: budget/ledger internal/owner rewrite/pgsyntax
 internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret internal/sidetable

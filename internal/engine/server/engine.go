@@ -16,7 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/flow"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
@@ -42,7 +42,7 @@ type Engine struct {
 	Dialect  dialect.Dialect
 	Ledger   ledger.Ledger
 	Models   *mlext.Store
-	Watches  *kept.Store
+	Watches  *watches.Store
 	Now      func() time.Time
 	Noise    *noise.Source
 	Log      *slog.Logger
@@ -166,7 +166,7 @@ const (
 )
 
 // openWatches opens the store of watches, beside the ledger.
-func openWatches(opt Options, keys []*ledger.Key) (*kept.Store, error) {
+func openWatches(opt Options, keys []*ledger.Key) (*watches.Store, error) {
 	p := opt.Policy
 	at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
 	switch {
@@ -179,16 +179,16 @@ func openWatches(opt Options, keys []*ledger.Key) (*kept.Store, error) {
 }
 
 // WatchesOf is the store of a policy's watches, for its owner.
-func WatchesOf(p *policy.Policy, keys []*ledger.Key) (*kept.Store, error) {
+func WatchesOf(p *policy.Policy, keys []*ledger.Key) (*watches.Store, error) {
 	return openWatches(Options{Policy: p}, keys)
 }
 
 // WatchesAt is the store of the watches beside a ledger.
-func WatchesAt(at ledger.Place, dataset string, keys []*ledger.Key) (s *kept.Store, err error) {
+func WatchesAt(at ledger.Place, dataset string, keys []*ledger.Key) (s *watches.Store, err error) {
 	if at.SQLite != "" {
-		s, err = kept.OpenFile(at.SQLite+WatchesSuffix, dataset)
+		s, err = watches.OpenFile(at.SQLite+WatchesSuffix, dataset)
 	} else {
-		s, err = kept.OpenServer(at.Postgres.URL, dataset)
+		s, err = watches.OpenServer(at.Postgres.URL, dataset)
 	}
 	if err == nil {
 		s.SetKeys(sealers(keys))
@@ -197,8 +197,8 @@ func WatchesAt(at ledger.Place, dataset string, keys []*ledger.Key) (s *kept.Sto
 }
 
 // sealers are keys of texts as watches are sealed by them.
-func sealers(keys []*ledger.Key) []kept.Sealer {
-	out := make([]kept.Sealer, len(keys))
+func sealers(keys []*ledger.Key) []watches.Sealer {
+	out := make([]watches.Sealer, len(keys))
 	for i, k := range keys {
 		out[i] = k
 	}

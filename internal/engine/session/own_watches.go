@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 )
 
 // watchesTable has the analyst's own watches. What a watch compares with is in none of its columns.
@@ -28,7 +28,7 @@ func (s *Session) watchesRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if w.IsLooking() {
 			next = sqltype.InstantOf(w.Next)
 		}
-		rows[i] = []sqltype.Value{w.Name, textOrNull(w.Statement), int64(w.Threshold), kept.Interval(w.Every), int64(w.Times), w.Looks, w.Alerts, last, next, w.State, w.Price} //nolint:gosec // at most dp.MaxChoiceUnits
+		rows[i] = []sqltype.Value{w.Name, textOrNull(w.Statement), int64(w.Threshold), watches.Interval(w.Every), int64(w.Times), w.Looks, w.Alerts, last, next, w.State, w.Price} //nolint:gosec // at most dp.MaxChoiceUnits
 	}
 	return rows, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/noise"
 )
 
@@ -29,7 +29,7 @@ func (c *Creation) explain(ctx context.Context) ([][]sqltype.Value, error) {
 	rows := [][]sqltype.Value{
 		{"watch", w.Name}, {"price", server.Number(w.Price)}, {"charged", charged},
 		{"right in 95 % of looks", fmt.Sprintf("%.0f rows or more away from the threshold %d", distance, w.Threshold)},
-		{"looks", fmt.Sprintf("every %s, until %s", kept.IntervalText(w.Every), alerts(w.Times))},
+		{"looks", fmt.Sprintf("every %s, until %s", watches.IntervalText(w.Every), alerts(w.Times))},
 		{"unit", string(c.Analysis.Unit)}, {"rows of a unit", fmt.Sprintf("at most %d", w.Event.PerUnit)},
 		{"epsilon", fmt.Sprintf("%s, %s for each alert", server.Number(c.Loss.Pure), server.Number(c.Loss.Pure/float64(w.Times)))},
 		{"noise scale", fmt.Sprintf("%.4g rows, of each look and of the threshold", w.Event.Scale.Float())},

@@ -14,7 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -77,7 +77,7 @@ func (l *Looker) LookAt(ctx context.Context, now time.Time) (next time.Time, err
 // Proof: claim: what is shown of a watch is the outcome of its event, which was charged to each window that it looks in. (1) The look is claimed before anything is read: one proxy makes it, and no other noise is drawn for it. (2) A window that was not charged is charged before the look; where the budget
 // refuses, the watch ends. (3) The statement is analysed under the policy of now, and the watch ends where its bound would be more than the event's: both follow from statement and policy. (4) The count goes to noise.Watch.Look alone, whose state is kept before the alert is shown. (5) A look that fails
 // for any reason is shown as one without an alert, so a failure is no outcome of its own. It takes the place of a look that was not made: of Look's proof it leaves a factor out, or, where an alert could not be kept, brings 1 - t nearer to 1, which rises with T as 1 - t does. (6) Looks are at times that follow from the statement.
-func (l *Looker) look(ctx context.Context, w *kept.Watch, now time.Time) error {
+func (l *Looker) look(ctx context.Context, w *watches.Watch, now time.Time) error {
 	due := w.Created.Add(now.Sub(w.Created) / w.Every * w.Every) // (6) the last of those that are due
 	w.Next = due.Add(w.Every)
 	missed := due.Before(l.Since)
@@ -114,7 +114,7 @@ type endError struct{ why string }
 func (e *endError) Error() string { return e.why }
 
 // outcome makes a look. It changes the watch's secret where there is an alert, and its window where one is charged.
-func (l *Looker) outcome(ctx context.Context, w *kept.Watch) (alert bool, err error) {
+func (l *Looker) outcome(ctx context.Context, w *watches.Watch) (alert bool, err error) {
 	defer func() {
 		if p := recover(); p != nil { // here it would end the process, and not the session
 			l.Engine.Log.Error("a look of a watch stopped", "analyst", w.Owner, "watch", w.Name, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
@@ -157,7 +157,7 @@ func (l *Looker) outcome(ctx context.Context, w *kept.Watch) (alert bool, err er
 var errLook = errors.New("watch: a look failed")
 
 // analyzed is what the watch's query measures by the policy of now.
-func (l *Looker) analyzed(ctx context.Context, s *session.Session, w *kept.Watch) (*sensitivity.Analysis, error) {
+func (l *Looker) analyzed(ctx context.Context, s *session.Session, w *watches.Watch) (*sensitivity.Analysis, error) {
 	values, err := settings(w.Formats)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (l *Looker) analyzed(ctx context.Context, s *session.Session, w *kept.Watch
 }
 
 // chargeWindow charges the watch to the budget's window of now, if that is another than the last.
-func (l *Looker) chargeWindow(ctx context.Context, s *session.Session, w *kept.Watch, a *sensitivity.Analysis) error {
+func (l *Looker) chargeWindow(ctx context.Context, s *session.Session, w *watches.Watch, a *sensitivity.Analysis) error {
 	b, err := l.Engine.Ledger.Balance(s.Payer())
 	if err != nil || b.Window.Start.Equal(w.Window) {
 		return err
@@ -212,7 +212,7 @@ func (l *Looker) chargeWindow(ctx context.Context, s *session.Session, w *kept.W
 }
 
 // read takes the look at the private rows.
-func read(ctx context.Context, s *session.Session, w *kept.Watch, a *sensitivity.Analysis) (alert bool, err error) {
+func read(ctx context.Context, s *session.Session, w *watches.Watch, a *sensitivity.Analysis) (alert bool, err error) {
 	m, err := s.Engine.Noise.ResumeWatch(w.Event, w.Secret)
 	if err == nil {
 		err = m.Ahead()
@@ -250,15 +250,15 @@ func read(ctx context.Context, s *session.Session, w *kept.Watch, a *sensitivity
 }
 
 // formatsOf are the settings by which a statement's literals are read.
-func formatsOf(v sqltype.Settings) kept.Formats {
-	f := kept.Formats{DateStyle: int(v.DateStyle), DateOrder: int(v.DateOrder), IntervalStyle: int(v.IntervalStyle), Path: v.Path}
+func formatsOf(v sqltype.Settings) watches.Formats {
+	f := watches.Formats{DateStyle: int(v.DateStyle), DateOrder: int(v.DateOrder), IntervalStyle: int(v.IntervalStyle), Path: v.Path}
 	if v.Zone != nil {
 		f.Zone = v.Zone.String()
 	}
 	return f
 }
 
-func settings(f kept.Formats) (v sqltype.Settings, err error) {
+func settings(f watches.Formats) (v sqltype.Settings, err error) {
 	v = sqltype.Settings{DateStyle: sqltype.DateStyle(f.DateStyle), DateOrder: sqltype.DateOrder(f.DateOrder), IntervalStyle: sqltype.IntervalStyle(f.IntervalStyle), Path: f.Path}
 	if f.Zone == "" {
 		return v, nil

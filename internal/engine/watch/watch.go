@@ -18,7 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
-	"github.com/dpsql/dpsql/internal/engine/watch/kept"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
@@ -55,7 +55,7 @@ type Creation struct {
 	explained bool
 	ask       Inner
 
-	Watch    kept.Watch
+	Watch    watches.Watch
 	Analysis *sensitivity.Analysis
 	Loss     dp.Loss
 	key      ledger.Hash
@@ -72,7 +72,7 @@ func (c *Creation) Columns() []answer.Column {
 // prepare checks everything that can be checked before anything is spent.
 func (c *Creation) prepare(ctx context.Context) error {
 	s, n := c.Session, c.Node
-	w := kept.Watch{Owner: s.Analyst.Name, Name: n.Name.Text, Statement: pgsyntax.Print(n.Query), State: kept.StateNew, Price: s.Now.Epsilon, Formats: formatsOf(s.Values)}
+	w := watches.Watch{Owner: s.Analyst.Name, Name: n.Name.Text, Statement: pgsyntax.Print(n.Query), State: watches.StateNew, Price: s.Now.Epsilon, Formats: formatsOf(s.Values)}
 	var err error
 	if w.Threshold, err = whole(n.Threshold, "a threshold", 0, dp.MaxChoiceUnits-1, 0); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *Creation) prepare(ctx context.Context) error {
 }
 
 // calibrate gives the watch's event the least noise that a price pays for.
-func (c *Creation) calibrate(w *kept.Watch, price float64) (loss dp.Loss, err error) {
+func (c *Creation) calibrate(w *watches.Watch, price float64) (loss dp.Loss, err error) {
 	f := c.Session.Filter
 	if w.Event.Scale, err = f.WatchScale(w.Event.PerUnit, w.Event.Alerts, f.Limit(price)); err != nil {
 		return loss, err
@@ -122,7 +122,7 @@ func (c *Creation) calibrate(w *kept.Watch, price float64) (loss dp.Loss, err er
 }
 
 // keyOf names a watch in the ledger and the audit log.
-func keyOf(s *session.Session, w *kept.Watch, a *sensitivity.Analysis) (key ledger.Hash) {
+func keyOf(s *session.Session, w *watches.Watch, a *sensitivity.Analysis) (key ledger.Hash) {
 	return sha256.Sum256(fmt.Appendf(nil, "watch\n%s\n%s\n%s\n%+v\n%s", w.Owner, w.Name, s.World.Catalogs.Epoch(), w.Event, reuse.Canonical(a)))
 }
 
@@ -225,7 +225,7 @@ func (c *Creation) Run(ctx context.Context, _ []sqltype.Value) (ans *answer.Answ
 }
 
 // planOf is what the audit log has of a watch.
-func planOf(w *kept.Watch, a *sensitivity.Analysis) string {
+func planOf(w *watches.Watch, a *sensitivity.Analysis) string {
 	return fmt.Sprintf("watch %s: threshold %d, every %v, %d alerts\n%s", w.Name, w.Threshold, w.Every, w.Times, reuse.Canonical(a))
 }
 
@@ -238,7 +238,7 @@ func (c *Creation) free(ctx context.Context) error {
 	}
 	for _, w := range list {
 		if w.Name == c.Watch.Name {
-			return kept.Taken(w.Name)
+			return watches.Taken(w.Name)
 		}
 	}
 	if len(list) >= mostWatches {
@@ -249,7 +249,7 @@ func (c *Creation) free(ctx context.Context) error {
 
 // create charges the watch and keeps it. It reads no private row.
 //
-// Proof: claim: the whole watch is charged before its first look. (1) The name is kept with a watch that makes no look (kept.StateNew). (2) The charge of its event is durable; where it is refused the name is given back. (3) Only then
+// Proof: claim: the whole watch is charged before its first look. (1) The name is kept with a watch that makes no look (watches.StateNew). (2) The charge of its event is durable; where it is refused the name is given back. (3) Only then
 // the noise of the threshold is drawn, and the watch is kept as one that looks. What fails in between leaves a watch that was charged and makes no look.
 func (c *Creation) create(ctx context.Context, event *server.AuditEvent) error {
 	s, w := c.Session, &c.Watch
@@ -287,7 +287,7 @@ func (c *Creation) create(ctx context.Context, event *server.AuditEvent) error {
 	open := []*session.OpenCharge{{ID: id}}
 	m, err := s.Engine.Noise.Watch(w.Event) // (3)
 	if err == nil {
-		w.Secret, w.State, w.Next = m.State(), kept.StateLooking, w.Created.Add(w.Every)
+		w.Secret, w.State, w.Next = m.State(), watches.StateLooking, w.Created.Add(w.Every)
 		var ok bool
 		if ok, err = s.Engine.Watches.Save(context.WithoutCancel(ctx), w); err == nil && !ok {
 			err = errors.New("a watch was dropped while it was created")
@@ -301,7 +301,7 @@ func (c *Creation) create(ctx context.Context, event *server.AuditEvent) error {
 }
 
 // charge reserves a watch's event in the window of now, which it notes in the watch.
-func charge(ctx context.Context, s *session.Session, w *kept.Watch, key ledger.Hash, loss dp.Loss) (id int64, err error) {
+func charge(ctx context.Context, s *session.Session, w *watches.Watch, key ledger.Hash, loss dp.Loss) (id int64, err error) {
 	b, err := s.Engine.Ledger.Balance(s.Payer())
 	if err != nil {
 		return 0, err
@@ -323,8 +323,8 @@ func commit(ctx context.Context, s *session.Session, id int64, key ledger.Hash) 
 }
 
 // createText is the statement that made a watch.
-func createText(w *kept.Watch) string {
-	return fmt.Sprintf("CREATE DP WATCH %s AS %s THRESHOLD %d EVERY '%s' TIMES %d WITH (price = %s)", pgsyntax.QuoteIdent(w.Name), w.Statement, w.Threshold, kept.IntervalText(w.Every), w.Times, server.Number(w.Price))
+func createText(w *watches.Watch) string {
+	return fmt.Sprintf("CREATE DP WATCH %s AS %s THRESHOLD %d EVERY '%s' TIMES %d WITH (price = %s)", pgsyntax.QuoteIdent(w.Name), w.Statement, w.Threshold, watches.IntervalText(w.Every), w.Times, server.Number(w.Price))
 }
 
 // denied is a watch that the budget does not hold.

@@ -1,3 +1,0 @@
-// Package kept keeps watches beside the ledger, each sealed by the key of statements' texts. What a watch
-// compares with is in Secret, which no list has.
-package kept
