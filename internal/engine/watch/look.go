@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -20,11 +21,15 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Looker makes the looks of a server's watches.
+// Looker makes the looks of a server's watches: those of one analyst one after the other, so that nobody's slow looks keep others waiting.
 type Looker struct {
 	Engine *server.Engine
 	Ask    Inner
 	Since  time.Time // a look that was due before is not made up
+
+	mu      sync.Mutex
+	busy    map[string]bool // analysts whose looks are being made
+	looking sync.WaitGroup
 }
 
 // pause is how long it waits at most before it lists the watches again: another proxy may have made some.
@@ -32,10 +37,11 @@ const pause = time.Minute
 
 // Run looks until the context ends.
 func (l *Looker) Run(ctx context.Context) error {
+	defer l.looking.Wait()
 	l.Since = l.Engine.Now()
 	for ctx.Err() == nil {
 		wait := pause
-		next, err := l.LookAt(ctx, l.Engine.Now())
+		next, err := l.begin(ctx, l.Engine.Now())
 		if err != nil && ctx.Err() == nil {
 			l.Engine.Log.Error("the watches cannot be read, so none looks", "error", err.Error())
 		}
@@ -53,23 +59,74 @@ func (l *Looker) Run(ctx context.Context) error {
 	return nil
 }
 
-// LookAt makes the looks that are due, and gives the time of the next one.
+// LookAt makes the looks that are due, and gives the time of the next ones.
 func (l *Looker) LookAt(ctx context.Context, now time.Time) (next time.Time, err error) {
+	defer l.looking.Wait()
+	return l.begin(ctx, now)
+}
+
+// begin begins the looks that are due, but those of analysts whose looks are being made.
+func (l *Looker) begin(ctx context.Context, now time.Time) (next time.Time, err error) {
 	list, err := l.Engine.Watches.List(ctx, "")
 	if err != nil {
 		return next, err
 	}
+	due := map[string][]*watches.Watch{}
 	for _, w := range list {
-		if w.IsLooking() && !w.Next.After(now) {
-			if err := l.look(ctx, w, now); err != nil {
-				l.Engine.Log.Error("a watch could not be kept", "analyst", w.Owner, "watch", w.Name, "error", err.Error())
-			}
+		if !w.IsLooking() {
+			continue
 		}
-		if w.IsLooking() && (next.IsZero() || w.Next.Before(next)) {
-			next = w.Next
+		at := w.Next
+		if !at.After(now) {
+			due[w.Owner] = append(due[w.Owner], w)
+			at = lastDue(w, now).Add(w.Every)
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	for owner, list := range due {
+		if l.take(owner) {
+			l.looking.Go(func() {
+				kept := true
+				defer func() { l.give(owner, kept) }()
+				for _, w := range list {
+					if err := l.look(ctx, w, now); err != nil {
+						kept = false
+						l.Engine.Log.Error("a watch could not be kept", "analyst", w.Owner, "watch", w.Name, "error", err.Error())
+					}
+				}
+			})
 		}
 	}
 	return next, nil
+}
+
+// lastDue is the last of the looks that are due.
+func lastDue(w *watches.Watch, now time.Time) time.Time {
+	return w.Created.Add(now.Sub(w.Created) / w.Every * w.Every)
+}
+
+// take is false while an analyst's looks are being made.
+func (l *Looker) take(analyst string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy == nil {
+		l.busy = map[string]bool{}
+	}
+	was := l.busy[analyst]
+	l.busy[analyst] = true
+	return !was
+}
+
+// give lets the analyst's next looks be made. Those that became due meanwhile are looked for at once, unless the store fails.
+func (l *Looker) give(analyst string, wake bool) {
+	l.mu.Lock()
+	delete(l.busy, analyst)
+	l.mu.Unlock()
+	if wake {
+		l.Engine.Watches.Wake()
+	}
 }
 
 // look makes the look of a watch that is due.
@@ -78,7 +135,7 @@ func (l *Looker) LookAt(ctx context.Context, now time.Time) (next time.Time, err
 // refuses, the watch ends. (3) The statement is analysed under the policy of now, and the watch ends where its bound would be more than the event's: both follow from statement and policy. (4) The count goes to noise.Watch.Look alone, whose state is kept before the alert is shown. (5) A look that fails
 // for any reason is shown as one without an alert, so a failure is no outcome of its own. It takes the place of a look that was not made: of Look's proof it leaves a factor out, or, where an alert could not be kept, brings 1 - t nearer to 1, which rises with T as 1 - t does. (6) Looks are at times that follow from the statement.
 func (l *Looker) look(ctx context.Context, w *watches.Watch, now time.Time) error {
-	due := w.Created.Add(now.Sub(w.Created) / w.Every * w.Every) // (6) the last of those that are due
+	due := lastDue(w, now) // (6)
 	w.Next = due.Add(w.Every)
 	missed := due.Before(l.Since)
 	if !missed {
@@ -94,15 +151,15 @@ func (l *Looker) look(ctx context.Context, w *watches.Watch, now time.Time) erro
 		w.End(end.why)
 	case err != nil: // (5)
 		l.Engine.Log.Error("a look of a watch failed; it is shown as one without an alert", append([]any{"analyst", w.Owner, "watch", w.Name}, server.Logged(err)...)...)
-	case alert:
+	case alert != nil:
 		w.Alerts, w.LastAlert = int64(w.Secret.Alerts), due //nolint:gosec // at most dp.MaxAlerts
 		if w.Secret.Alerts >= w.Times {
 			w.End("it gave all of its alerts")
 		}
 	}
 	ok, err := l.Engine.Watches.Save(context.WithoutCancel(ctx), w) // (4) before it is shown
-	if alert && ok && err == nil {
-		l.Engine.Observer.Ended(server.AuditEvent{Analyst: w.Owner, Statement: ledger.Hash{}, Plan: "watch " + w.Name, Outcome: server.Alerted})
+	if alert != nil && ok && err == nil {
+		l.Engine.Observer.Ended(*alert)
 		l.Engine.Log.Info("a watch gave an alert", "analyst", w.Owner, "watch", w.Name)
 	}
 	return err
@@ -113,45 +170,48 @@ type endError struct{ why string }
 
 func (e *endError) Error() string { return e.why }
 
-// outcome makes a look. It changes the watch's secret where there is an alert, and its window where one is charged.
-func (l *Looker) outcome(ctx context.Context, w *watches.Watch) (alert bool, err error) {
+// outcome makes a look, and gives what the audit log has of an alert; nil: there was none. It changes the watch's secret where there is an alert, and its window where one is charged.
+func (l *Looker) outcome(ctx context.Context, w *watches.Watch) (alert *server.AuditEvent, err error) {
 	defer func() {
 		if p := recover(); p != nil { // here it would end the process, and not the session
 			l.Engine.Log.Error("a look of a watch stopped", "analyst", w.Owner, "watch", w.Name, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			alert, err = false, errLook
+			alert, err = nil, errLook
 		}
 	}()
 	if _, known := l.Engine.Policy().Analyst(w.Owner); !known {
-		return false, &endError{"the policy has no such analyst"}
+		return nil, &endError{"the policy has no such analyst"}
 	}
 	s, err := session.NewSession(l.Engine, w.Owner, "")
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer s.Close()
 	ctx, cancel := s.Within(ctx)
 	defer cancel()
 	if err := s.NotStopped(); err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := s.NotFrozen(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := l.Engine.Settle(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := s.Refresh(); err != nil {
-		return false, err
+		return nil, err
 	}
 	a, err := l.analyzed(ctx, s, w)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	err = s.WithOrderRetries(func(bool) error { return l.chargeWindow(ctx, s, w, a) }) // (2)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return read(ctx, s, w, a)
+	if is, err := read(ctx, s, w, a); err != nil || !is {
+		return nil, err
+	}
+	return &server.AuditEvent{Analyst: w.Owner, Statement: keyOf(s, w, a), Plan: "watch " + w.Name, Order: s.Filter.Order, Outcome: server.Alerted}, nil
 }
 
 var errLook = errors.New("watch: a look failed")

@@ -46,6 +46,7 @@ const (
 	mostDays    = 3660
 	usualTimes  = 1
 	mostWatches = 100 // of one analyst
+	mostText    = 64 << 10
 )
 
 // Creation is CREATE DP WATCH, or EXPLAIN of it. All of it follows from the statement, the policy and the settings.
@@ -73,6 +74,9 @@ func (c *Creation) Columns() []answer.Column {
 func (c *Creation) prepare(ctx context.Context) error {
 	s, n := c.Session, c.Node
 	w := watches.Watch{Owner: s.Analyst.Name, Name: n.Name.Text, Statement: pgsyntax.Print(n.Query), State: watches.StateNew, Price: s.Now.Epsilon, Formats: formatsOf(s.Values)}
+	if len(w.Statement) > mostText {
+		return sqlerr.New(sqlerr.TooLong, "the query of a watch is longer than %d bytes", mostText).At(int(n.Query.Pos)).WithHint("Write a shorter one.")
+	}
 	var err error
 	if w.Threshold, err = whole(n.Threshold, "a threshold", 0, dp.MaxChoiceUnits-1, 0); err != nil {
 		return err

@@ -94,7 +94,7 @@ type Store struct {
 	mu   sync.Mutex
 	keys []Sealer
 
-	// Changed hears of watches that were created here.
+	// Changed hears of watches that were created or changed here.
 	Changed chan struct{}
 }
 
@@ -247,11 +247,16 @@ func (s *Store) Save(ctx context.Context, w *Watch) (ok bool, err error) {
 		return false, err
 	}
 	w.version++
+	s.Wake()
+	return true, nil
+}
+
+// Wake tells whoever listens to Changed to look again.
+func (s *Store) Wake() {
 	select {
 	case s.Changed <- struct{}{}:
 	default:
 	}
-	return true, nil
 }
 
 // MoveTo moves the watches of all data sets, sealed as they are, into another store. One that is there already stays as it is, and none is left here: what goes on there must not begin again from here.
