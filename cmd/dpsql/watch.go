@@ -14,11 +14,6 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
-// Watches lists all analysts' watches.
-func (s *daemon) Watches(ctx context.Context) ([]*watches.Watch, error) {
-	return s.engine.Watches.List(ctx, "")
-}
-
 // Watches lists all analysts' watches, as they lie beside the ledger.
 func (a alone) Watches(ctx context.Context) (list []*watches.Watch, err error) {
 	if a.policy.Ledger.Postgres == "" {

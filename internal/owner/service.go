@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
@@ -76,6 +77,11 @@ func (s *Service) History(ctx context.Context) ([]ledger.Spent, error) {
 func (s *Service) Statements(ctx context.Context, f ledger.StatementFilter) (StatementsPage, error) {
 	list, next, err := s.Engine.Statements(ctx, f)
 	return StatementsPage{Charges: list, Next: next}, err
+}
+
+// Watches lists all analysts' watches.
+func (s *Service) Watches(ctx context.Context) ([]*watches.Watch, error) {
+	return s.Engine.Watches.List(ctx, "")
 }
 
 // Budget is the report of dpsql budget show.

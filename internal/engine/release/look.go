@@ -11,7 +11,7 @@ import (
 
 // CanLook says whether a watch may look at what an analysis measures: one count of rows of one unit each, in one group, under a bound that the policy or the session fixes. perUnit is by how many rows one unit raises it.
 func CanLook(a *sensitivity.Analysis) (perUnit uint64, ok bool) {
-	if a.Class != sensitivity.Private || a.Joined != nil || a.Pairs != nil || len(a.Keys) > 0 || !a.Groups.Public || a.HasNoGroups() || a.Limit.PerUnit != 1 || a.Limit.Norm != sensitivity.NoNorm || len(a.Choices) > 0 ||
+	if a.Body == nil || a.Body.UnitCol == 0 || a.Joined != nil || a.Pairs != nil || len(a.Keys) > 0 || !a.Groups.Public || a.HasNoGroups() || a.Limit.PerUnit != 1 || a.Limit.Norm != sensitivity.NoNorm || len(a.Choices) > 0 ||
 		len(a.Multiplicities) > 0 || a.People >= 0 || len(a.Measures) != 1 || len(a.Formulas) != 1 || a.Formulas[0].Kind != sensitivity.IsCount || a.Formulas[0].Count != 0 {
 		return 0, false
 	}

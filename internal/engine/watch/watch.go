@@ -171,7 +171,7 @@ func analyzed(ctx context.Context, s *session.Session, q *pgsyntax.Select, ask I
 		return 0, nil, sqlerr.New(sqlerr.InvalidParam, "a watch is over rows of people, and this query reads none").At(int(q.Pos)).WithHint("A query over public tables is free: ask it as often as you like.")
 	case len(p.Query.Params) > 0:
 		return 0, nil, sqlerr.New(sqlerr.Unsupported, "parameters in CREATE DP WATCH are not supported").WithHint("Write the values.")
-	case len(p.Stages) != 1 || len(p.Stages[0].Inputs) > 0 || len(p.Staged.Public) > 0:
+	case len(p.Stages) != 1 || len(p.Stages[0].Inputs) > 0 || len(p.PublicStatements) > 0:
 		return 0, nil, notCount(q)
 	}
 	a = p.Stages[0].An
