@@ -383,6 +383,35 @@ func TestLookerRuns(t *testing.T) {
 	}
 }
 
+// TestSlowLookKeepsNobodyWaiting: while a look of ann's reads, those of bob are made. The server's end ends hers, as a look without an alert.
+func TestSlowLookKeepsNobodyWaiting(t *testing.T) {
+	c := &clock{monday}
+	b := &enginetest.Failing{Backend: enginetest.Tame.Open(t, funcs.DuckDB), Wait: true, Entered: make(chan struct{})}
+	e := serve(t, c, server.Options{Backend: b})
+	ann, bob := enginetest.NewSession(e, t, "ann"), enginetest.NewSession(e, t, "bob")
+	enginetest.MustTry(t, ann, "CREATE DP WATCH slow AS SELECT count(*) FROM encounters THRESHOLD 1"+sure)
+	enginetest.MustTry(t, bob, "CREATE DP WATCH quick AS SELECT count(*) FROM patients WHERE gender = 'Male' THRESHOLD 1000000 EVERY '1 hour'")
+	l := looker(e)
+	c.now = c.now.Add(time.Hour)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := l.LookAt(ctx, c.now)
+		done <- err
+	}()
+	<-b.Entered
+	for shown(t, bob, "quick") != "[1 0 looking]" { // or for ever
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := shown(t, ann, "slow"); got != "[1 0 looking]" || e.Unnoted.Of("ann") != 0 {
+		t.Errorf("cut: %s, %d failures", got, e.Unnoted.Of("ann"))
+	}
+}
+
 // TestWatchExplained: EXPLAIN tells the price, how near to the threshold looks are right, and what refuses the watch; it charges nothing and keeps nothing. What it says of the noise is what CREATE is charged for.
 func TestWatchExplained(t *testing.T) {
 	c := &clock{monday}
