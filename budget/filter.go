@@ -54,6 +54,8 @@ const maxEpsilon = 1e6
 //   - (iv) a charge that Rooms.CanAdmit refuses is not run, and what was charged is never given back;
 //   - (v) losses and sums are rounded up, rooms down.
 //
+// A watch answers over time, while others ask. It counts as answers that are drawn when it is charged: Filter.watchLosses.
+//
 // (1) Approximate deltas: an (e, d)-DP event's pair of distributions is (1-d) times an e-indistinguishable pair plus d times
 // anything (Murtagh, Vadhan 2016, Lemma 3.2), so there is a sub-density P' of P that lacks at most d, with P' <= exp(pure) Q and sum P'^a Q^(1-a) <= exp((a-1) Renyi):
 // the pure epsilon and a Renyi loss of at most that of e randomised response. A released scale has such a P' together with the noise that follows it, with both's losses (noise.Smoother.Raise). The deltas on every path add up to at most Delta/2, so

@@ -76,3 +76,42 @@ func TestWatchScale(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchInterleaved: an adversary that asks something else between two looks, and what follows from the first one, loses together no more than both are charged: in each likelihood ratio, and in the Renyi divergence.
+func TestWatchInterleaved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.SampledFrom([]float64{1.51, 3.18, 16}).Draw(t, "order"), float64(rapid.IntRange(1, 8).Draw(t, "scale"))
+		quiet, alarmed := rapid.Float64Range(0, 2).Draw(t, "asked if quiet"), rapid.Float64Range(0, 2).Draw(t, "asked after an alert")
+		fewer := rapid.SliceOfN(rapid.IntRange(2, 8), 2, 2).Draw(t, "counts")
+		more := []int{fewer[0] + rapid.IntRange(0, 1).Draw(t, "first"), fewer[1] + rapid.IntRange(0, 1).Draw(t, "second")}
+		played := func(counts []int, there bool) (out []float64) {
+			for i, p := range byWatch(counts, 5, b) { // an alert at the first look, at the second, or none
+				epsilon := quiet
+				if i == 0 {
+					epsilon = alarmed
+				}
+				yes, no := -math.Log1p(math.Exp(-epsilon)), -math.Log1p(math.Exp(epsilon)) // randomised response to whether the person is there
+				if !there {
+					yes, no = no, yes
+				}
+				out = append(out, p+yes, p+no)
+			}
+			return out
+		}
+		f := &Filter{Order: a}
+		claim, err := f.Loss(dp.Watch{PerUnit: 1, Threshold: 5, Alerts: 1, Scale: dp.Scale{Num: uint64(b), Den: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := max(quiet, alarmed)
+		p, q := played(fewer, false), played(more, true)
+		for i := range p {
+			if r := math.Abs(p[i] - q[i]); r > (claim.Pure+most)*(1+1e-9) {
+				t.Fatalf("charged %g, a log ratio is %g", claim.Pure+most, r)
+			}
+		}
+		if worst, charged := max(divergence(a, p, q), divergence(a, q, p)), claim.Renyi+f.responseRenyi(most); worst > charged*(1+1e-9) {
+			t.Fatalf("charged %g, it is %g", charged, worst)
+		}
+	})
+}
