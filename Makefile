@@ -134,6 +134,7 @@ bench-honesty: deps
 # Trainings on public data, with defaults alone; writes the table of docs/training.md.
 bench-train:
 	$(GO) run ./internal/testkit/bench/train -update
+	$(GO) run ./internal/testkit/bench/train -synthetic
 
 # Each fuzz target for a while.
 fuzz:

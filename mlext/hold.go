@@ -21,21 +21,25 @@ func (s *Store) Hold(ctx context.Context, name, owner string, replace bool) (rel
 	}
 	s.mu.Unlock()
 	if held {
-		return nil, inTraining(name)
+		return nil, s.inTraining(name)
 	}
 	letGo := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.held, of)
 	}
-	unlock, ok, err := s.db.Lock(ctx, lockOf(s.dataset, owner, name))
+	lock := lockOf(s.dataset, owner, name)
+	if s.ofTables {
+		lock = ^lock
+	}
+	unlock, ok, err := s.db.Lock(ctx, lock)
 	switch {
 	case err != nil:
 		letGo()
 		return nil, fmt.Errorf("mlext: the models' store: %w", err)
 	case !ok:
 		letGo()
-		return nil, inTraining(name)
+		return nil, s.inTraining(name)
 	}
 	release = func() {
 		unlock()
@@ -54,12 +58,15 @@ func (s *Store) Free(ctx context.Context, name, owner string, replace bool) erro
 	held := s.held[Name{owner, name}]
 	s.mu.Unlock()
 	if held {
-		return inTraining(name)
+		return s.inTraining(name)
 	}
 	return s.taken(ctx, name, owner, replace)
 }
 
-func inTraining(name string) error {
+func (s *Store) inTraining(name string) error {
+	if s.ofTables {
+		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q is being made already", name).WithHint("Take another name, or wait until it is made. Nothing was spent.")
+	}
 	return sqlerr.New(sqlerr.DuplicateObject, "model %q is being trained already", name).WithHint("Take another name, or wait for the end of that training. Nothing was spent.")
 }
 
@@ -69,19 +76,22 @@ func (s *Store) taken(ctx context.Context, name, owner string, replace bool) err
 	if err != nil || len(list) == 0 || replace {
 		return err
 	}
+	if s.ofTables {
+		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP SYNTHETIC TABLE %s ...", name)
+	}
 	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
 }
 
 // Keep stores a trained model. Where its name was taken although it was held (the session that held it was cut off), it overwrites nothing: it is kept by the first free name of m_2, m_3 ..., which is in the error.
 func (s *Store) Keep(ctx context.Context, owner string, m *Model, replace bool) error {
-	name, short := m.Name, strings.ToValidUTF8(m.Name[:min(len(m.Name), mostName)], "")
+	name := m.Name
 	for i := 2; ; i++ {
 		ok, err := s.put(ctx, owner, m, replace)
 		switch {
 		case err != nil:
 			return err
 		case !ok:
-			m.Name = fmt.Sprintf("%s_%d", short, i)
+			m.Name = fmt.Sprintf("%s_%d", short(name), i)
 			replace = false
 		case m.Name != name:
 			return sqlerr.New(sqlerr.DuplicateObject, "another model %q was stored while this one was trained", name).WithHint("Both are kept, this one as %s. What it cost stays spent.", m.Name)
@@ -93,6 +103,10 @@ func (s *Store) Keep(ctx context.Context, owner string, m *Model, replace bool) 
 
 // mostName leaves room for a number in PostgreSQL's 63 bytes of a name.
 const mostName = 58
+
+func short(name string) string {
+	return strings.ToValidUTF8(name[:min(len(name), mostName)], "")
+}
 
 // lockOf is the number of a name's lock.
 func lockOf(dataset, owner, name string) int64 {

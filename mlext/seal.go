@@ -51,5 +51,9 @@ func (s *Store) open(owner, text string) ([]byte, error) {
 }
 
 func (s *Store) binding(owner string) []byte {
-	return []byte("dpsql model\x00" + s.dataset + "\x00" + owner)
+	what := "model"
+	if s.ofTables {
+		what = "synthetic table"
+	}
+	return []byte("dpsql " + what + "\x00" + s.dataset + "\x00" + owner)
 }

@@ -27,6 +27,12 @@ type Store struct {
 
 	counts  map[string]modelBytes // by Bytes
 	changes time.Time             // of the last change here
+
+	tables   *Store            // the synthetic tables, in a table of their own
+	ofTables bool              // this one has them
+	read     map[string]*Table // synthetic tables that were read, by the number in their head
+	listed   []Stored          // by Recent; nil: none was listed
+	listedAt time.Time
 }
 
 // Stored is a model in the store. Model is there where one was asked for by its name.
@@ -35,6 +41,7 @@ type Stored struct {
 	Readers     []string
 	Head
 	Model   *Model
+	Table   *Table // instead of a model, in the store of synthetic tables
 	broken  error  // its text cannot be read
 	readers string // Readers as they are stored
 }
@@ -48,7 +55,7 @@ func OpenFile(path, dataset string, key Sealer) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mlext: the models' file: %w", err)
 	}
-	return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}, nil
+	return newStore(db, dataset, key)
 }
 
 // OpenServer opens the store in a PostgreSQL ledger's database, in the ledger's schema. Nothing is asked before the first statement about models.
@@ -57,10 +64,30 @@ func OpenServer(url, dataset string, key Sealer) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}, nil
+	return newStore(db, dataset, key)
 }
 
-var table = sidetable.Spec{Name: "models", Columns: "dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name)"}
+const columns = "dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name)"
+
+// The tables that hold models and synthetic tables.
+var (
+	table  = sidetable.Spec{Name: "models", Columns: columns}
+	tables = sidetable.Spec{Name: "synthetic_tables", Columns: columns, Called: "models"}
+)
+
+func newStore(models sidetable.Table, dataset string, key Sealer) (*Store, error) {
+	beside, err := models.Beside(tables)
+	if err != nil {
+		return nil, err
+	}
+	of := func(db sidetable.Table) *Store {
+		return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}
+	}
+	s := of(models)
+	s.tables = of(beside)
+	s.tables.ofTables = true
+	return s, nil
+}
 
 // object is a model's row as one JSON text, with an expression for its body.
 func (s *Store) object(body string) string {
@@ -76,11 +103,15 @@ func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (
 	if err != nil {
 		return false, err
 	}
+	return s.putText(ctx, owner, m.Name, Head{m.Kind, m.Method, m.Target.Name}, text, replace)
+}
+
+func (s *Store) putText(ctx context.Context, owner, name string, of Head, text []byte, replace bool) (ok bool, err error) {
 	body, err := s.seal(owner, text)
 	if err != nil {
 		return false, err
 	}
-	if text, err = json.Marshal(Head{m.Kind, m.Method, m.Target.Name}); err != nil {
+	if text, err = json.Marshal(of); err != nil {
 		return false, err
 	}
 	head, err := s.seal(owner, text)
@@ -92,12 +123,17 @@ func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (
 		conflict = "UPDATE SET head = excluded.head, body = excluded.body"
 	}
 	defer s.changed()
-	stored, err := s.db.Read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, m.Name, owner, head, body)
+	stored, err := s.db.Read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, name, owner, head, body)
 	return len(stored) > 0, err
 }
 
-// CopyTo copies all models, of all data sets, into another store, over those that it has of their names: sealed ones as they are.
+// CopyTo copies all models and synthetic tables, of all data sets, into another store, over those that it has of their names: sealed ones as they are. It counts the models.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
+	if s.tables != nil {
+		if _, err := s.tables.CopyTo(ctx, to.tables); err != nil {
+			return 0, err
+		}
+	}
 	texts, err := s.db.Read(ctx, "SELECT "+s.object("body")+" FROM models WHERE true ORDER BY dataset, owner, name")
 	if err != nil {
 		return 0, err
@@ -133,7 +169,11 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 			st.Name, st.Owner, st.readers = r.Name, r.Owner, r.Readers
 			err = json.Unmarshal([]byte(r.Readers), &st.Readers)
 		}
-		if r.Body != "" && st.usableBy(analyst) {
+		switch {
+		case r.Body == "":
+		case s.ofTables:
+			st.Table, st.broken = s.decodeTable(&r)
+		case st.usableBy(analyst):
 			st.Model, st.broken = s.decode(&r)
 		}
 		if err != nil {
@@ -197,6 +237,13 @@ func (s *Store) Bytes(ctx context.Context, analyst string) (n int64, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("mlext: the models' store: %w", err)
 	}
+	if s.tables != nil {
+		more, err := s.tables.Bytes(ctx, analyst)
+		if err != nil {
+			return 0, err
+		}
+		n += more
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.counts == nil {
@@ -211,13 +258,16 @@ func (s *Store) Bytes(ctx context.Context, analyst string) (n int64, err error) 
 // changed makes Bytes count anew.
 func (s *Store) changed() {
 	s.mu.Lock()
-	s.counts, s.changes = nil, time.Now()
+	s.counts, s.changes, s.listed = nil, time.Now(), nil
 	s.mu.Unlock()
 }
 
-// Named counts the models that are an analyst's, and those that were granted to that name, of the store's data set.
+// Named counts the models and synthetic tables that are an analyst's, and the models that were granted to that name, of the store's data set.
 func (s *Store) Named(ctx context.Context, analyst string) (own, granted int, err error) {
 	list, err := s.rows(ctx, "", "''", "dataset = $1", s.dataset)
+	if err == nil && s.tables != nil {
+		own, _, err = s.tables.Named(ctx, analyst)
+	}
 	for _, m := range list {
 		switch {
 		case m.Owner == analyst:

@@ -59,16 +59,21 @@ func likeShown(lines, page []string) (out []string) {
 }
 
 // TestAnalystDoc asks the statements of docs/analyst.md before the demo, in one session as the page does, and compares what psql prints but for what noise changes. A false alarm takes another
-// specialty among the five with most patients: the fifth has 2,000 more than the sixth, whose noises have deviations below 100, so it has a probability below 1e-40. A bound is chosen too low, and an answer NULL, in fewer than 1 of 1,000 statements
-// (docs/accuracy.md), so in fewer than 1 of 50 runs of the page: then another demo is asked, six in all, which fails by chance in fewer than 1e-10 runs.
-func TestAnalystDoc(t *testing.T) {
-	const doc = "../../docs/analyst.md"
+// specialty among the five with most patients: the fifth has 2,000 more than the sixth, whose noises have deviations below 100, so it has a probability below 1e-40.
+func TestAnalystDoc(t *testing.T) { asksPage(t, "../../docs/analyst.md", 20, 1) }
+
+// TestSyntheticDoc asks the statements of docs/synthetic.md so. A false alarm takes counts of thousands whose noise has a deviation below 100.
+func TestSyntheticDoc(t *testing.T) { asksPage(t, "../../docs/synthetic.md", 6, 0) }
+
+// asksPage asks a page's statements. A bound is chosen too low, and an answer NULL, in fewer than 1 of 1,000 statements (docs/accuracy.md), so in fewer than 1 of 50 runs of a page: then another demo is asked, six in all, which fails by chance in fewer than 1e-10 runs.
+func asksPage(t *testing.T, doc string, least, leastCommands int) {
+	t.Helper()
 	page, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	statements, commands := shownStatements(string(page))
-	if len(statements) < 20 || len(commands) < 1 {
+	if len(statements) < least || len(commands) < leastCommands {
 		t.Fatalf("the page has %d statements and %d commands", len(statements), len(commands))
 	}
 	psql := func(input string, words ...string) string {

@@ -208,11 +208,11 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		return explanation{Error: &p}, nil
 	}
 	switch st.Node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize:
 	case *pgsyntax.Empty:
 		return explanation{}, nil
 	default:
-		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE and CREATE DP WATCH."}, nil
+		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE, CREATE DP WATCH and CREATE DP SYNTHETIC TABLE."}, nil
 	}
 	if s.conn.TxStatus() != 'I' { // an error in it would abort the analyst's transaction
 		return explanation{Note: "The price is shown when the transaction has ended."}, nil

@@ -204,7 +204,7 @@ func TestComputedCover(t *testing.T) {
 		{"sum(count(*)) OVER ()", "6", 1.6},
 		{"sum(days)::float8 / sum(sum(days)) OVER ()", "20", 1.7},
 		{"avg(days) FILTER (WHERE days > 7) - avg(days) FILTER (WHERE days <= 7)", "100", 3}, // the box of two intervals
-		{"sum(days) - avg(days)", "6", 2.5},                                                   // which depend on one noise
+		{"sum(days) - avg(days)", "6", 2.5},                                                  // which depend on one noise
 	}
 	for _, c := range shapes {
 		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 10000,", "max_query_price: 5", "max_query_price: 5000"), 22)

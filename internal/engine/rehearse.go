@@ -15,7 +15,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
 	"github.com/dpsql/dpsql/internal/engine/explain"
-	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/server"
@@ -118,7 +117,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		node = other.Read
 	}
 	switch n := node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Synthesize:
 	case *pgsyntax.Copy:
 		if n.Query == nil || n.File+n.Program != "" {
 			return sqlerr.New(sqlerr.Unsupported, "only COPY (SELECT ...) TO STDOUT is supported").At(int(other.Pos))
@@ -152,7 +151,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	case *private.Statement:
 		f.Class = string(sensitivity.Private)
 		return r.charge(ctx, k.Staged, f)
-	case *model.Training:
+	case interface{ Reservation() ledger.Reservation }: // TRAIN, or a synthetic table
 		of := k.Reservation()
 		f.Class, f.Price, f.Paid, f.Loss = string(sensitivity.Private), of.Price, of.Price, of.Loss
 		if err := r.reserve(ctx, []ledger.Reservation{of}, f); err != nil {

@@ -133,8 +133,9 @@ func TestRehearseSaysWhatItAssumes(t *testing.T) {
 // TestRehearseWhatIsCharged: what is charged without being a SELECT is forecast as it is charged; what cannot be forecast is said not to be, and no setting.
 func TestRehearseWhatIsCharged(t *testing.T) {
 	const train = "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.7, delta = 1e-9) AS SELECT days, medications FROM encounters"
+	const synthetic = "CREATE DP SYNTHETIC TABLE s AS SELECT gender, ward FROM patients WITH (price = 1)"
 	script := []string{"COPY (SELECT count(*) FROM encounters) TO STDOUT", "BEGIN", "DECLARE c CURSOR FOR SELECT sum(days) FROM encounters", "FETCH ALL FROM c", "COMMIT", train,
-		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1)}
+		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1), synthetic}
 	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
-	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train} {
+	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train, 12: synthetic} {
 		if asked == "" {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/engine/synthetic"
 	"github.com/dpsql/dpsql/internal/engine/watch"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -35,7 +36,7 @@ type Prepared struct {
 	stmt            *pgsyntax.Select // nil: a statement about models
 	params          []sqltype.OID
 	dependsOnParams bool      // the plan follows from values of parameters: it is analysed again with them
-	predicts        bool      // it uses models: who may, and what they say, is looked up again at each run
+	predicts        bool      // it uses models or synthetic tables: who may, and what they say, is looked up again at each run
 	readsData       bool      // it reads tables, but for those of PostgreSQL and dpsql: dpsql.last is about it
 	at              time.Time // when it was analysed
 }
@@ -54,14 +55,15 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 		_, train := x.Query.(*pgsyntax.Train)
 		_, evaluate := x.Query.(*pgsyntax.Evaluate)
 		_, watches := x.Query.(*pgsyntax.Watch)
-		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate && !watches {
+		_, synthesize := x.Query.(*pgsyntax.Synthesize)
+		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate && !watches && !synthesize {
 			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(x.Pos))
 		}
 		if err := explain.CheckExplain(x); err != nil {
 			return nil, err
 		}
-		if (train || watches) && explain.FormatJSON(x) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN and CREATE DP WATCH is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
+		if (train || watches || synthesize) && explain.FormatJSON(x) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of this statement is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
 		}
 		p.Explain, n = x, x.Query
 	}
@@ -75,6 +77,10 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	case *pgsyntax.Watch, *pgsyntax.DropWatch:
 		var err error
 		p.kind, err = watch.Prepare(ctx, s, n, p.Explain != nil, PrepareInner)
+		return p, s.Planned(ctx, err)
+	case *pgsyntax.Synthesize, *pgsyntax.SyntheticTables:
+		var err error
+		p.kind, err = synthetic.Prepare(ctx, s, n, p.Explain)
 		return p, s.Planned(ctx, err)
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
@@ -135,7 +141,7 @@ func (p *Prepared) bindAndArrange(ctx context.Context, args []sqltype.Value) err
 	if p.kind != nil && !slices.EqualFunc(p.kind.Columns(), k.Columns(), func(a, b answer.Column) bool { return a.Type.OID == b.Type.OID }) { // a model was replaced, or a table's column has another type
 		return sqlerr.New(sqlerr.Unsupported, "cached plan must not change result type").WithHint("Nothing was spent. Prepare the statement again: its answer has other types than it had.")
 	}
-	p.Statement, p.kind, p.dependsOnParams, p.predicts, p.readsData, p.at = st, k, dependsOnParams, b.Predicts, b.ReadsData, time.Now()
+	p.Statement, p.kind, p.dependsOnParams, p.predicts, p.readsData, p.at = st, k, dependsOnParams, b.Predicts || b.Synthetic, b.ReadsData, time.Now()
 	return nil
 }
 

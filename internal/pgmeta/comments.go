@@ -16,7 +16,7 @@ const shownValues = 8
 func addComments(a *adder) {
 	d := a.database
 	for _, t := range d.tables {
-		if t.Schema == own {
+		if t.Schema == own || t.Description != "" { // or synthetic
 			addOwnComments(a, t)
 			continue
 		}

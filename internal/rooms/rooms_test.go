@@ -34,7 +34,8 @@ internal/engine/explain: budget budget/ledger internal/engine/answer internal/en
 internal/engine/model: budget budget/ledger internal/backend internal/base/secret internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/price internal/engine/private internal/engine/server internal/engine/session internal/engine/stage internal/spool mlext rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity sensitivity/divide sensitivity/reuse sensitivity/unit
 internal/engine/watch: budget/ledger internal/base/secret internal/engine/answer internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/watch/watches noise rewrite/pgsyntax rewrite/sqlgen sensitivity sensitivity/reuse
 internal/engine/watch/watches: internal/sidetable noise rewrite/pgsyntax
-internal/engine: budget/ledger internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/model internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/engine/watch internal/eval rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide
+internal/engine/synthetic: budget budget/ledger internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/model internal/engine/price internal/engine/private internal/engine/server internal/engine/session internal/engine/stage mlext mlext/synth rewrite/pgsyntax rewrite/plan rewrite/sqlgen sensitivity sensitivity/reuse
+internal/engine: budget/ledger internal/engine/answer internal/engine/catalog internal/engine/explain internal/engine/model internal/engine/price internal/engine/private internal/engine/release internal/engine/server internal/engine/session internal/engine/stage internal/engine/synthetic internal/engine/watch internal/eval rewrite/pgsyntax rewrite/plan sensitivity sensitivity/divide
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
@@ -45,6 +46,7 @@ internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret internal/sidetable
 mlext/data:
 mlext/kernel:
+mlext/synth: budget/account noise
 mlext/loss:
 mlext/convex: mlext/data mlext/kernel mlext/loss budget/account noise
 mlext/descent: mlext/data mlext/kernel mlext/loss budget/account noise

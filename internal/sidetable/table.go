@@ -14,14 +14,23 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Spec is what a table is called and what columns it has.
-type Spec struct{ Name, Columns string }
+// Spec is what a table is called and what columns it has, and what statements call it where that is another name.
+type Spec struct{ Name, Columns, Called string }
 
 func (s Spec) create(name string) string {
 	return "CREATE TABLE IF NOT EXISTS " + name + " (" + s.Columns + ")"
 }
 
-// Table runs statements about it, whose parameters are $1, $2 ...; rows are of one text column each. A statement names the table once, by its name alone.
+// in is a statement with the table's name in the database.
+func (s Spec) in(sql, table string) string {
+	called := s.Called
+	if called == "" {
+		called = s.Name
+	}
+	return strings.Replace(strings.Replace(sql, " "+called+" ", " "+table+" ", 1), "INTO "+called, "INTO "+table, 1)
+}
+
+// Table runs statements about it, whose parameters are $1, $2 ...; rows are of one text column each. A statement names the table once, by its name alone or as Spec.Called says.
 type Table interface {
 	// Exec runs a statement.
 	Exec(ctx context.Context, sql string, args ...string) error
@@ -31,6 +40,8 @@ type Table interface {
 	Object(pairs string) string
 	// Lock is not ok where another session has it.
 	Lock(ctx context.Context, key int64) (unlock func(), ok bool, err error)
+	// Beside opens another table of the same file or database; who closes this one closes both.
+	Beside(spec Spec) (Table, error)
 	// Close ends it.
 	Close() error
 }
@@ -52,11 +63,11 @@ func OpenFile(path string, spec Spec) (Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t := &file{conn: c}
 	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), c.Close())
 	}
-	if err := t.Exec(context.Background(), spec.create(spec.Name)); err != nil {
+	t, err := (&file{openFile: &openFile{conn: c}}).Beside(spec)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), c.Close())
 	}
 	return t, nil
@@ -73,13 +84,25 @@ func OnServer(url string, spec Spec) (Table, error) {
 		schema = named
 	}
 	config.RuntimeParams["search_path"] = "pg_catalog"
-	return &server{config: config, spec: spec, table: pgx.Identifier{schema, spec.Name}.Sanitize()}, nil
+	return (&server{config: config, schema: schema}).Beside(spec)
 }
 
-// file is a SQLite file.
-type file struct {
+// openFile is a SQLite file.
+type openFile struct {
 	mu   sync.Mutex
 	conn *sqlite3.Conn
+}
+
+// file is one of its tables.
+type file struct {
+	*openFile
+	spec Spec
+}
+
+// Beside opens another table of the file.
+func (f *file) Beside(spec Spec) (Table, error) {
+	t := &file{f.openFile, spec}
+	return t, f.conn.Exec(spec.create(spec.Name))
 }
 
 // Object is one JSON text of pairs of names and expressions.
@@ -88,7 +111,7 @@ func (*file) Object(pairs string) string { return "json_object(" + pairs + ")" }
 func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	st, _, err := f.conn.Prepare(strings.ReplaceAll(sql, "$", "?")) // SQLite numbers ?n as PostgreSQL does $n
+	st, _, err := f.conn.Prepare(strings.ReplaceAll(f.spec.in(sql, f.spec.Name), "$", "?")) // SQLite numbers ?n as PostgreSQL does $n
 	if err != nil {
 		return err
 	}
@@ -121,8 +144,14 @@ func (f *file) Close() error { return f.conn.Close() }
 // server is a PostgreSQL database: a connection a statement, as they are few.
 type server struct {
 	config *pgx.ConnConfig
+	schema string
 	spec   Spec
 	table  string // with its schema
+}
+
+// Beside is another table of the schema.
+func (s *server) Beside(spec Spec) (Table, error) {
+	return &server{s.config, s.schema, spec, pgx.Identifier{s.schema, spec.Name}.Sanitize()}, nil
 }
 
 // Object is one JSON text of pairs of names and expressions.
@@ -138,7 +167,7 @@ func (s *server) with(ctx context.Context, sql string, args []string, use func(*
 	for i, a := range args {
 		list[i] = a
 	}
-	sql = strings.Replace(strings.Replace(sql, " "+s.spec.Name+" ", " "+s.table+" ", 1), "INTO "+s.spec.Name, "INTO "+s.table, 1)
+	sql = s.spec.in(sql, s.table)
 	err = use(c, sql, list)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && pe.Code == "42P01" { // no row yet

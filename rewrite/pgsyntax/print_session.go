@@ -23,6 +23,10 @@ func (p *printer) node(n Node) {
 		p.watch(x)
 	case *DropWatch:
 		p.dropWatch(x)
+	case *Synthesize:
+		p.synthesize(x)
+	case *SyntheticTables:
+		p.syntheticTables(x)
 	case *Set:
 		p.set(x)
 	case *SetTransaction:

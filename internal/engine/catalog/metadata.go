@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -35,14 +36,7 @@ func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
 
 // relationsRead says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
 func relationsRead(s *session.Session, q *pgsyntax.Select) (data, catalogs bool) {
-	ctes := map[string]bool{}
-	pgsyntax.Walk(q, &pgsyntax.Visitor{Query: func(q *pgsyntax.Select) bool {
-		for _, w := range q.With {
-			ctes[w.Name] = true
-		}
-		return true
-	}})
-	meta := s.Database()
+	ctes, meta := withNames(q), s.Database()
 	pgsyntax.Walk(q, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
 		name, ok := t.(*pgsyntax.TableName)
 		switch _, function := t.(*pgsyntax.TableFunc); {
@@ -59,12 +53,70 @@ func relationsRead(s *session.Session, q *pgsyntax.Select) (data, catalogs bool)
 	return data, catalogs
 }
 
+// withNames are the names that WITH gives in a statement.
+func withNames(q *pgsyntax.Select) map[string]bool {
+	out := map[string]bool{}
+	pgsyntax.Walk(q, &pgsyntax.Visitor{Query: func(q *pgsyntax.Select) bool {
+		for _, w := range q.With {
+			out[w.Name] = true
+		}
+		return true
+	}})
+	return out
+}
+
+// withSynthetic is the session's catalog with the synthetic tables that a statement's FROM may mean.
+func withSynthetic(ctx context.Context, s *session.Session, q *pgsyntax.Select) (plan.Catalog, error) {
+	var names []string
+	ctes := withNames(q)
+	pgsyntax.Walk(q, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
+		if n, ok := t.(*pgsyntax.TableName); ok && !slices.Contains(names, n.Name) {
+			_, known := s.Catalog.Table("", n.Name)
+			if n.Schema == session.SyntheticSchema || n.Schema == "" && !known && !ctes[n.Name] {
+				names = append(names, n.Name)
+			}
+		}
+		return true
+	}})
+	if names == nil {
+		return s.Catalog, nil
+	}
+	return s.WithSynthetic(ctx, names)
+}
+
+// readsSynthetic says whether a statement reads a synthetic table, which it may not beside others.
+func readsSynthetic(s *session.Session, q *plan.Query) (synthetic bool, err error) {
+	var other *plan.Scan
+	name := ""
+	for _, sc := range server.ScansOf(q.Root) {
+		switch {
+		case s.Catalog.IsSynthetic(sc.Table):
+			synthetic, name = true, sc.Table.Name
+		case sc.Table != nil:
+			other = sc
+		}
+	}
+	if synthetic && other != nil {
+		return true, sqlerr.New(sqlerr.Unsupported, "synthetic table %s cannot be read together with table %s", name, other.Table.Name).At(other.Pos).WithHint("Read it in a statement of its own, and compare the answers.")
+	}
+	if synthetic {
+		plan.VisitRels(q.Root, func(r plan.Rel) bool {
+			if a, ok := r.(*plan.Aggregate); ok && len(a.Errors) > 0 && err == nil {
+				err = sqlerr.New(sqlerr.Unsupported, "%s of synthetic rows is not known: how far they are from the real ones is not measured", a.Errors[0].Kind).At(a.Pos).WithHint("Leave it out, or ask the private table.")
+			}
+			return true
+		})
+	}
+	return synthetic, err
+}
+
 // BoundStatement is a statement whose names are resolved.
 type BoundStatement struct {
 	Query     *plan.Query
 	Meta      *pgmeta.Session // set for statements over PostgreSQL's own catalogs
 	ReadsData bool            // it reads tables of the data
 	Predicts  bool            // it uses models
+	Synthetic bool            // it reads a synthetic table, and no other
 }
 
 // BindStatement resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
@@ -75,11 +127,18 @@ func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Selec
 	var catalogs bool
 	b.ReadsData, catalogs = relationsRead(s, stmt)
 	if b.ReadsData || !catalogs {
-		if b.Query, err = plan.Bind(stmt, s.Along(s.Catalog), opts); err == nil || b.ReadsData {
+		var tables plan.Catalog
+		if tables, err = withSynthetic(ctx, s, stmt); err != nil {
+			return b, err
+		}
+		if b.Query, err = plan.Bind(stmt, s.Along(tables), opts); err == nil {
+			b.Synthetic, err = readsSynthetic(s, b.Query)
+		}
+		if err == nil || b.ReadsData || b.Synthetic {
 			return b, err
 		}
 	}
-	q, meta, metaErr := bindMeta(s, stmt, opts) // perhaps a function of the catalogs, or a cast to one of their types
+	q, meta, metaErr := bindMeta(ctx, s, stmt, opts) // perhaps a function of the catalogs, or a cast to one of their types
 	switch {
 	case catalogs || metaErr == nil:
 		b.Query, b.Meta, err = q, meta, metaErr
@@ -89,8 +148,8 @@ func BindStatement(ctx context.Context, s *session.Session, stmt *pgsyntax.Selec
 	return b, err
 }
 
-func bindMeta(s *session.Session, stmt *pgsyntax.Select, opts plan.BindOptions) (*plan.Query, *pgmeta.Session, error) {
-	session := &pgmeta.Session{Database: s.Database(), Values: s.Values, Parameters: s.Parameters}
+func bindMeta(ctx context.Context, s *session.Session, stmt *pgsyntax.Select, opts plan.BindOptions) (*plan.Query, *pgmeta.Session, error) {
+	session := &pgmeta.Session{Database: s.DatabaseWithSynthetic(ctx), Values: s.Values, Parameters: s.Parameters}
 	opts.Meta = session
 	q, err := plan.Bind(stmt, s.Along(metaCatalog{s.Catalog, session.Database}), opts)
 	return q, session, err

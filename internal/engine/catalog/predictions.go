@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -45,14 +44,8 @@ func UsableModel(ctx context.Context, s *session.Session, name mlext.Name) (*mle
 	if len(m.Model.Sources) == 0 { // (4) a model without sources is nobody's
 		return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was stored by an older dpsql, which did not keep what it was trained on", name).WithHint("Train it anew: CREATE OR REPLACE DP MODEL. SHOW DP MODELS lists whose it is.")
 	}
-	for _, src := range m.Model.Sources { // (2) every column that its query read
-		t, ok := s.Catalog.Table(src.Schema, src.Table) // (3) in the analyst's own catalog, whatever search_path says
-		for _, c := range src.Columns {
-			ok = ok && slices.ContainsFunc(t.Columns, func(col plan.TableColumn) bool { return col.Name == c && col.Visible })
-		}
-		if !ok {
-			return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was trained on columns that you may not read", name).WithHint("Ask the owner of the data for the right to read what it was trained on.")
-		}
+	if !s.MayReadSources(m.Model.Sources) { // (2) every column that its query read; (3) in the analyst's own catalog, whatever search_path says
+		return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was trained on columns that you may not read", name).WithHint("Ask the owner of the data for the right to read what it was trained on.")
 	}
 	return m, nil
 }

@@ -97,6 +97,9 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 		rep = p.Report()
 	case *session.Public:
 		rep.Head, rep.Brief = answer.Head("Public statement", ": exact and free"), []string{}
+		if note := p.SyntheticNote(); note != "" {
+			rep.Head = answer.Head("Synthetic rows", ": "+note)
+		}
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.Query), "\n"), "\n") {
 			rep.All = append(rep.All, answer.Line{Text: l, Key: "Plan Lines", Value: l, Each: true})
 		}

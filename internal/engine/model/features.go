@@ -51,7 +51,7 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 			}
 			place = i
 		}
-		f, ask, err := featureOf(ctx, s, inner, o, fmt.Sprintf("c%d", i+1))
+		f, ask, err := FeatureOf(ctx, s, inner, o, fmt.Sprintf("c%d", i+1))
 		if err != nil {
 			return nil, target, 0, err
 		}
@@ -100,9 +100,38 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	return features, target, int(min(a.MaxRows, 1<<20)), nil
 }
 
-// analyze analyses the statement that asks for the median of each of the query's values: not for the least, of which DISTINCT and UNION would make no other.
 func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
-	s := t.Session
+	a, err := AnalyzeRows(ctx, t.Session, RowsQuery{Query: q, Asks: asks, Columns: columns, Most: most, Split: t.Split, For: ForTraining, Literals: &t.literals})
+	if err == nil && len(a.Formulas) < columns {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
+	}
+	if err == nil && len(a.Formulas) != columns {
+		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
+	}
+	return a, err
+}
+
+// Purpose is what a person's rows are read for, as errors say it.
+type Purpose struct{ Noun, Verb string }
+
+// ForTraining is TRAIN.
+var ForTraining = Purpose{"training", "trained on"}
+
+// RowsQuery is a query whose bounded rows are read: Asks are texts over its columns c1, c2 ..., each percentile_disc of a number.
+type RowsQuery struct {
+	Query   *pgsyntax.Select
+	Asks    []string
+	Columns int // of the query
+	Most    uint64
+	Split   sensitivity.Split
+	For     Purpose
+	// Literals are the settings by which the query's literals are read.
+	Literals *sqltype.Settings
+}
+
+// AnalyzeRows analyses the statement that asks for the median of each of the query's values: not for the least, of which DISTINCT and UNION would make no other.
+func AnalyzeRows(ctx context.Context, s *session.Session, of RowsQuery) (*sensitivity.Analysis, error) {
+	q, asks, columns, most := of.Query, of.Asks, of.Columns, of.Most
 	names := make([]string, columns)
 	for i := range names {
 		names[i] = fmt.Sprintf("c%d", i+1)
@@ -113,19 +142,19 @@ func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	}
 	outer, ok := sts[0].Node.(*pgsyntax.Select)
 	if !ok || !graft(outer, q) {
-		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
+		return nil, sqlerr.New(sqlerr.Internal, "a %s's query cannot be read", of.For.Noun)
 	}
-	opts := s.Binding(&t.literals)
+	opts := s.Binding(of.Literals)
 	opts.Models = catalog.Unpredicted{}
 	bound, err := plan.Bind(outer, s.Along(s.Catalog), opts)
 	if err != nil {
 		return nil, err
 	}
 	if unit.HasSeveralUnitKinds(bound.Root) {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be trained on").At(int(q.Pos)).WithHint("Train on tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
+		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be %s", of.For.Verb).At(int(q.Pos)).WithHint("Read tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
 	}
 	with := s.Options()
-	with.MinPeople, with.Norm, with.Split, with.OffUnit = 0, sensitivity.NoNorm, t.Split, sensitivity.NeverOffUnit
+	with.MinPeople, with.Norm, with.Split, with.OffUnit = 0, sensitivity.NoNorm, of.Split, sensitivity.NeverOffUnit
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}
@@ -134,24 +163,26 @@ func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	case err != nil:
 		return nil, err
 	case program.Class != sensitivity.Private && len(program.Warnings) > 0: // limits that no value meets
-		return nil, sqlerr.New(sqlerr.Unsupported, "the query keeps no row: %s", strings.Join(program.Warnings, "; ")).At(int(q.Pos)).WithHint("Correct the conditions: a training needs rows of people.")
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query keeps no row: %s", strings.Join(program.Warnings, "; ")).At(int(q.Pos)).WithHint("Correct the conditions: a %s needs rows of people.", of.For.Noun)
 	case program.Class != sensitivity.Private:
-		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be trained on anywhere: dpsql trains on private ones.")
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be %s anywhere: dpsql's %s is of private ones.", of.For.Verb, of.For.Noun)
 	case len(program.Stages) != 1:
-		return nil, errReleased(q)
+		return nil, errReleased(q, of.For)
 	}
 	a, err := program.Analyze(ctx, 0, with)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Keys) > 0 {
-		return nil, errReleased(q)
+	for _, f := range a.Formulas {
+		if f.Sum < 0 || a.Measures[f.Sum].Tree == nil { // a number of many people
+			return nil, errReleased(q, of.For)
+		}
 	}
-	if len(a.Formulas) < columns {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
+	if len(a.Keys) > 0 || len(a.Formulas) == 0 {
+		return nil, errReleased(q, of.For)
 	}
-	if len(a.Formulas) != columns || a.Limit.Norm > 0 || a.Pairs != nil {
-		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
+	if a.Limit.Norm > 0 || a.Pairs != nil {
+		return nil, sqlerr.New(sqlerr.Internal, "a %s's query is analysed as something else", of.For.Noun)
 	}
 	return a, nil
 }
@@ -168,8 +199,8 @@ func graft(outer, q *pgsyntax.Select) bool {
 	return ok
 }
 
-// featureOf says what a column of the query is, and how it is asked for as a number.
-func featureOf(ctx context.Context, s *session.Session, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
+// FeatureOf says what a column of the query is, and how it is asked for as a number.
+func FeatureOf(ctx context.Context, s *session.Session, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
 	f.Name, f.Type = o.Name, o.Type.String()
 	switch {
 	case o.Type.IsArray(), o.Type.OID == sqltype.OIDBytea:

@@ -85,7 +85,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 		spec.Price = s.Now.Epsilon
 	}
 	if spec.Price > 0 { // else it is known when the training is calibrated
-		if err := mayTrainAt(s, spec.Price); err != nil {
+		if err := MayTrainAt(s, spec.Price); err != nil {
 			return nil, err
 		}
 	}

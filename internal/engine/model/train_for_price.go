@@ -15,15 +15,15 @@ import (
 // mostPlans limits how often a training is calibrated for its price.
 const mostPlans = 8
 
-// isWithin reports that a loss is at most a price: where it has an epsilon part, that is at most the price's epsilon; and its Renyi loss is at most that of the Laplace answer.
-func isWithin(l dp.Loss, most budget.Limit, order float64) bool {
+// IsWithin reports that a loss is at most a price: where it has an epsilon part, that is at most the price's epsilon; and its Renyi loss is at most that of the Laplace answer.
+func IsWithin(l dp.Loss, most budget.Limit, order float64) bool {
 	return (l.Pure <= most.Epsilon || math.IsInf(l.Pure, 1) && order != 0) && (l.Renyi <= most.Renyi || order == 0)
 }
 
 // costsMore reports that the training would be charged more than its price: the balance has changed, and with it the way of charging.
 func (t *Training) costsMore() bool {
 	p := t.Plan.Spec.Price
-	return p > 0 && !isWithin(t.loss, t.filter.Limit(p), t.filter.Order)
+	return p > 0 && !IsWithin(t.loss, t.filter.Limit(p), t.filter.Order)
 }
 
 // planForPrice finds the largest epsilon that the price of its options pays for, by the way of charging that price prefers: as one (epsilon, delta) event, which its formula tells, or by the Renyi loss of what it runs, which
@@ -41,7 +41,7 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 	low, high := 0.0, spec.Price // as one event
 	for range 60 {
 		mid := (low + high) / 2
-		if loss, err := t.filter.Loss(dp.Training{Method: "any", Epsilon: mid, Delta: spec.Delta}); err == nil && isWithin(loss, most, t.filter.Order) {
+		if loss, err := t.filter.Loss(dp.Training{Method: "any", Epsilon: mid, Delta: spec.Delta}); err == nil && IsWithin(loss, most, t.filter.Order) {
 			low = mid
 		} else {
 			high = mid

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -35,11 +36,11 @@ func (t *Training) priceBy(balance ledger.Balance) error {
 	if err := t.chooseCharge(balance); err != nil {
 		return err
 	}
-	return mayTrainAt(t.Session, t.paid())
+	return MayTrainAt(t.Session, t.paid())
 }
 
-// mayTrainAt refuses a price out of the analyst's limits, which are those of any statement.
-func mayTrainAt(s *session.Session, price float64) error {
+// MayTrainAt refuses a price out of the analyst's limits, which are those of any statement.
+func MayTrainAt(s *session.Session, price float64) error {
 	if least := s.LeastEpsilon(); price < least {
 		return sqlerr.New(sqlerr.InvalidParam, "price %g is too small to train with", price).WithHint("The least is %g.", least)
 	}
@@ -76,14 +77,16 @@ func (t *Training) chooseCharge(balance ledger.Balance) error {
 	return nil
 }
 
-// charged is a loss in words.
-func (t *Training) charged(l dp.Loss) string {
+func (t *Training) charged(l dp.Loss) string { return Charged(l, t.filter.Order) }
+
+// Charged is a loss in words.
+func Charged(l dp.Loss, order float64) string {
 	if math.IsInf(l.Pure, 1) {
-		return fmt.Sprintf("Renyi %s at order %s, no delta; the budget then counts Renyi losses alone", server.Number(l.Renyi), server.Number(t.filter.Order))
+		return fmt.Sprintf("Renyi %s at order %s, no delta; the budget then counts Renyi losses alone", server.Number(l.Renyi), server.Number(order))
 	}
 	text := fmt.Sprintf("epsilon %s, delta %s", server.Number(l.Pure), server.Number(l.Delta))
-	if t.filter.Order != 0 {
-		text += fmt.Sprintf("; Renyi %s at order %s", server.Number(l.Renyi), server.Number(t.filter.Order))
+	if order != 0 {
+		text += fmt.Sprintf("; Renyi %s at order %s", server.Number(l.Renyi), server.Number(order))
 	}
 	return text
 }
@@ -93,12 +96,17 @@ func (t *Training) paid() float64 {
 	if p := t.Plan.Spec.Price; p > 0 {
 		return p
 	}
-	low, high := 0.0, 2*t.Plan.Epsilon
-	for !isWithin(t.loss, t.filter.Limit(high), t.filter.Order) && high < math.MaxFloat32 {
+	return PriceOf(t.loss, t.filter, 2*t.Plan.Epsilon)
+}
+
+// PriceOf is the least price that pays for a loss; about is where the search begins.
+func PriceOf(loss dp.Loss, f *budget.Filter, about float64) float64 {
+	low, high := 0.0, about
+	for !IsWithin(loss, f.Limit(high), f.Order) && high < math.MaxFloat32 {
 		high *= 2
 	}
 	for range 60 {
-		if mid := (low + high) / 2; isWithin(t.loss, t.filter.Limit(mid), t.filter.Order) {
+		if mid := (low + high) / 2; IsWithin(loss, f.Limit(mid), f.Order) {
 			high = mid
 		} else {
 			low = mid

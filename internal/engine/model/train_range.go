@@ -10,8 +10,8 @@ import (
 )
 
 // errReleased refuses rows that are computed from many persons' rows.
-func errReleased(q *pgsyntax.Select) error {
-	return sqlerr.New(sqlerr.PrivateShape, "the rows of a training cannot be computed from releases").At(int(q.Pos)).WithHint("Leave out aggregates over many people.")
+func errReleased(q *pgsyntax.Select, of Purpose) error {
+	return sqlerr.New(sqlerr.PrivateShape, "the rows of a %s cannot be computed from releases", of.Noun).At(int(q.Pos)).WithHint("Leave out aggregates over many people.")
 }
 
 // unranged says which feature has no range, where that is why the analysis failed.

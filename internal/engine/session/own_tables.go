@@ -84,6 +84,9 @@ func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 
 // OwnRows are the rows of one of dpsql's own tables, as this analyst may see them.
 func (s *Session) OwnRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value, error) {
+	if made := s.Catalog.synthetic[t]; made != nil {
+		return syntheticRows(made)
+	}
 	for _, own := range OwnTables {
 		if own.Table == t {
 			return own.rows(s, ctx)

@@ -62,10 +62,15 @@ func (s *Session) Database() *pgmeta.Database {
 	if d, ok := s.World.Published.Load(s.User); ok {
 		return d.(*pgmeta.Database)
 	}
+	d, _ := s.World.Published.LoadOrStore(s.User, pgmeta.New(s.Engine.Database(), s.User, s.Catalog, s.published()))
+	return d.(*pgmeta.Database)
+}
+
+// published are the tables that the analyst may see, and dpsql's own.
+func (s *Session) published() []*plan.Table {
 	tables := s.World.Catalogs.VisibleOf(s.Catalog.Catalog)
 	for _, t := range OwnTables {
 		tables = append(tables, t.Table)
 	}
-	d, _ := s.World.Published.LoadOrStore(s.User, pgmeta.New(s.Engine.Database(), s.User, s.Catalog, tables))
-	return d.(*pgmeta.Database)
+	return tables
 }

@@ -24,7 +24,21 @@ func (p *Public) Run(ctx context.Context, args []sqltype.Value) (*answer.Answer,
 	if err != nil {
 		return nil, err
 	}
-	return &answer.Answer{Rows: rows, Tag: "SELECT", Warnings: p.Warnings}, nil
+	ans := &answer.Answer{Rows: rows, Tag: "SELECT", Warnings: p.Warnings}
+	if p.Session.Now.Notices != "off" {
+		ans.Notice = p.SyntheticNote()
+	}
+	return ans, nil
+}
+
+// SyntheticNote says that the statement's rows are synthetic; "" where they are not.
+func (p *Public) SyntheticNote() string {
+	for _, sc := range server.ScansOf(p.Query.Root) {
+		if t := sc.Table; p.Session.Catalog.IsSynthetic(t) {
+			return "the rows of " + t.Schema + "." + t.Name + " are synthetic: the answer is free and has no interval"
+		}
+	}
+	return ""
 }
 
 // runPublic answers a statement that touches no private table: from memory (no table, or dpsql's own), or on the backend.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -16,7 +17,8 @@ type lastFacts interface {
 // Catalog is an analyst's catalog with dpsql's own tables beside it.
 type Catalog struct {
 	plan.Catalog
-	tables map[string]*plan.Table
+	tables    map[string]*plan.Table
+	synthetic map[*plan.Table]*mlext.Table // that the last bound statement reads
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
@@ -28,5 +30,8 @@ func (c *Catalog) Table(schema, name string) (*plan.Table, bool) {
 	return c.Catalog.Table(schema, name)
 }
 
-// Own reports one of dpsql's own tables.
-func (c *Catalog) Own(t *plan.Table) bool { return c.tables[t.Name] == t }
+// Own reports one of dpsql's own tables, or a synthetic one: the proxy has its rows, and the database has no such table.
+func (c *Catalog) Own(t *plan.Table) bool { return c.tables[t.Name] == t || c.IsSynthetic(t) }
+
+// IsSynthetic reports a synthetic table.
+func (c *Catalog) IsSynthetic(t *plan.Table) bool { return c.synthetic[t] != nil }

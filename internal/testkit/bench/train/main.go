@@ -1,6 +1,6 @@
 // Train makes the tables of docs/training.md: the accuracy of each method on public data, medians of several trainings with nothing but defaults.
 //
-//	go run ./internal/testkit/bench/train [-data ../shared/data] [-only adult] [-runs 5] [-update]
+//	go run ./internal/testkit/bench/train [-data ../shared/data] [-only adult] [-runs 5] [-update] [-synthetic]
 package main
 
 import (
@@ -71,11 +71,15 @@ var loaders = map[string]func(folder string) (*set, error){
 func main() {
 	folder := flag.String("data", "../shared/data", "the shared data")
 	only := flag.String("only", "", "data or methods that contain this")
+	onlySynthetic := flag.Bool("synthetic", false, "print how near synthetic rows are")
 	onlyFigures := flag.Bool("figures", false, "draw the figures alone")
 	runs := flag.Int("runs", 5, "trainings of each")
 	update := flag.Bool("update", false, "write the table into docs/training.md, and its figures")
 	flag.Parse()
 	do := func() error { return run(*folder, *only, *runs, *update) }
+	if *onlySynthetic {
+		do = func() error { return synthetic(*folder, *runs) }
+	}
 	if *onlyFigures {
 		do = func() error { return figures(*folder, *runs) }
 	}

@@ -1,0 +1,110 @@
+package mlext
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/pgtest"
+)
+
+func aTable(name string, cells ...int64) *Table {
+	return &Table{Name: name, Rows: len(cells), Columns: []TableColumn{{Name: "a", OID: sqltype.OIDInt4, Typmod: -1, Grid: "1", Cells: cells}}, Sources: []Source{{Schema: "public", Table: "t", Columns: []string{"a"}}}}
+}
+
+// TestTables: a synthetic table is found by its name and its owner's, by each proxy, as it was stored last; names are each owner's own and not a model's; it counts among what its owner stores, and moves with the models.
+func TestTables(t *testing.T) {
+	ctx := context.Background()
+	file, err := OpenFile(filepath.Join(t.TempDir(), "ledger-models"), "clinic", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pg := pgtest.Start(t)
+	if err := pg.Exec("postgres", "CREATE SCHEMA dpsql_ledger"); err != nil {
+		t.Fatal(err)
+	}
+	var servers [2]*Store
+	for i := range servers {
+		if servers[i], err = OpenServer(pg.URL("postgres"), "clinic", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, s := range map[string][2]*Store{"file": {file, file}, "server": servers} {
+		t.Run(kind, func(t *testing.T) {
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			one, two := s[0].Tables(), s[1].Tables()
+			cells := func(of Tables, name string, want ...int) {
+				t.Helper()
+				list, err := of.Named(ctx, name)
+				must(err)
+				if len(list) != len(want) {
+					t.Fatalf("%s are %d tables", name, len(list))
+				}
+				for i, x := range list {
+					if x.Table == nil || x.Table.Rows != want[i] {
+						t.Errorf("%s of %s has %v", x.Name, x.Owner, x.Table)
+					}
+				}
+			}
+			before, err := s[0].Bytes(ctx, "ann")
+			must(err)
+			must(one.Keep(ctx, "ann", aTable("s", 1, 2, NoCell), false))
+			must(one.Keep(ctx, "bob", aTable("s", 4), false))
+			m, _ := released(t, "linear_regression")
+			m.Name = "s"
+			must(s[0].Keep(ctx, "ann", m, false))
+			cells(one, "s", 3, 1)
+			cells(two, "ann.s", 3)
+			if _, err := s[1].Get(ctx, Name{Text: "s"}, "ann"); err != nil {
+				t.Errorf("the model of its name: %v", err)
+			}
+			if list, err := s[0].List(ctx, "bob"); err != nil || len(list) != 0 {
+				t.Errorf("bob's models are %v, %v", list, err)
+			}
+			if n, err := s[0].Bytes(ctx, "ann"); err != nil || n <= before {
+				t.Errorf("%d bytes are stored, %d before, %v", n, before, err)
+			}
+			if own, _, err := s[0].Named(ctx, "bob"); err != nil || own != 1 {
+				t.Errorf("bob has %d models and tables, %v", own, err)
+			}
+			must(two.Keep(ctx, "ann", aTable("s", 1, 2, 3, 4), true))
+			cells(one, "ann.s", 4) // not as it was when it was read before
+			if err := one.Keep(ctx, "ann", aTable("s", 7), false); sqlerr.ID(err) != sqlerr.DuplicateObject.ID || !strings.Contains(err.Error(), "another synthetic table") {
+				t.Errorf("a name that is taken: %v", err)
+			}
+			cells(one, "s_2", 1)
+			release, err := one.Hold(ctx, "x", "ann", false)
+			must(err)
+			if _, err := two.Hold(ctx, "x", "ann", false); sqlerr.ID(err) != sqlerr.DuplicateObject.ID {
+				t.Errorf("a name that is held: %v", err)
+			}
+			other, err := s[0].Hold(ctx, "x", "ann", false) // a model's
+			must(err)
+			other()
+			release()
+			to, err := OpenFile(filepath.Join(t.TempDir(), "moved"), "clinic", nil)
+			must(err)
+			if n, err := s[0].CopyTo(ctx, to); err != nil || n != 1 {
+				t.Errorf("%d models are copied, %v", n, err)
+			}
+			cells(to.Tables(), "s", 4, 1)
+			if err := two.Drop(ctx, "none", "ann"); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
+				t.Errorf("DROP of what is not there: %v", err)
+			}
+			must(two.Drop(ctx, "s", "ann"))
+			cells(one, "s", 1)
+			cells(one, "ann.s")
+			if list, err := one.List(ctx); err != nil || len(list) != 2 {
+				t.Errorf("%d tables, %v", len(list), err)
+			}
+		})
+	}
+}
