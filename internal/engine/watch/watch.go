@@ -161,7 +161,7 @@ func analyzed(ctx context.Context, s *session.Session, q *pgsyntax.Select, ask I
 	if !isCount(q) {
 		return 0, nil, notCount(q)
 	}
-	_, of, err := ask(ctx, &session.Statement{Session: s, Text: ledger.CutText(pgsyntax.Print(q)), Nameless: true}, q)
+	_, of, err := ask(ctx, &session.Statement{Session: s, Literals: s.Values, Text: ledger.CutText(pgsyntax.Print(q)), Nameless: true}, q)
 	if err != nil {
 		return 0, nil, err
 	}
