@@ -61,6 +61,10 @@ the policy. The rest of the file stays as it is. A running server needs dpsql re
   printf '%s\n' 'correct horse battery staple' |
     dpsql user add ann --may encounters,patients.gender --config policy.yaml
 
+Names with spaces or dots stand in double quotes, as dpsql init writes them:
+
+  dpsql user add ann --may '"Web Shop".Customers,"Employees List"' --config policy.yaml
+
 Charges, stored answers and models belong to a name. dpsql refuses a name that has any, unless
 --same-person says that it is the same person again. For another person choose another name, and
 retire the old one with dpsql user retire.`,
@@ -83,7 +87,7 @@ retire the old one with dpsql user retire.`,
 					return err
 				}
 			}
-			added, err := policy.AddAnalyst(config, text, policy.NewAnalyst{Name: args[0], Verifier: v, May: may})
+			added, err := policy.AddAnalyst(config, text, policy.NewAnalyst{Name: args[0], Verifier: v, May: splitNames(may)})
 			if err != nil {
 				return err
 			}
@@ -96,8 +100,21 @@ retire the old one with dpsql user retire.`,
 	}
 	configFlag(c, &config)
 	c.Flags().BoolVar(&same, "same-person", false, "the name was used before by the same person, who gets its charges, stored answers and models again")
-	c.Flags().StringSliceVar(&may, "may", nil, "tables and table.columns that the analyst may see (default: nothing)")
+	c.Flags().StringArrayVar(&may, "may", nil, "tables and table.columns that the analyst may see, between commas (default: nothing)")
 	return c
+}
+
+// splitNames splits lists at the commas that are not in a name's double quotes.
+func splitNames(lists []string) (names []string) {
+	quoted := false
+	for _, l := range lists {
+		names = append(names, strings.FieldsFunc(l, func(c rune) bool {
+			quoted = quoted != (c == '"')
+			return c == ',' && !quoted
+		})...)
+		quoted = false
+	}
+	return names
 }
 
 // unusedName refuses a name that has charges or models, which a new person would take over. Where nobody can be asked, it warns.

@@ -60,3 +60,34 @@ func TestUserOfOldName(t *testing.T) {
 	add("", "add", "carol", "--same-person")
 	add("take it out there", "retire", "carol")
 }
+
+// TestUserQuotedNames: --may takes names as init writes them, with spaces, dots and commas in double quotes, and one without quotes is told to have them.
+func TestUserQuotedNames(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		tables := "tables:\n" + `  "\"Web Shop\".Customers": {public: true, columns: {"Employee ID": {}}}` + "\n" + `  "\"Employees, List\"": {public: true, columns: {id: {}}}` + "\n"
+		err = os.WriteFile(path, bytes.Replace(text, []byte("tables:\n"), []byte(tables), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(args ...string) string {
+		cmd := program(t.Context(), append([]string{"user", "add", "--config", path}, args...)...)
+		cmd.Stdin = strings.NewReader("battery staple\n")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	for name, may := range map[string][]string{
+		"ann":   {"--may", `"Web Shop".Customers`},
+		"bob":   {"--may", `"Employees, List",stays, patients`},
+		"carol": {"--may", `"Web Shop".Customers."Employee ID"`, "--may", "stays.days"},
+	} {
+		if out := add(append([]string{name}, may...)...); !strings.HasPrefix(out, "added "+name) {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	if out := add("dave", "--may", "Web Shop.Customers"); !strings.Contains(out, "write double quotes around a name that has spaces") {
+		t.Error(out)
+	}
+}

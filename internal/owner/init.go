@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -63,7 +64,10 @@ func Init(rels []sqltype.Relation, opt InitOptions) ([]byte, error) {
 // setUnit takes the owner's word for the unit.
 func (s *schema) setUnit(unit string) error {
 	parts, err := policy.SplitName(unit, 3)
-	if err != nil || len(parts) < 2 {
+	switch plain := strings.Split(unit, "."); {
+	case err != nil && !strings.Contains(unit, `"`) && (len(plain) == 2 || len(plain) == 3) && !slices.Contains(plain, ""):
+		return fmt.Errorf("the unit: write double quotes around names that have spaces or signs: --unit '%s'", policy.Qualified(plain...))
+	case err != nil || len(parts) < 2:
 		return fmt.Errorf("the unit must be table.column, not %q", unit)
 	}
 	name, column := parts[:len(parts)-1], parts[len(parts)-1]
