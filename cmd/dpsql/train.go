@@ -27,11 +27,16 @@ before it stay.
 
 --explain prints what each training would cost, and spends nothing. Its exit code is 1 if one would be
 refused.
-` + askLong,
+` + fmt.Sprintf(askLong, "train --file readmission.sql"),
 		Example: `  dpsql train --file readmission.sql --config policy.yaml --explain
   PGPASSWORD=... dpsql train --file readmission.sql --config policy.yaml --analyst research
   echo "TRAIN DP MODEL los USING linear_regression TARGET days AS SELECT age, days FROM stays" | dpsql train --file - --config policy.yaml`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("%q is left over: the statements' file goes to --file: dpsql train --file %s", args[0], args[0])}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
 	}
 	configFlag(c, &t.question.config)
