@@ -203,7 +203,7 @@ func TestNoPeople(t *testing.T) {
 
 // TestUnitWithSpaces: a unit whose names have spaces is told the quotes that it needs, and works with them.
 func TestUnitWithSpaces(t *testing.T) {
-	rels := []sqltype.Relation{{Schema: "public", Name: "Employees List", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{{Name: "Employee ID", Type: sqltype.Type{OID: sqltype.OIDInt8}}}}}
+	rels := []sqltype.Relation{{Schema: "main", Name: "Employees List", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{{Name: "Employee ID", Type: sqltype.Type{OID: sqltype.OIDInt8}}}}}
 	opt := InitOptions{Dataset: "d", Backend: backendFiles, URL: "data", Unit: "Employees List.Employee ID"}
 	if _, err := Init(rels, opt); err == nil || !strings.Contains(err.Error(), `--unit '"Employees List"."Employee ID"'`) {
 		t.Error(err)
