@@ -102,7 +102,7 @@ func (q *oneQuestion) connect(ctx context.Context, notice func(string)) (*connec
 	if err != nil {
 		return nil, err
 	}
-	_, up := owner.Dial(ctx, p.Socket)
+	running, up := owner.Dial(ctx, p.Socket)
 	if q.analyst, err = analystOr(p, q.analyst); err != nil {
 		if up {
 			err = fmt.Errorf("%w. %s", err, q.besideServer(p))
@@ -110,7 +110,7 @@ func (q *oneQuestion) connect(ctx context.Context, notice func(string)) (*connec
 		return nil, err
 	}
 	if up {
-		return q.wire(ctx, p, notice)
+		return q.wire(ctx, p, running, notice)
 	}
 	return q.here(ctx, p, notice)
 }
@@ -142,8 +142,12 @@ func (q *oneQuestion) besideServer(p *policy.Policy) string {
 }
 
 // wire asks the running server.
-func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(string)) (*connection, error) {
-	host, port, err := net.SplitHostPort(p.Listen)
+func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, running *owner.Client, notice func(string)) (*connection, error) {
+	address, err := running.Address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}

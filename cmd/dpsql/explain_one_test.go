@@ -54,3 +54,25 @@ func TestExplainBesideServer(t *testing.T) {
 		}
 	}
 }
+
+// TestAskServerElsewhere: dpsql query and explain ask the server of their policy where it listens, also where --listen differs and the policy's port is another server's.
+func TestAskServerElsewhere(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	other := serveDir(t, smallServer(t, 1, 0.25))
+	defer other.kill()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, append(text, "listen: "+other.addr+"\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer serveDir(t, path).kill()
+	t.Setenv("PGPASSWORD", "demo")
+	for _, args := range [][]string{{"explain", "SELECT count(*) FROM patients"}, {"query", "SHOW dpsql.price"}} {
+		out, code := ran(t, "", append(args, "--config", path, "--analyst", "analyst")...)
+		if code != 0 || !strings.Contains(out, "0.5") {
+			t.Errorf("%q: exit code %d, want the policy's price of 0.5:\n%s", args, code, out)
+		}
+	}
+}

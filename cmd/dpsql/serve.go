@@ -67,6 +67,8 @@ type daemon struct {
 	certs *proxy.Certificates // nil without TLS
 	signs *proxy.Authorities  // of clients' certificates; nil where none are asked for
 
+	tcp net.Addr // where it listens for analysts
+
 	page    *console.Server // nil without one
 	pageURL string
 }
@@ -128,6 +130,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.tcp = l.Addr()
 	opened := []io.Closer{l}
 	closeAll := func(err error) error {
 		for _, c := range opened {
@@ -173,6 +176,13 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	err = together(ctx, served)
 	s.Log.Info("stopped", "dataset", p.Dataset)
 	return err
+}
+
+// Address is where the server listens for analysts: the host as --listen or the policy writes it, which certificates name, and the port that it got.
+func (s *daemon) Address() string {
+	host, _, _ := net.SplitHostPort(s.policy.Listen)
+	_, port, _ := net.SplitHostPort(s.tcp.String())
+	return net.JoinHostPort(host, port)
 }
 
 // together runs all until the first ends; then it stops the others. The error is that of the first that failed.

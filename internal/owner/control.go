@@ -42,6 +42,8 @@ type Server interface {
 	Link(ctx context.Context, analyst, by string) (string, error)
 	// OwnerLink makes one to the owner's page.
 	OwnerLink(ctx context.Context, by string) (string, error)
+	// Address is where it listens for analysts.
+	Address() string
 }
 
 // order is one command on the socket.
@@ -109,6 +111,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 		a, err := s.Accounts()
 		reply(w, Report(a, s.Policy()), err)
 	})
+	mux.HandleFunc("GET /address", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Address(), nil) })
 	mux.HandleFunc("GET /history", func(w http.ResponseWriter, r *http.Request) {
 		list, err := s.History(r.Context())
 		reply(w, list, err)
@@ -231,6 +234,11 @@ func (c *Client) Link(ctx context.Context, analyst, by string) (url string, err 
 // OwnerLink makes a link to the owner's page.
 func (c *Client) OwnerLink(ctx context.Context, by string) (url string, err error) {
 	return url, c.call(ctx, http.MethodPost, "ownerlink", order{By: by}, &url)
+}
+
+// Address is where the server listens for analysts, whatever its policy says.
+func (c *Client) Address(ctx context.Context) (address string, err error) {
+	return address, c.call(ctx, http.MethodGet, "address", nil, &address)
 }
 
 // History tells how the budget was spent.

@@ -71,6 +71,8 @@ func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
 	return []ledger.Spent{{At: at, Window: at, Analyst: "ann", Own: 0.25, All: 0.5}}, f.err
 }
 
+func (f *fakeServer) Address() string { return "127.0.0.1:6544" }
+
 func (f *fakeServer) Policy() *policy.Policy {
 	return &policy.Policy{Dataset: "d", Analysts: []*policy.Analyst{{Name: "ann", Epsilon: 2}}}
 }
