@@ -87,7 +87,7 @@ func TestUserQuotedNames(t *testing.T) {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
-	if out := add("dave", "--may", "Web Shop.Customers"); !strings.Contains(out, "write double quotes around a name that has spaces") {
+	if out := add("dave", "--may", "Web Shop.Customers"); !strings.Contains(out, "names with spaces or other signs go into double quotes") {
 		t.Error(out)
 	}
 }

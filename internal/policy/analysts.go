@@ -162,7 +162,7 @@ func (f *file) may(n ast.Node, what string) (out []grant) {
 		}
 		parts, err := parseDotted(w.text, 3)
 		if err != nil {
-			f.add(w.position, "%s: %v", what, err)
+			f.add(w.position, "%s: %v", what, err).hint("names with spaces or other signs go into double quotes")
 			continue
 		}
 		if g, ok := f.grant(w, parts, what); ok {

@@ -127,7 +127,7 @@ func (s *names) dotted(most int) ([]string, error) {
 func (s *names) end() error {
 	s.blank()
 	if s.rest != "" {
-		return fmt.Errorf("%q is left over: write double quotes around a name that has spaces or signs", clip(s.rest))
+		return fmt.Errorf("%q is left over", clip(s.rest))
 	}
 	return nil
 }
