@@ -177,6 +177,14 @@ func (r *csvReader) split(record []byte) error {
 	}
 }
 
+// otherwise is a hint at a file whose columns are not separated by commas.
+func otherwise(sign byte) string {
+	if sign == ';' || sign == '\t' {
+		return "; columns are separated by commas, or by tabs in .tsv"
+	}
+	return ""
+}
+
 // field reads one field; end is its separator's place, or the record's end.
 func (r *csvReader) field(record []byte, start int, at func(int, string) error) (f csvField, end int, err error) {
 	rest := record[start:]
@@ -206,7 +214,7 @@ func (r *csvReader) field(record []byte, start int, at func(int, string) error) 
 			continue
 		}
 		if i+1 < len(rest) && rest[i+1] != r.separator {
-			return f, 0, at(start+i, "something follows a closing quote (a quote within a field is written twice)")
+			return f, 0, at(start+i, "something follows a closing quote (a quote within a field is written twice"+otherwise(rest[i+1])+")")
 		}
 		text := rest[1:i]
 		if doubled {

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"database/sql"
@@ -146,6 +147,8 @@ func (s *source) text(f *os.File) (*csvReader, error) {
 		return nil, s.errorf("%v", err)
 	case r.width == 1 && r.fields[0].null():
 		return nil, s.errorf("its first line is empty: it has no header line")
+	case s.separator == "," && r.width == 1 && !r.fields[0].quoted && bytes.ContainsAny(r.fields[0].text, ";\t"):
+		return nil, s.errorf("its header is one column with %q in it: write the file with commas between columns, or with tabs as .tsv", r.fields[0].text[bytes.IndexAny(r.fields[0].text, ";\t")])
 	}
 	return r, nil
 }

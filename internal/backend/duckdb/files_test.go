@@ -260,6 +260,9 @@ func TestFilesRefused(t *testing.T) {
 		{"a missing value", map[string]string{"t.csv": "a,b\n1,2\n,2\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4, NotNull: true}}}, `line 3: there is no value`},
 		{"key", map[string]string{"t.csv": "a\n1\n01\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4}}, Keys: [][]string{{"a"}}}, "key [a] is not unique"},
 		{"ragged", map[string]string{"t.csv": "a,b\n1,2\n3\n"}, FileTable{Name: "t"}, "line 3: it has 1 fields, the header has 2"},
+		{"semicolons", map[string]string{"t.csv": "a;b\n1;2\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a"}}}, "its header is one column with ';' in it: write the file with commas"},
+		{"quoted semicolons", map[string]string{"t.csv": "\"a\";\"b\"\n1;2\n"}, FileTable{Name: "t"}, "columns are separated by commas"},
+		{"tabs", map[string]string{"t.csv": "a\tb\n1\t2\n"}, FileTable{Name: "t"}, `or with tabs as .tsv`},
 		{"open quote", map[string]string{"t.csv": "a,b\n1,\"" + secretValue + "\n"}, FileTable{Name: "t"}, "line 2: a quote is not closed"},
 		{"latin-1", map[string]string{"t.csv": "a\n" + secretValue + "\xe9\n"}, FileTable{Name: "t"}, "not UTF-8"},
 		{"latin-1 header", map[string]string{"t.csv": "\xe9\n1\n"}, FileTable{Name: "t"}, "not UTF-8"},
@@ -280,6 +283,9 @@ func TestFilesRefused(t *testing.T) {
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secretValue) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+	if _, err := SurveyFiles(t.Context(), folderOf(t, map[string]string{"t.csv": "a;b\n1;2\n"})); err == nil || !strings.Contains(err.Error(), "one column with ';' in it") {
+		t.Errorf("a survey of semicolons: %v", err)
 	}
 	dir := folderOf(t, map[string]string{"a.csv": "x\n1\n", "b.csv": ""})
 	_, err := OpenFiles(context.Background(), dir, []FileTable{{Name: "a", Columns: []FileColumn{{Name: "y"}}}, {Name: "b"}}, Options{})
