@@ -316,7 +316,10 @@ func (every) Table(_, name string) (*plan.Table, bool) {
 	return t, name == "every"
 }
 
-func (every) TableNames() []string { return []string{"every"} }
+func (e every) VisibleTables() []*plan.Table {
+	t, _ := e.Table("", "every")
+	return []*plan.Table{t}
+}
 
 // stand are types that stand for the pseudo-types of a row as PostgreSQL declares it.
 var stand = map[sqltype.OID]sqltype.OID{2276: 25, 2277: 1007, 2283: 23, 5077: 23, 5078: 1007}

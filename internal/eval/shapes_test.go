@@ -36,7 +36,7 @@ type shapes struct {
 }
 
 func (s *shapes) Table(_, name string) (*plan.Table, bool) { t, ok := s.tables[name]; return t, ok }
-func (s *shapes) TableNames() []string                     { return nil }
+func (s *shapes) VisibleTables() []*plan.Table             { return nil }
 
 func newShapes(t testing.TB) *shapes {
 	t.Helper()

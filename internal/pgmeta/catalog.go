@@ -249,5 +249,5 @@ func listOf(elem sqltype.OID, list []sqltype.Value) *sqltype.Array {
 	return a
 }
 
-// TableNames implements plan.Catalog; they are for hints.
-func (d *Database) TableNames() []string { return d.inner.TableNames() }
+// VisibleTables implements plan.Catalog; they are for hints.
+func (d *Database) VisibleTables() []*plan.Table { return d.inner.VisibleTables() }

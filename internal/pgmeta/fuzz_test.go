@@ -25,7 +25,7 @@ func (s small) Table(schema, name string) (*plan.Table, bool) {
 	return nil, false
 }
 
-func (s small) TableNames() []string { return nil }
+func (s small) VisibleTables() []*plan.Table { return s }
 
 func smallDatabase() *pgmeta.Database {
 	people := &plan.Table{OID: 70000, Schema: "public", Name: "people", UnitCol: 0, Keys: [][]int{{0}}, Columns: []plan.TableColumn{

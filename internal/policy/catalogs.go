@@ -279,14 +279,5 @@ func (v *view) find(schema, name string) (*plan.Table, bool) {
 	return nil, false
 }
 
-// TableNames lists the tables in the policy's order, as they are written.
-func (v *view) TableNames() []string {
-	out := make([]string, len(v.tables))
-	for i, t := range v.tables {
-		out[i] = qualified(t.Schema, t.Name)
-		if t.Schema == v.defaultSchema {
-			out[i] = quoteName(t.Name)
-		}
-	}
-	return out
-}
+// VisibleTables lists the tables in the policy's order.
+func (v *view) VisibleTables() []*plan.Table { return v.tables }

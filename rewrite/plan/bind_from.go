@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,34 @@ func (b *binder) tableExpr(t pgsyntax.TableExpr, before *scope) (Rel, *scope, er
 	return nil, nil, unsupported(t.Position(), "this entry of FROM is")
 }
 
+// nearestTable spells the most similar table that the analyst may see, in any schema, as it can be pasted; "" if none is near.
+func (b *binder) nearestTable(typed string) string {
+	spelled := map[string]string{}
+	for _, t := range b.cat.VisibleTables() {
+		text := sqlQuoted(t.Name)
+		if found, _ := b.cat.Table("", t.Name); found != t {
+			schema := t.Schema
+			if found, _ := b.cat.Table("public", t.Name); found == t { // DuckDB's main, and where search_path has not its schema
+				schema = "public"
+			}
+			text = sqlQuoted(schema) + "." + text
+		}
+		for _, name := range []string{t.Name, t.Schema + "." + t.Name} {
+			if old, ok := spelled[name]; !ok || len(text) < len(old) {
+				spelled[name] = text
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(spelled))
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, typed) }); i >= 0 && spelled[typed] == "" {
+		return spelled[names[i]]
+	}
+	return spelled[sqlerr.Nearest(typed, names)]
+}
+
+// sqlQuoted is a name in double quotes.
+func sqlQuoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
 func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	if t.Catalog != "" && t.Catalog != b.database() {
 		return nil, nil, crossDatabase(strconv.Quote(t.Catalog+"."+t.Schema+"."+t.Name), t.Pos)
@@ -99,13 +128,8 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 				WithHint("Ask about names and about data in two statements.")
 		}
 		err := sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name).At(int(t.Pos))
-		if n := sqlerr.Nearest(t.Name, b.cat.TableNames()); n != "" {
-			if _, found := b.cat.Table("", n); !found { // search_path has not its schema
-				if _, public := b.cat.Table("public", n); public {
-					n = "public." + n
-				}
-			}
-			err = err.WithHint("Perhaps you meant %q.", n)
+		if n := b.nearestTable(t.Name); n != "" {
+			err = err.WithHint("Perhaps you meant %s.", n)
 		}
 		return nil, nil, err
 	}

@@ -3,7 +3,9 @@ package plan_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,13 +28,7 @@ func (c catalog) Table(schema, name string) (*plan.Table, bool) {
 	return t, ok
 }
 
-func (c catalog) TableNames() []string {
-	var out []string
-	for n := range c {
-		out = append(out, n)
-	}
-	return out
-}
+func (c catalog) VisibleTables() []*plan.Table { return slices.Collect(maps.Values(c)) }
 
 func demoCatalog(t testing.TB) catalog {
 	c := catalog{}

@@ -15,8 +15,8 @@ import (
 type Catalog interface {
 	// Table resolves a possibly qualified name (schema is empty if none was written).
 	Table(schema, name string) (*Table, bool)
-	// TableNames lists what may be seen, for hints.
-	TableNames() []string
+	// VisibleTables lists what may be seen, for hints and to find enums.
+	VisibleTables() []*Table
 }
 
 // PublicReader reads the distinct tuples of some columns of a public table, at most limit+1 of them. The engine implements it

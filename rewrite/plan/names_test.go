@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -62,6 +64,44 @@ func TestNearestFunction(t *testing.T) {
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.Hint != want {
 			t.Errorf("%s: %+v, want the hint %q", sql, e, want)
+		}
+	}
+}
+
+// seen are tables of several schemas.
+type seen []*plan.Table
+
+func (s seen) Table(schema, name string) (*plan.Table, bool) {
+	i := slices.IndexFunc(s, func(t *plan.Table) bool { return t.Schema == cmp.Or(schema, "public") && t.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return s[i], true
+}
+
+func (s seen) VisibleTables() []*plan.Table { return s }
+
+// TestNearestTable: the hint at a missing table can be pasted, whatever its schema and signs.
+func TestNearestTable(t *testing.T) {
+	cat := seen{{Schema: "Web Shop", Name: "Customers"}, {Schema: "Web Shop", Name: "orders"}, {Schema: "public", Name: "orders"}, {Schema: "public", Name: "Employees List"}}
+	for from, want := range map[string]string{
+		`"Customers"`:          `"Web Shop"."Customers"`,
+		`Customers`:            `"Web Shop"."Customers"`,
+		`CUSTOMER`:             `"Web Shop"."Customers"`,
+		`"CUSTOMERS"`:          `"Web Shop"."Customers"`,
+		`"Web Shop.Customers"`: `"Web Shop"."Customers"`,
+		`"Web Shop".customers`: `"Web Shop"."Customers"`,
+		`shop.orders`:          `"orders"`,
+		`"employees list"`:     `"Employees List"`,
+		`nothing`:              "",
+	} {
+		_, err := bind(t, cat, "select count(*) from "+from)
+		if want != "" {
+			want = "Perhaps you meant " + want + "."
+		}
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.Hint != want {
+			t.Errorf("%s: %v, want the hint %q", from, e, want)
 		}
 	}
 }

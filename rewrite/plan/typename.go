@@ -111,9 +111,8 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 
 // enumOf looks through the columns that the analyst may see: an enum that none of them has does not exist.
 func (b *binder) enumOf(wanted func(sqltype.Enum) bool) (sqltype.Type, bool) {
-	for _, table := range b.cat.TableNames() {
-		t, ok := b.cat.Table("", table)
-		if !ok {
+	for _, t := range b.cat.VisibleTables() {
+		if found, _ := b.cat.Table("", t.Name); found != t {
 			continue
 		}
 		for _, c := range t.Columns {

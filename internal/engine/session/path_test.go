@@ -42,7 +42,7 @@ func TestSearchPath(t *testing.T) {
 		s.Values.Path = "pg_catalog"
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM patient"} {
 			var e *sqlerr.Error
-			if _, err := enginetest.Try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public.patients".` {
+			if _, err := enginetest.Try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public"."patients".` {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}

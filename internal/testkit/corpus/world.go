@@ -116,16 +116,8 @@ func (c catalog) Table(schema, name string) (*plan.Table, bool) {
 	return nil, false
 }
 
-// TableNames lists the tables of public.
-func (c catalog) TableNames() []string {
-	var out []string
-	for _, t := range c {
-		if t.Schema == "public" {
-			out = append(out, t.Name)
-		}
-	}
-	return out
-}
+// VisibleTables lists all.
+func (c catalog) VisibleTables() []*plan.Table { return c }
 
 // A column of a domain is one of its base type, as PostgreSQL describes it.
 const columnsQuery = `

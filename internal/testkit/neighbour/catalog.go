@@ -41,14 +41,8 @@ func (c *Catalog) Table(schema, name string) (*plan.Table, bool) {
 	return t, ok
 }
 
-// TableNames lists all tables.
-func (c *Catalog) TableNames() []string {
-	var out []string
-	for _, t := range c.Tables {
-		out = append(out, t.Name)
-	}
-	return out
-}
+// VisibleTables lists all tables.
+func (c *Catalog) VisibleTables() []*plan.Table { return c.Tables }
 
 const schemaName = "public"
 
