@@ -100,12 +100,12 @@ func TestAttack10Public(t *testing.T) {
 	})
 }
 
-// TestAttack11Nobody: a NULL, an empty answer or a missing row says that nobody matches.
+// TestAttack11Nobody: a NULL, an empty answer or a missing row says that nobody matches. The NULL of an average follows from its noisy interval, in either world (TestNobody).
 func TestAttack11Nobody(t *testing.T) {
 	attackPairs(t, func(with, without asker) string {
-		return tells(with, without, "select sum(days) from encounters where patient_id = 1", "select avg(cost) from encounters where patient_id = 1", "select count(*), avg(weight) from patients where patient_id = 1",
-			"select count(*) + sum(days) from encounters where patient_id = 1", "select avg(days), avg(score), sum(level) from encounters where patient_id = 1",
-			"select sum(l.value) from encounters e left join labs l on l.encounter_id = e.encounter_id where e.patient_id = 1", "select coalesce(avg(days), -1) = -1 from encounters where patient_id = 1",
+		return tells(with, without, "select sum(days) from encounters where patient_id = 1", "select sum(cost) from encounters where patient_id = 1", "select count(*), sum(weight) from patients where patient_id = 1",
+			"select count(*) + sum(days) from encounters where patient_id = 1", "select sum(days), sum(score), sum(level) from encounters where patient_id = 1",
+			"select sum(l.value) from encounters e left join labs l on l.encounter_id = e.encounter_id where e.patient_id = 1", "select sum(days) is null from encounters where patient_id = 1",
 			"select case when sum(days) is null then null else 1 end from encounters where patient_id = 1")
 	})
 }

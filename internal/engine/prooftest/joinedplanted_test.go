@@ -157,7 +157,7 @@ func TestJoinedEmpty(t *testing.T) {
 							t.Errorf("%s: %s: %s: %s: %v", d, c.Name, bounding, sql, r)
 						}
 						for _, v := range r {
-							if v == nil {
+							if v == nil && !strings.Contains(sql, "avg(") { // an average of nobody is NULL
 								t.Errorf("%s: %s: %s: %s: %v", d, c.Name, bounding, sql, r)
 							}
 						}
