@@ -30,7 +30,7 @@ func rowsOf(t testing.TB, list []event) (rows [][]*string, intervals []answer.In
 func TestAsk(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
-	const sql = "SELECT readmitted, count(*), avg(days) AS days, count(*) / 2.0 AS half FROM encounters GROUP BY readmitted"
+	const sql = "SELECT readmitted, count(*), sum(days) AS days, count(*) / 2.0 AS half FROM encounters GROUP BY readmitted"
 	before := decoded[map[string]string](t, b.ask("budget", ""))["left"]
 	e := decoded[explanation](t, b.ask("explain", sql))
 	if text := strings.Join(e.Lines, "\n"); !strings.Contains(text, "Price: 0.5") || !strings.Contains(text, "Left: ") || !strings.Contains(text, "95% interval") {
