@@ -23,7 +23,7 @@ type SealedText struct {
 	Text []byte `json:"text"`
 }
 
-// MaxText limits a statement's text in the ledger, in bytes; a longer one is cut.
+// MaxText limits a statement's text in the ledger, in bytes; the middle of a longer one is cut.
 const MaxText = 16 << 10
 
 // ownTextMost is how many bytes of texts are kept at hand for one analyst: the latest.
@@ -35,12 +35,15 @@ func CutText(text string) string {
 	if len(text) <= MaxText {
 		return strings.Clone(text)
 	}
-	end := fmt.Sprintf(" ... (cut; %d bytes)", len(text))
-	n := MaxText - len(end)
-	for !utf8.RuneStart(text[n]) {
-		n--
+	gap := fmt.Sprintf(" ... (cut; %d bytes) ... ", len(text))
+	head, tail := (MaxText-len(gap))/2, len(text)-(MaxText-len(gap))/2
+	for !utf8.RuneStart(text[head]) {
+		head--
 	}
-	return text[:n] + end
+	for !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + gap + text[tail:]
 }
 
 // textBinding names what a text is bound to: a record with another's text in it cannot be read.
@@ -154,7 +157,7 @@ func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter
 		}
 		return list, next, nil
 	}
-	for after := f.After; more && bytes < statementsBytes; after += ownChunk {
+	for after := max(0, f.After); more && bytes < statementsBytes; after += ownChunk {
 		if more, err = l.someStatements(ctx, after, use); err != nil {
 			return nil, 0, err
 		}
@@ -190,7 +193,7 @@ func (l *book) someStatements(ctx context.Context, after int64, use func(r *ownR
 	l.mu.Lock()
 	end := l.state.seq
 	l.mu.Unlock()
-	to := min(end, after+ownChunk)
+	to := after + min(ownChunk, max(0, end-after)) // nobody can make it overflow
 	for one, err := range l.store.span(after, to) {
 		if err != nil {
 			return false, broken(after+1, err)

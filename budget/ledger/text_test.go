@@ -2,14 +2,17 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestTexts: a statement's text lies encrypted in the ledger; its analyst is given it, and nobody else's, and the owner all. Another key opens nothing.
@@ -36,12 +39,12 @@ func testTexts(t *testing.T) {
 	charge("ann", "select count(*) from ann_s", 0xab)
 	charge("bob", "select count(*) from bob_s", 0xab)
 	charge("ann", "", 2)
-	long := strings.Repeat("ä", MaxText)
+	long := strings.Repeat("ä", MaxText) + "end" // whoever hides what is asked behind blanks hides nothing
 	charge("ann", long, 3)
 	for i := range 7 { // over a checkpoint, outstanding
 		charge("eve", "select 1", byte(10+i))
 	}
-	if got := texts("ann"); got[0] != "select count(*) from ann_s" || got[1] != "" || len(got[2]) > MaxText || !strings.HasPrefix(long, got[2][:MaxText-40]) || !strings.HasSuffix(got[2], "ä ... (cut; 32768 bytes)") {
+	if got := texts("ann"); got[0] != "select count(*) from ann_s" || got[1] != "" || len(got[2]) > MaxText || !strings.HasPrefix(long, got[2][:MaxText/2-40]) || !strings.Contains(got[2], "ä ... (cut; 32771 bytes) ... ä") || !strings.HasSuffix(long, got[2][MaxText/2+40:]) {
 		t.Errorf("ann: %.60q", got)
 	}
 	if got := texts("bob"); !slices.Equal(got, []string{"select count(*) from bob_s"}) {
@@ -97,6 +100,17 @@ func testTexts(t *testing.T) {
 	}
 	if page, next, err := l.Statements(ctx, "demo", StatementFilter{Before: 1 << 53}); err != nil || len(page) > ownChunk+mostBefore || next == 0 {
 		t.Errorf("a page of %d, next %d, %v", len(page), next, err)
+	}
+	end := l.state.seq
+	soon, cancel := context.WithTimeout(ctx, time.Minute) // a list that does not end
+	defer cancel()
+	for _, f := range []StatementFilter{{After: math.MaxInt64}, {After: end}, {Before: math.MinInt64, After: math.MaxInt64 - 1}} {
+		if page, next, err := l.Statements(soon, "demo", f); err != nil || len(page) != 0 || next != 0 {
+			t.Errorf("%+v: a page of %d, next %d, %v", f, len(page), next, err)
+		}
+	}
+	if page, _, err := l.Statements(soon, "demo", StatementFilter{After: math.MinInt64}); err != nil || len(page) != len(forward) {
+		t.Errorf("a page of %d of %d, %v", len(page), len(forward), err)
 	}
 	l.SetTextKeys([]*Key{testKey(t, 2)}) // wrong
 	if got := texts("bob"); got[0] != "" {
