@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/owner"
 )
 
 // ownersBudget is the report of dpsql budget show.
@@ -35,7 +36,11 @@ func (c *Server) ownersStatements(s *session, w http.ResponseWriter, r *http.Req
 		return nil, err
 	}
 	c.log.Warn("statements were read on the owner's page", "by", s.user, "session", s.id, "analyst", f.Analyst, "fingerprint", f.Fingerprint, "text", f.Text != "")
-	return c.o.Owner.Statements(r.Context(), f)
+	page, err := c.o.Owner.Statements(r.Context(), f)
+	for i := range page.Charges {
+		page.Charges[i].Text = owner.Harmless(page.Charges[i].Text)
+	}
+	return page, err
 }
 
 // ownersReleases lists the stored releases.
@@ -48,9 +53,16 @@ func (c *Server) ownersAnalysts(*session, http.ResponseWriter, *http.Request) (a
 	return c.o.Owner.Analysts()
 }
 
-// ownersState is what the server does now.
-func (c *Server) ownersState(_ *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	return c.o.Owner.State(r.Context()), nil
+// ownersState is what the server does now. Running statements have their texts, and who read them is in the server's log.
+func (c *Server) ownersState(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+	state := c.o.Owner.State(r.Context())
+	if n := len(state.Running); n > 0 {
+		c.log.Warn("running statements were read on the owner's page", "by", s.user, "session", s.id, "statements", n)
+	}
+	for i := range state.Running {
+		state.Running[i].Text = owner.Harmless(state.Running[i].Text)
+	}
+	return state, nil
 }
 
 // freeze stops an analyst, or everybody; unfreeze lifts just that. Both answer with the budget's report.

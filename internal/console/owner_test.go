@@ -59,7 +59,7 @@ func TestOwner(t *testing.T) {
 	}
 	const first, second = "SELECT count(*) FROM patients", "SELECT gender, count(*) FROM patients GROUP BY gender"
 	ann.run(first)
-	bob.run(second)
+	bob.run(strings.Replace(second, "FROM", "/*\u2066 \u202e*/ FROM", 1))
 	b := decoded[owner.Budget](t, boss.ask("owner/budget", ""))
 	if len(b.Datasets) != 1 || b.Datasets[0].Accounts[0].Statements != 2 || len(b.Frozen) != 0 {
 		t.Errorf("%+v", b)
@@ -79,7 +79,7 @@ func TestOwner(t *testing.T) {
 		}
 		return texts
 	}
-	if got := list(ledger.StatementFilter{Before: 1 << 53}); !slices.Equal(got, []string{"bob: " + second, "ann: " + first}) {
+	if got := list(ledger.StatementFilter{Before: 1 << 53}); !slices.Equal(got, []string{"bob: " + strings.Replace(second, "FROM", `/*\u2066 \u202e*/ FROM`, 1), "ann: " + first}) { // in the order in which it was written
 		t.Errorf("%q", got)
 	}
 	for _, f := range []ledger.StatementFilter{{Analyst: "ann"}, {Text: "(*) from PATIENTS", Analyst: "ann"}} {
@@ -145,13 +145,16 @@ func TestOwnerSeesRunning(t *testing.T) {
 	began := make(chan struct{}, 1)
 	s := serve(t, stalled{clinic(t), began}, nil)
 	b, boss := s.login(t, "ann"), s.owner(t)
-	const sql = "SELECT count(*) FROM encounters"
+	const sql, seen = "SELECT count(*) /* \u202e\x1b[2J */\nFROM encounters", "SELECT count(*) /* \\u202e\\u001b[2J */\nFROM encounters"
 	ended := make(chan []event)
 	go func() { ended <- b.run(sql) }()
 	<-began
 	got := decoded[owner.State](t, boss.ask("owner/state", "")).Running
-	if len(got) != 1 || got[0].User != "ann" || got[0].Text != sql || got[0].Since.IsZero() || !strings.HasPrefix(got[0].Client, "127.0.0.1:") {
+	if len(got) != 1 || got[0].User != "ann" || got[0].Text != seen || got[0].Since.IsZero() || !strings.HasPrefix(got[0].Client, "127.0.0.1:") {
 		t.Errorf("%+v", got)
+	}
+	if line := `"running statements were read on the owner's page","by":"root"`; strings.Count(s.log.String(), line) != 1 {
+		t.Error("the log has not who read what runs")
 	}
 	boss.order("freeze", "ann")
 	if list := <-ended; len(of(list, "error")) != 1 {

@@ -26,7 +26,7 @@ func (c *Client) Statements(ctx context.Context, f ledger.StatementFilter) (p St
 // PrintStatements writes charges for a terminal. A statement of several releases is written once, below all of its charges.
 func PrintStatements(w io.Writer, list []ledger.StatementCharge) error {
 	for i, a := range list {
-		_, err := fmt.Fprintf(w, "%s  %s  price %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), harmless(a.Analyst), a.Price, a.Seq, a.Statement)
+		_, err := fmt.Fprintf(w, "%s  %s  price %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), Harmless(a.Analyst), a.Price, a.Seq, a.Statement)
 		if i+1 < len(list) && sameStatement(&a, &list[i+1]) {
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ func PrintStatements(w io.Writer, list []ledger.StatementCharge) error {
 			text = "(" + a.Unread + ")"
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(harmless(text), "\n", "\n    "))
+			_, err = fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(Harmless(text), "\n", "\n    "))
 		}
 		if err != nil {
 			return err
@@ -51,8 +51,8 @@ func sameStatement(a, b *ledger.StatementCharge) bool {
 	return a.Text == b.Text && a.Analyst == b.Analyst && a.At.Equal(b.At) && a.Unread == b.Unread
 }
 
-// harmless is a text that does nothing to a terminal: analysts write it, and owners read it.
-func harmless(text string) string {
+// Harmless is a text that does nothing to a terminal, and is seen in its own order (no bidi characters): analysts write it, and owners read it.
+func Harmless(text string) string {
 	b := &strings.Builder{}
 	for _, r := range text {
 		if r == '\n' || unicode.IsPrint(r) {
