@@ -391,11 +391,14 @@ func TestOwner(t *testing.T) {
 	analyst.button("Run")
 	analyst.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
 	p.button("Unfreeze analyst")
+	p.until(`document.querySelector("dialog[open]")?.textContent.includes("also if failures stopped them")`)
 	p.do(chromedp.Click(`//dialog//button[normalize-space()="Unfreeze analyst"]`, chromedp.BySearch))
 	p.until(`!document.querySelector("ul.error") && !document.querySelector("dialog")`)
 	analyst.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
 	analyst.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
 	const hostile = `SELECT gender, count(*) AS "<img src=x onerror=window.pwned=1>" FROM patients JOIN encounters USING (patient_id) WHERE medications > 41 GROUP BY gender`
+	analyst.write("SELECT count(*) AS long" + strings.Repeat("\n", 2000) + "FROM patients")
+	analyst.run()
 	analyst.write(hostile)
 	analyst.run()
 
@@ -406,6 +409,9 @@ func TestOwner(t *testing.T) {
 	}
 	p.until(`document.querySelector(".owner pre")?.textContent.includes("onerror")`)
 	p.accessible("ledger")
+	if height := value[float64](p, `document.querySelector(".owner pre[role=region]").getBoundingClientRect().height`); height > 400 {
+		t.Errorf("a statement is %v pixels high", height)
+	}
 	rows := value[int](p, `document.querySelectorAll(".owner tbody tr").length`)
 	p.do(chromedp.SetValue(`input[name=text]`, "ONERROR", chromedp.ByQuery))
 	p.button("Show")

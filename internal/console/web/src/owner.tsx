@@ -93,7 +93,7 @@ function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (
   return (
     <dialog ref={box} aria-labelledby="confirm" onClose={() => done(box.current!.returnValue === "yes")}>
       <h2 id="confirm">{of.lift ? `Unfreeze ${who}?` : `Freeze ${who}?`}</h2>
-      <p>{of.lift ? "Statements are answered again. Freezes of others stay." : "Sessions end at once, and running statements with them. Stored answers are withheld too. It holds over restarts, until you unfreeze."}</p>
+      <p>{of.lift ? (of.analyst ? "Statements are answered again, also if failures stopped them. Freezes of others stay." : "Statements are answered again, also of analysts whom failures stopped. Freezes of single analysts stay.") : "Sessions end at once, and running statements with them. Stored answers are withheld too. It holds over restarts, until you unfreeze."}</p>
       <div class="actions">
         <button autofocus onClick={() => close("")}>Cancel</button>
         <button class="first" onClick={() => close("yes")}>{of.lift ? "Unfreeze" : "Freeze"} {who}</button>
@@ -128,8 +128,8 @@ function Budget({ again }: { again: number }) {
     }
   };
   const freezer = (analyst: string) => {
-    const lift = isFrozen(analyst) || isStopped(analyst);
-    return <button onClick={() => setConfirming({ analyst, lift })}>{lift ? "Unfreeze" : "Freeze"} {everybody(analyst)}</button>;
+    const button = (lift: boolean) => <button onClick={() => setConfirming({ analyst, lift })}>{lift ? "Unfreeze" : "Freeze"} {everybody(analyst)}</button>;
+    return <>{!isFrozen(analyst) && button(false)} {(isFrozen(analyst) || isStopped(analyst)) && button(true)}</>;
   };
   return (
     <>
@@ -166,6 +166,12 @@ function Budget({ again }: { again: number }) {
 }
 
 let dataset = ""; // of the server
+
+// Statement is a statement's text. A long one scrolls, so that what is below it can be found.
+function Statement({ text }: { text: string }) {
+  const isLong = text.length > 600 || text.split("\n").length > 10;
+  return isLong ? <pre tabIndex={0} role="region" aria-label="Statement">{text}</pre> : <pre>{text}</pre>;
+}
 
 const short = (fingerprint: string) => <code title={fingerprint}>{fingerprint.slice(0, 12)}</code>;
 
@@ -213,7 +219,7 @@ function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: 
       {failed && <Failure of={failed} />}
       {!list ? <p class="said">Loading</p> : (
         <Rows label="Charges" none="No charge is of such a statement. Repeats of stored answers have none." columns={["time, UTC", "analyst", "price*", "charge*", "fingerprint", "statement"]}
-          rows={list.map((c) => [at(c.time), c.analyst, number(c.price), c.charge, short(c.statement), c.unread ? <em>{c.unread}</em> : <pre>{c.text}</pre>])} />
+          rows={list.map((c) => [at(c.time), c.analyst, number(c.price), c.charge, short(c.statement), c.unread ? <em>{c.unread}</em> : <Statement text={c.text ?? ""} />])} />
       )}
       {next > 0 && <button onClick={() => read(next, list ?? [])}>Older charges</button>}
     </>
@@ -252,7 +258,7 @@ function Now({ of, show }: { of: owner.State; show: (fingerprint: string) => voi
   return (
     <>
       <h2>Running statements</h2>
-      <Rows label="Running statements" none="No statement runs." columns={["since, UTC", "analyst", "client", "statement"]} rows={of.running.map((r) => [at(r.since), r.analyst, r.client, <pre>{r.text}</pre>])} />
+      <Rows label="Running statements" none="No statement runs." columns={["since, UTC", "analyst", "client", "statement"]} rows={of.running.map((r) => [at(r.since), r.analyst, r.client, <Statement text={r.text} />])} />
       <h2>Statements that failed, or were denied or canceled</h2>
       <p class="said">The last 200 since this server was started. The audit log has all. <code>dpsql errors</code> explains an error.</p>
       <Rows label="Failures" none="There are none." columns={["time, UTC", "analyst", "outcome", "error", "charge*", "statement"]}
