@@ -343,32 +343,48 @@ func TestManyLogins(t *testing.T) {
 	s.login(t, "ann")
 }
 
-// TestConnections: an address has half of the connections at most, and the others go on.
+// TestConnections: connections that send nothing, or half a log-in, give way to new ones, the oldest first, among those of an address and among all. What runs goes on.
 func TestConnections(t *testing.T) {
-	s := serve(t, clinic(t), nil)
-	closed := func() bool {
-		conn, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	ann, boss := s.login(t, "ann"), s.owner(t)
+	ended := make(chan []event)
+	go func() { ended <- ann.run("SELECT count(*) FROM encounters") }()
+	<-began
+	flood := func(from, sent string, n int) (oldest net.Conn) {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		for range n {
+			conn, err := d.Dial("tcp", s.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Fatal(err)
+			}
+			if oldest == nil {
+				oldest = conn
+			}
 		}
-		t.Cleanup(func() { _ = conn.Close() })
-		if _, err := io.WriteString(conn, "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			return true
-		}
-		n, err := conn.Read(make([]byte, 1))
-		return err != nil || n == 0
+		return oldest
 	}
-	for i := range maxOfAddress - 8 { // other tests' connections may be idle
-		if closed() {
-			t.Fatalf("connection %d is closed", i)
-		}
+	const half = "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+	oldest := flood("127.0.0.1", half, maxOfAddress+20)
+	if text, err := io.ReadAll(oldest); len(text) > 0 {
+		t.Errorf("the oldest was answered: %s %v", text, err)
 	}
-	for range 16 {
-		if closed() {
-			return
-		}
+	boss.ask("owner/budget", "")
+	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
+		flood(from, "", maxOfAddress)
 	}
-	t.Error("one address has more than its connections")
+	elsewhere := flood("127.0.0.4", "HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", 1)
+	if n, err := elsewhere.Read(make([]byte, 1)); n == 0 {
+		t.Errorf("another address has no place: %v", err)
+	}
+	boss.order("freeze", "ann")
+	if list := <-ended; len(of(list, "error")) != 1 {
+		t.Errorf("what ran: %v", list)
+	}
 }
 
 // TestLargeRows: events hold about so many bytes, however long rows are, and a log-in is short: what a client does not take, or a stranger sends, is in memory.

@@ -242,6 +242,7 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 			c.ended(w)
 			return
 		}
+		serves(r, true)
 		out, err := serve(s, w, r)
 		c.mu.Lock()
 		s.used = c.now()
@@ -370,7 +371,9 @@ func (c *Server) read(w http.ResponseWriter, r *http.Request, into any) bool {
 		c.fail(w, http.StatusUnsupportedMediaType, problem{Message: "the request is not JSON"})
 		return false
 	}
+	serves(r, false) // while it arrives
 	err := json.NewDecoder(r.Body).Decode(into)
+	serves(r, err == nil)
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):

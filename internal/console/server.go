@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/owner"
@@ -71,10 +73,10 @@ func New(o Options) *Server {
 func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, Protocols: new(http.Protocols),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, ConnContext: withPlace, Protocols: new(http.Protocols),
 	}
 	h.Protocols.SetHTTP1(true) // of HTTP/2 a connection has many requests at once, which maxConnections does not count
-	l = &limited{Listener: l, places: make(chan struct{}, maxConnections), of: map[netip.Prefix]int{}}
+	l = &limited{Listener: l, of: map[netip.Prefix][]*placed{}}
 	done := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -162,6 +164,7 @@ func (c *Server) defended(next http.Handler) http.Handler {
 			http.Error(w, "This server does not have that name.", http.StatusMisdirectedRequest)
 			return
 		}
+		defer serves(r, false)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
 	})
@@ -186,50 +189,97 @@ func (c *Server) isOurs(host string) bool {
 // limited is a listener that gives out only so many connections at once, and fewer to one address.
 type limited struct {
 	net.Listener
-	places chan struct{}
-	mu     sync.Mutex
-	of     map[netip.Prefix]int // connections of an address
+	mu sync.Mutex
+	n  int                        // connections
+	of map[netip.Prefix][]*placed // those of an address, the oldest first
 }
 
-// Accept waits for a place. Of an address that has all of its own, a connection is closed.
+// Accept gives a connection a place. Where there is none, the oldest one gives way that serves no request: whoever holds connections open keeps nobody out.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
-		l.places <- struct{}{}
 		conn, err := l.Listener.Accept()
 		if err != nil {
-			<-l.places
 			return nil, err
 		}
 		at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-		from := network(at.Addr())
-		leave := sync.OnceFunc(func() { l.count(from, -1); <-l.places })
-		if l.count(from, 1) <= maxOfAddress {
-			return &placed{Conn: conn, leave: leave}, nil
+		if p := (&placed{Conn: conn, in: l, from: network(at.Addr())}); l.admit(p) {
+			return p, nil
 		}
-		leave()
 		_ = conn.Close()
 	}
 }
 
-// count is how many connections an address has, after n more.
-func (l *limited) count(from netip.Prefix, n int) int {
+// admit makes room for a connection: among its address's, or where there are too many in all, among those of the address that has most.
+func (l *limited) admit(p *placed) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of[from] += n
-	now := l.of[from]
-	if now == 0 {
-		delete(l.of, from)
+	crowd := l.of[p.from]
+	if len(crowd) < maxOfAddress {
+		if l.n < maxConnections {
+			crowd = nil
+		} else {
+			for _, list := range l.of {
+				if len(list) > len(crowd) {
+					crowd = list
+				}
+			}
+		}
 	}
-	return now
+	if crowd != nil {
+		i := slices.IndexFunc(crowd, func(p *placed) bool { return !p.serves.Load() })
+		if i < 0 {
+			return false
+		}
+		_ = crowd[i].Conn.Close()
+		l.remove(crowd[i])
+	}
+	l.n++
+	l.of[p.from] = append(l.of[p.from], p)
+	return true
 }
 
+// remove takes a connection off its list, if it is there. It is called under l.mu.
+func (l *limited) remove(p *placed) {
+	list := l.of[p.from]
+	i := slices.Index(list, p)
+	if i < 0 {
+		return
+	}
+	l.n--
+	if l.of[p.from] = slices.Delete(list, i, i+1); len(list) == 1 {
+		delete(l.of, p.from)
+	}
+}
+
+// placed is a connection that has a place.
 type placed struct {
 	net.Conn
-	leave func()
+	in     *limited
+	from   netip.Prefix
+	serves atomic.Bool // a request that has arrived
 }
 
 // Close gives the place free.
 func (p *placed) Close() error {
-	p.leave()
+	p.in.mu.Lock()
+	p.in.remove(p)
+	p.in.mu.Unlock()
 	return p.Conn.Close()
+}
+
+type placeKey struct{}
+
+// withPlace puts a connection's place into the contexts of its requests.
+func withPlace(ctx context.Context, conn net.Conn) context.Context {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	return context.WithValue(ctx, placeKey{}, conn)
+}
+
+// serves notes whether a request has arrived and is not answered yet.
+func serves(r *http.Request, is bool) {
+	if p, ok := r.Context().Value(placeKey{}).(*placed); ok {
+		p.serves.Store(is)
+	}
 }
