@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestOwnersAlone: an analyst's secrets open none of the owner's endpoints, and the owner's none of an analyst's, whichever of them are mixed.
@@ -137,6 +140,25 @@ func TestOwner(t *testing.T) {
 	}
 	if strings.Contains(s.log.String(), "count(*)") {
 		t.Error("a statement is in the log")
+	}
+}
+
+// TestOwnerPardons: an analyst whom failures stopped can be frozen too. To unfreeze everybody lifts the stop, as the command does, and no freeze of a single analyst.
+func TestOwnerPardons(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann, boss := s.login(t, "ann"), s.owner(t)
+	s.engine.Backend = &enginetest.Failing{Backend: s.engine.Backend, Query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+	for i := range ledger.MaxFailures {
+		ann.run(fmt.Sprintf("SELECT count(*) FROM encounters WHERE days + 0 > %d", i))
+	}
+	for _, step := range []struct {
+		what, analyst   string
+		frozen, stopped int
+	}{{"freeze", "ann", 1, 1}, {"freeze", "", 2, 1}, {"unfreeze", "", 1, 0}, {"unfreeze", "ann", 0, 0}} {
+		boss.order(step.what, step.analyst)
+		if b := decoded[owner.Budget](t, boss.ask("owner/budget", "")); len(b.Frozen) != step.frozen || len(b.Stopped) != step.stopped {
+			t.Errorf("%s %q: %+v %+v", step.what, step.analyst, b.Frozen, b.Stopped)
+		}
 	}
 }
 
