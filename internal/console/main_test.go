@@ -215,9 +215,15 @@ type event struct {
 }
 
 // run asks a statement and gives the events.
-func (b *browser) run(sql string) (list []event) {
+func (b *browser) run(sql string) []event {
 	b.Helper()
-	for _, text := range strings.Split(strings.TrimSuffix(b.ask("run", sql), "\n\n"), "\n\n") {
+	return b.events(b.ask("run", sql))
+}
+
+// events are those of a stream.
+func (b *browser) events(stream string) (list []event) {
+	b.Helper()
+	for _, text := range strings.Split(strings.TrimSuffix(stream, "\n\n"), "\n\n") {
 		name, data, ok := strings.Cut(strings.TrimPrefix(text, "event: "), "\ndata: ")
 		if !ok {
 			b.Fatalf("no event: %q", text)

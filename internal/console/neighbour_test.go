@@ -52,7 +52,7 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 			say(fmt.Sprint(r.StatusCode), body)
 			continue
 		}
-		for _, e := range b.run(sql) {
+		for _, e := range append(b.events(body), b.run(sql)...) { // what is charged, and the repeat
 			if e.name != "rows" {
 				say(e.name+" of "+sql, e.data)
 				continue

@@ -10,7 +10,7 @@ import (
 // the whole charge. It never says how much time is left.
 //
 // Proof: which steps a statement has, their order and its charge follow from the statement, the policy, the settings and the ledger. When a step begins is
-// response time, which the promise does not cover: so a word of progress is off unless an analyst asks for it, and nothing else of the proxy tells time.
+// response time, which the promise does not cover: so a word of progress is off unless an analyst asks for it, as the console's page does, and nothing else of the proxy tells time.
 type Progress struct {
 	mu           sync.Mutex
 	Step, charge string
