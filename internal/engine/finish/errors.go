@@ -498,7 +498,7 @@ func (e *Errors) isRanged(f sensitivity.Formula) bool {
 	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && f.Sum >= 0 && e.a.Measures[f.Sum].Declared
 }
 
-// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills.
+// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills. A correlation's range is never tight: it is NULL wherever its interval is all of it.
 func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
 	if e.isRanged(f) && (f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio) {
@@ -506,6 +506,12 @@ func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 		_, low, high := e.average(i, v)
 		least, most := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
 		return least < most && low <= least && high >= most && float(v[f.Count]) <= manyRows*e.inSteps(f.Count)
+	}
+	if f.Kind == sensitivity.IsMoment {
+		least, most := endsOf(f.Moments.Stat)
+		if _, low, high := e.interval(i, v); !math.IsInf(most, 1) && low <= least && high >= most {
+			return true
+		}
 	}
 	return (f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment) && !(float(v[f.Count]) > e.inSteps(f.Count))
 }
