@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -226,7 +227,7 @@ func plotSpending(ctx context.Context, l ownersLedger, dataset, path, format str
 		return err
 	}
 	var figure bytes.Buffer
-	if err := owner.Plot(&figure, format, dataset, history); err != nil {
+	if err := owner.Plot(&figure, format, dataset, history, time.Now()); err != nil {
 		return err
 	}
 	return os.WriteFile(path, figure.Bytes(), 0o600)

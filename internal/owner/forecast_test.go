@@ -1,46 +1,88 @@
 package owner
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 )
 
+func day26(month, day int) time.Time {
+	return time.Date(2026, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+}
+
+// forecasts compares the texts of all that have a forecast.
+func forecasts(t *testing.T, history []ledger.Spent, d DatasetOf, now time.Time, want ...string) {
+	t.Helper()
+	var got []string
+	for _, f := range Forecasts(history, d, now) {
+		got = append(got, Account{Analyst: f.Analyst, Role: f.Role}.who()+": "+f.Text)
+		if f.Ends != nil != strings.HasPrefix(f.Text, "ends about") || f.Spent != strings.HasPrefix(f.Text, "spent") || f.Spent != (f.Pace == "") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("at %v:\n%s\nwant\n%s", now, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestForecasts: a budget ends as its window's charges went on so far, over a day at least; one that lasts longer than its window has no end.
 func TestForecasts(t *testing.T) {
-	at := func(month, day int) time.Time { return time.Date(2026, time.Month(month), day, 0, 0, 0, 0, time.UTC) }
 	history := []ledger.Spent{
-		{At: at(3, 2), Window: at(3, 1), Analyst: "bob", Own: 0.9, All: 0.9}, // another window's pace
-		{At: at(4, 2), Window: at(4, 1), Analyst: "bob", Own: 0.2, All: 0.2},
-		{At: at(4, 10), Window: at(4, 1), Analyst: "ann", Own: 0.1, All: 0.3},
-		{At: at(4, 12), Window: at(4, 1), Analyst: "bob", Own: 0.5, All: 0.6},
+		{At: day26(3, 2), Window: day26(3, 1), Analyst: "bob"}, // another window's pace
+		{At: day26(4, 2), Window: day26(4, 1), Analyst: "bob"},
+		{At: day26(4, 10), Window: day26(4, 1), Analyst: "ann"},
+		{At: day26(4, 12), Window: day26(4, 1), Analyst: "bob"},
 	}
-	start, ends := at(4, 1), at(5, 1)
-	d := DatasetOf{Start: &start, Ends: &ends, Accounts: []Account{{Used: 0.6}, {Role: "staff", Used: 0.6}, {Analyst: "ann", Used: 0.1}, {Analyst: "bob", Used: 0.5}, {Analyst: "eve"}}}
-	check := func(now time.Time, want map[string]time.Time) {
-		t.Helper()
-		got := Forecasts(history, d, now)
-		if len(got) != len(want) {
-			t.Fatalf("%+v", got)
-		}
-		for _, f := range got {
-			if w, ok := want[f.Analyst]; !ok || (f.Ends == nil) != w.IsZero() || f.Ends != nil && f.Ends.Sub(w).Abs() > time.Second {
-				t.Errorf("%q: %v, want %v", f.Analyst, f.Ends, w)
-			}
-		}
-	}
-	check(at(4, 14), map[string]time.Time{"": at(4, 22), "ann": {}, "bob": at(4, 26)})
-	d.Start, d.Ends = nil, nil // for ever: all charges are of one window
+	start, ends := day26(4, 1), day26(5, 1)
+	d := DatasetOf{Per: ledger.WindowMonth, Start: &start, Ends: &ends, Renews: &ends, Accounts: []Account{{Used: 0.3}, {Analyst: "ann", Used: 0.1}, {Analyst: "bob", Used: 0.5}, {Analyst: "eve"}}}
+	forecasts(t, history, d, day26(4, 14), "everybody: lasts for this window", "ann: lasts for this window", "bob: ends about 2026-04-26 00:00 UTC", "eve: lasts for this window")
+	d.Start, d.Ends, d.Renews, d.Per = nil, nil, nil, "" // for ever: all charges are of one window
 	for i := range history {
 		history[i].Window = time.Time{}
 	}
-	check(at(3, 12), map[string]time.Time{"": at(3, 12).Add(160 * time.Hour), "ann": at(3, 12).Add(216 * time.Hour), "bob": at(3, 22)})
-	d.Accounts[0].Used = 1
-	if got := Forecasts(history, d, at(4, 14)); !got[0].Ends.Equal(at(4, 14)) {
-		t.Errorf("an empty budget ends at %v", got[0].Ends)
+	forecasts(t, history, d, day26(3, 12), "everybody: ends about 2026-04-04 08:00 UTC", "ann: ends about 2026-03-21 00:00 UTC", "bob: ends about 2026-03-22 00:00 UTC", "eve: ends about 2026-04-04 08:00 UTC (everybody's)")
+	forecasts(t, nil, DatasetOf{Accounts: []Account{{}, {Analyst: "ann"}}}, day26(4, 14))
+	forecasts(t, nil, DatasetOf{Accounts: []Account{{Used: 0.5}}}, day26(4, 14), "everybody: ends about 2026-04-15 00:00 UTC") // charged since the history was read
+}
+
+// TestForecastsOfMany: of the budgets that bind the one counts that ends first: everybody's, a role's or the own.
+func TestForecastsOfMany(t *testing.T) {
+	history := []ledger.Spent{
+		{At: day26(4, 2), Window: day26(4, 1), Analyst: "ann", Roles: []string{"staff"}},
+		{At: day26(4, 2), Window: day26(4, 1), Analyst: "bob"},
+		{At: day26(4, 5), Window: day26(4, 1), Analyst: "eve", Roles: []string{"staff"}},
 	}
-	if got := Forecasts(nil, d, at(4, 14)); len(got) != 0 {
-		t.Errorf("without a charge: %+v", got)
+	start, ends := day26(4, 1), day26(5, 1)
+	d := DatasetOf{Per: ledger.WindowMonth, Start: &start, Ends: &ends, Renews: &ends, Accounts: []Account{
+		{Used: 0.5}, {Role: "staff", Used: 0.8}, {Analyst: "ann", Used: 0.4, Roles: []string{"staff"}}, {Analyst: "bob", Used: 0.1}, {Analyst: "eve", Used: 0.9, Roles: []string{"staff"}}, {Analyst: "max"}}}
+	forecasts(t, history, d, day26(4, 12), "everybody: ends about 2026-04-22 00:00 UTC", "role staff: ends about 2026-04-14 12:00 UTC", "ann: ends about 2026-04-14 12:00 UTC (role staff's)",
+		"bob: ends about 2026-04-22 00:00 UTC (everybody's)", "eve: ends about 2026-04-12 18:40 UTC", "max: ends about 2026-04-22 00:00 UTC (everybody's)")
+}
+
+// TestForecastsOfSpent: a budget that is spent says so, and when its window renews it.
+func TestForecastsOfSpent(t *testing.T) {
+	history := []ledger.Spent{{At: day26(4, 2), Window: day26(4, 1), Analyst: "ann"}}
+	start, ends := day26(4, 1), day26(5, 1)
+	d := DatasetOf{Per: ledger.WindowMonth, Start: &start, Ends: &ends, Renews: &ends, Accounts: []Account{{Used: 0.1}, {Analyst: "ann", Used: 1 - 1e-9}, {Analyst: "bob"}}}
+	forecasts(t, history, d, day26(4, 3), "everybody: ends about 2026-04-12 00:00 UTC", "ann: spent, renews 2026-05-01 00:00 UTC", "bob: ends about 2026-04-12 00:00 UTC (everybody's)")
+	d.Accounts[0].Used = 1
+	forecasts(t, history, d, day26(4, 3), "everybody: spent, renews 2026-05-01 00:00 UTC", "ann: spent, renews 2026-05-01 00:00 UTC", "bob: spent (everybody's), renews 2026-05-01 00:00 UTC")
+	d.Renews = nil // a lifetime
+	forecasts(t, nil, d, day26(4, 3), "everybody: spent. The lifetime holds no further window", "ann: spent. The lifetime holds no further window", "bob: spent (everybody's). The lifetime holds no further window")
+	forecasts(t, nil, DatasetOf{Accounts: []Account{{Used: 1}}}, day26(4, 3), "everybody: spent, and does not renew")
+}
+
+// TestForecastsOfDays: a budget of a day is over before a day's pace is known, so that of an hour is taken.
+func TestForecastsOfDays(t *testing.T) {
+	start, ends := day26(4, 2), day26(4, 3)
+	history := []ledger.Spent{{At: start.Add(8 * time.Hour), Window: start, Analyst: "ann"}}
+	d := DatasetOf{Per: ledger.WindowDay, Start: &start, Ends: &ends, Renews: &ends, Accounts: []Account{{Used: 0.5}}}
+	forecasts(t, history, d, start.Add(10*time.Hour), "everybody: ends about 2026-04-02 12:00 UTC")
+	d.Accounts[0].Used = 0.1
+	forecasts(t, history, d, start.Add(8*time.Hour+time.Minute), "everybody: ends about 2026-04-02 17:01 UTC")
+	if f := Forecasts(history, d, start.Add(10*time.Hour)); f[0].Pace != "At the pace since 2026-04-02 08:00 UTC. It is taken over an hour at least" {
+		t.Error(f[0].Pace)
 	}
 }

@@ -30,9 +30,9 @@ func PlotFormat(path string) (string, error) {
 	return end, nil
 }
 
-// Plot draws a data set's spending over time in one of PlotFormats: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
+// Plot draws a data set's spending until now in one of PlotFormats: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
 // begins at 0.
-func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
+func Plot(to io.Writer, format, dataset string, history []ledger.Spent, now time.Time) error {
 	if len(history) == 0 {
 		return fmt.Errorf("data set %s: nothing was charged yet, so there is nothing to draw", dataset)
 	}
@@ -43,14 +43,15 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	p.Y.Min, p.X.Tick.Marker = 0, times{}
 	legend := plot.NewLegend()
 	legend.Top, legend.Padding = true, vg.Points(2)
-	first, last := history[0].At, history[len(history)-1].At
-	limit, err := plotter.NewLine(plotter.XYs{{X: seconds(first), Y: 1}, {X: seconds(last) + 1, Y: 1}})
+	curves := Curves(history, now)
+	all := curves[0].Points
+	limit, err := plotter.NewLine(plotter.XYs{{X: all[0].X, Y: 1}, {X: all[len(all)-1].X, Y: 1}})
 	if err != nil {
 		return err
 	}
 	limit.Color, limit.Dashes = color.RGBA{R: 200, A: 255}, []vg.Length{vg.Points(4), vg.Points(3)}
 	legend.Add("limit", limit)
-	for i, c := range Curves(history) {
+	for i, c := range curves {
 		line, err := plotter.NewLine(c.Points)
 		if err != nil {
 			return err
@@ -67,10 +68,10 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	if err != nil {
 		return err
 	}
-	all := draw.New(canvas)
-	names := legend.Rectangle(all).Size()
-	p.Draw(draw.Crop(all, 0, -names.X-vg.Centimeter/2, 0, 0)) // the names stand beside it, where no line is
-	legend.Draw(draw.Crop(all, 0, -vg.Centimeter/4, 0, -vg.Centimeter))
+	page := draw.New(canvas)
+	names := legend.Rectangle(page).Size()
+	p.Draw(draw.Crop(page, 0, -names.X-vg.Centimeter/2, 0, 0)) // the names stand beside it, where no line is
+	legend.Draw(draw.Crop(page, 0, -vg.Centimeter/4, 0, -vg.Centimeter))
 	_, err = canvas.WriteTo(to)
 	return err
 }
@@ -81,20 +82,26 @@ type Curve struct {
 	Points plotter.XYs `json:"points"`
 }
 
-// Curves are everybody's and each analyst's, by name; a new window takes each back to 0 where it begins. Of no charge there are none.
-func Curves(history []ledger.Spent) []Curve {
+// Curves are everybody's and each analyst's until now, by name. Each goes back to 0 where a window ends, and the last one stops there. Of no charge there are none.
+func Curves(history []ledger.Spent, now time.Time) []Curve {
 	if len(history) == 0 {
 		return []Curve{}
 	}
-	end := history[len(history)-1]
+	last := history[len(history)-1]
+	end := seconds(last.At) + 1
+	if end = max(end, seconds(now)); !last.Ends.IsZero() {
+		end = min(end, seconds(last.Ends))
+	}
 	one := func(name string, mine func(ledger.Spent) (float64, bool)) Curve {
 		c := Curve{Name: name}
-		var window time.Time
 		level := 0.0
 		for i, s := range history {
-			if i == 0 || !s.Window.Equal(window) {
-				if window, level = s.Window, 0; i > 0 {
-					c.Points = append(c.Points, plotter.XY{X: seconds(s.Window), Y: 0})
+			if i > 0 && !s.Window.Equal(history[i-1].Window) {
+				level = 0
+				for _, at := range []time.Time{history[i-1].Ends, s.Window} { // the same, unless nothing was charged in a window between
+					if x := seconds(at); !at.IsZero() && (len(c.Points) == 0 || x > c.Points[len(c.Points)-1].X) {
+						c.Points = append(c.Points, plotter.XY{X: x, Y: 0})
+					}
 				}
 			}
 			if y, ok := mine(s); ok {
@@ -102,7 +109,7 @@ func Curves(history []ledger.Spent) []Curve {
 				c.Points = append(c.Points, plotter.XY{X: seconds(s.At), Y: y})
 			}
 		}
-		c.Points = append(c.Points, plotter.XY{X: seconds(end.At) + 1, Y: level})
+		c.Points = append(c.Points, plotter.XY{X: end, Y: level})
 		return c
 	}
 	out := []Curve{one("everybody", func(s ledger.Spent) (float64, bool) { return s.All, true })}

@@ -71,8 +71,9 @@ type SoFar struct {
 type Account struct {
 	Analyst    string     `json:"analyst,omitempty"` // "": the data set, or a role
 	Role       string     `json:"role,omitempty"`
-	Used       float64    `json:"used"`  // the part of the own budget that is spent
-	Quota      *float64   `json:"quota"` // epsilon by the policy; the data set's is its total
+	Roles      []string   `json:"roles,omitempty"` // of an analyst, those whose budgets bind too
+	Used       float64    `json:"used"`            // the part of the own budget that is spent
+	Quota      *float64   `json:"quota"`           // epsilon by the policy; the data set's is its total
 	Granted    float64    `json:"granted"`
 	PureSpent  *float64   `json:"pure_spent"`
 	PureRoom   float64    `json:"pure_room"`
@@ -158,15 +159,15 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Analysts)) {
 		var quota *float64
-		within := []ledger.Account{d.Account}
+		within, roles := []ledger.Account{d.Account}, []string(nil)
 		if a, ok := p.Analyst(name); mine && ok {
 			quota = &a.Epsilon
 			for _, r := range a.Roles {
-				within = append(within, d.Roles[r.Name])
+				within, roles = append(within, d.Roles[r.Name]), append(roles, r.Name)
 			}
 		}
 		one := show(quota, d.Analysts[name], within...)
-		one.Analyst = name
+		one.Analyst, one.Roles = name, roles
 		out = append(out, one)
 	}
 	return out

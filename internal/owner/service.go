@@ -112,10 +112,11 @@ func (s *Service) OverTime(ctx context.Context) (OverTime, error) {
 	}
 	history := s.last
 	b, err := s.Budget()
-	out := OverTime{Curves: Curves(history), Forecasts: []Forecast{}}
+	now := time.Now()
+	out := OverTime{Curves: Curves(history, now), Forecasts: []Forecast{}}
 	for _, d := range b.Datasets {
 		if d.Dataset == s.Policy().Dataset {
-			out.Forecasts = Forecasts(history, d, time.Now())
+			out.Forecasts = Forecasts(history, d, now)
 		}
 	}
 	return out, err

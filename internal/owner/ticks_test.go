@@ -32,7 +32,7 @@ func TestTicks(t *testing.T) {
 func TestPlotIsReadable(t *testing.T) {
 	at := time.Date(2026, 11, 22, 18, 43, 10, 0, time.UTC)
 	var svg bytes.Buffer
-	if err := Plot(&svg, "svg", "demo", []ledger.Spent{{At: at, Analyst: "a-name-of-some-length", Own: 0.5, All: 0.5}, {At: at.Add(time.Second), Analyst: "a-name-of-some-length", Own: 1, All: 1}}); err != nil {
+	if err := Plot(&svg, "svg", "demo", []ledger.Spent{{At: at, Analyst: "a-name-of-some-length", Own: 0.5, All: 0.5}, {At: at.Add(time.Second), Analyst: "a-name-of-some-length", Own: 1, All: 1}}, at); err != nil {
 		t.Fatal(err)
 	}
 	farthest := 0.0
