@@ -21,28 +21,28 @@ type problem struct {
 	Message  string `json:"message"`
 	Detail   string `json:"detail,omitempty"`
 	Hint     string `json:"hint,omitempty"`
-	Position int    `json:"position"` // in UTF-16 units of the text, as browsers count; -1: none
+	Position *int   `json:"position,omitempty"` // in UTF-16 units of the text, as browsers count; nil: none
 }
 
 // shown is what the page says of an error. text is what was sent to the proxy.
 func shown(err error, text string) problem {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
-		p := problem{refused.Code, refused.Message, refused.Detail, refused.Hint, -1}
+		p := problem{Code: refused.Code, Message: refused.Message, Detail: refused.Detail, Hint: refused.Hint}
 		if refused.Position > 0 {
-			p.Position = unitsOf(text, int(refused.Position)-1)
+			p.Position = new(unitsOf(text, int(refused.Position)-1))
 		}
 		return p
 	}
 	var known *sqlerr.Error
 	if errors.As(err, &known) {
-		p := problem{known.Code, known.Message, known.Detail, known.Hint, -1}
+		p := problem{Code: known.Code, Message: known.Message, Detail: known.Detail, Hint: known.Hint}
 		if known.Pos > 0 && known.Pos <= len(text)+1 {
-			p.Position = unitsOf(text, utf8.RuneCountInString(text[:known.Pos-1]))
+			p.Position = new(unitsOf(text, utf8.RuneCountInString(text[:known.Pos-1])))
 		}
 		return p
 	}
-	return problem{Message: "the statement was not answered", Hint: "Log in again.", Position: -1}
+	return problem{Message: "the statement was not answered", Hint: "Log in again."}
 }
 
 // unitsOf is how many UTF-16 units the first characters of a text have.
@@ -108,8 +108,8 @@ func (a asked) problemOf(err error, st pgsyntax.Statement, before string) proble
 		return shown(err, a.SQL)
 	}
 	p := shown(err, before+st.Text)
-	if p.Position >= 0 {
-		p.Position = max(0, p.Position-len(before)) + unitsOf(a.SQL[:st.Offset], st.Offset)
+	if p.Position != nil {
+		p.Position = new(max(0, *p.Position-len(before)) + unitsOf(a.SQL[:st.Offset], st.Offset))
 	}
 	return p
 }
@@ -118,6 +118,7 @@ func (a asked) problemOf(err error, st pgsyntax.Statement, before string) proble
 type table struct {
 	Columns []string    `json:"columns"`
 	Rows    [][]*string `json:"rows"`
+	behind  [][]byte    // what the proxy put behind the columns of each row
 }
 
 // query runs one statement of the page's own and holds its answer. The caller has the session's turn.
@@ -133,7 +134,7 @@ func (s *session) query(ctx context.Context, sql string) (*table, error) {
 		t.Columns = append(t.Columns, f.Name)
 	}
 	for _, row := range res.Rows {
-		t.Rows = append(t.Rows, texts(row[:n]))
+		t.Rows, t.behind = append(t.Rows, texts(row[:n])), append(t.behind, row[n])
 	}
 	return t, nil
 }
@@ -174,9 +175,35 @@ func (s *session) left(ctx context.Context) (string, error) {
 
 // explanation is what a statement would cost, before it is asked.
 type explanation struct {
-	Lines []string `json:"lines"`          // of EXPLAIN
+	Lines []part   `json:"lines"`          // of EXPLAIN
 	Note  string   `json:"note,omitempty"` // why there are none
 	Error *problem `json:"error,omitempty"`
+}
+
+// part is a line of EXPLAIN. One with a key is what an analyst needs first.
+type part struct {
+	Key  string `json:"key,omitempty"`
+	Text string `json:"text"`
+}
+
+// firstProperties are what an analyst needs first of a training, which EXPLAIN tells as properties with values.
+var firstProperties = map[string]string{"price": "Price", "left": "Left", "refused": "Refused", "warning": "Warning"}
+
+// partOf is a row of EXPLAIN, behind which the proxy says what it is.
+func partOf(row []*string, behind []byte) (p part) {
+	var words []string
+	for _, v := range row {
+		if v != nil {
+			words = append(words, strings.TrimSpace(*v))
+		}
+	}
+	if len(words) == 2 && firstProperties[words[0]] != "" {
+		return part{firstProperties[words[0]], words[1]}
+	}
+	if err := json.Unmarshal(behind, &p); err != nil || p.Key == "" {
+		return part{Text: strings.Join(words, ": ")}
+	}
+	return p
 }
 
 // explain prices the statement at the cursor. One explanation is under way at a time: the next cancels it.
@@ -227,14 +254,10 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		return explanation{Error: &p}, nil
 	}
 	var out explanation
-	for _, row := range t.Rows {
-		var words []string
-		for _, v := range row {
-			if v != nil {
-				words = append(words, strings.TrimSpace(*v))
-			}
+	for i, row := range t.Rows {
+		if p := partOf(row, t.behind[i]); !strings.HasPrefix(strings.ToLower(p.Text), "details: ") { // which the page has no need of
+			out.Lines = append(out.Lines, p)
 		}
-		out.Lines = append(out.Lines, strings.Join(words, ": "))
 	}
 	return out, nil
 }

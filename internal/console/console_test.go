@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +28,23 @@ func rowsOf(t testing.TB, list []event) (rows [][]*string, intervals []answer.In
 	return rows, intervals
 }
 
+// checkParts: an explanation has just these keys. Its other lines are whole.
+func checkParts(t *testing.T, e explanation, keys ...string) {
+	t.Helper()
+	var got []string
+	for _, p := range e.Lines {
+		if p.Key != "" {
+			got = append(got, p.Key)
+		} else if first := regexp.MustCompile("(?i)^(price|left|refused|warning|expected|95% interval|details)"); first.MatchString(p.Text) || p.Text == "" {
+			t.Errorf("without a key: %q", p.Text)
+		}
+	}
+	slices.Sort(got)
+	if got = slices.Compact(got); !slices.Equal(got, slices.Sorted(slices.Values(keys))) {
+		t.Errorf("keys %q, want %q: %+v", got, keys, e)
+	}
+}
+
 // TestAsk: an analyst sees the price, runs the statement, and gets each number with its interval; both are the proxy's own, and so is what is left.
 func TestAsk(t *testing.T) {
 	s := serve(t, clinic(t), nil)
@@ -33,8 +52,9 @@ func TestAsk(t *testing.T) {
 	const sql = "SELECT readmitted, count(*), sum(days) AS days, count(*) / 2.0 AS half FROM encounters GROUP BY readmitted"
 	before := decoded[map[string]string](t, b.ask("budget", ""))["left"]
 	e := decoded[explanation](t, b.ask("explain", sql))
-	if text := strings.Join(e.Lines, "\n"); !strings.Contains(text, "Price: 0.5") || !strings.Contains(text, "Left: ") || !strings.Contains(text, "95% interval") {
-		t.Errorf("EXPLAIN: %s", text)
+	checkParts(t, e, "Price", "Left", "Expected 95% interval", "Warning")
+	if e.Lines[1] != (part{"Price", e.Lines[1].Text}) || !strings.HasPrefix(e.Lines[1].Text, "0.5, with ") {
+		t.Errorf("%+v", e.Lines)
 	}
 	if left := decoded[map[string]string](t, b.ask("budget", ""))["left"]; left != before || !strings.HasPrefix(left, "left: ") {
 		t.Errorf("the price was charged: %q, then %q", before, left)
@@ -71,6 +91,8 @@ func TestAsk(t *testing.T) {
 	if done := of(list, "done"); len(done) != 1 || !strings.Contains(done[0], `"tag":"SELECT 3"`) || strings.Contains(done[0], before) {
 		t.Errorf("done: %s", done)
 	}
+	checkParts(t, decoded[explanation](t, b.ask("explain", sql)), "Price", "Left", "95% interval", "Warning") // of what is stored
+	checkParts(t, decoded[explanation](t, b.ask("explain", "TRAIN DP MODEL m USING linear_regression TARGET days WITH (epsilon = 0.5, max_rows_per_unit = 2) AS SELECT days, kind_id FROM encounters")), "Price", "Left", "Warning")
 	if own := decoded[table](t, b.ask("statements", "")); len(own.Rows) != 1 || *own.Rows[0][4] != sql || own.Rows[0][5] == nil {
 		t.Errorf("statements: %v", own.Rows)
 	}
@@ -134,11 +156,11 @@ func TestExplainOnly(t *testing.T) {
 	}
 	// Positions count as browsers do: 😀 is two units.
 	e := decoded[explanation](t, b.ask("explain", two))
-	if e.Error == nil || e.Error.Position != 66 {
+	if e.Error == nil || e.Error.Position == nil || *e.Error.Position != 66 {
 		t.Errorf("the second: %+v", e.Error)
 	}
 	list := b.run(two)
-	if got := of(list, "error"); len(got) != 1 || decoded[problem](t, got[0]).Position != 66 || len(enginetest.Charges(t, s.engine)) != 0 {
+	if got := of(list, "error"); len(got) != 1 || !strings.Contains(got[0], `"position":66`) || len(enginetest.Charges(t, s.engine)) != 0 {
 		t.Errorf("run: %v", list)
 	}
 	r, body = b.post("run", asked{SQL: "COPY (" + count + ") TO STDOUT"})
@@ -254,5 +276,25 @@ func TestOwn(t *testing.T) {
 	}
 	if list := s.login(t, "guest").run("SELECT count(*) FROM encounters"); len(of(list, "error")) != 1 { // the budget is less than the price
 		t.Errorf("%v", list)
+	}
+}
+
+// TestPositions: an error of no place in the text has no position, and one of the first character has 0.
+func TestPositions(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	_, wrong := s.browser(t).enter(map[string]string{"user": "ann", "password": "wrong"})
+	_, stale := s.browser(t).enter(map[string]string{"link": "none"})
+	_, ended := s.browser(t).post("budget", struct{}{})
+	_, unread := b.post("run", "")
+	_, copied := b.post("run", asked{SQL: "COPY (SELECT 1) TO STDOUT"})
+	_, frozen := s.owner(t).post("owner/freeze", map[string]string{"analyst": "eve"})
+	for _, body := range []string{wrong, stale, ended, unread, copied, frozen} {
+		if !strings.Contains(body, `"message":`) || strings.Contains(body, "position") {
+			t.Errorf("%s", body)
+		}
+	}
+	if got := b.ask("explain", "SELEC 1"); !strings.Contains(got, `"position":0`) {
+		t.Errorf("%s", got)
 	}
 }

@@ -76,8 +76,8 @@ func columnsOf(fields []pgconn.FieldDescription) []column {
 	return out
 }
 
-// part is some rows of an answer, and the intervals of each.
-type part struct {
+// rowsEvent is some rows of an answer, and the intervals of each.
+type rowsEvent struct {
 	Rows      [][]*string       `json:"rows"`
 	Intervals []json.RawMessage `json:"intervals"`
 }
@@ -93,7 +93,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	s.mu.Lock()
 	if s.running != nil {
 		s.mu.Unlock()
-		c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer.", Position: -1})
+		c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer."})
 		return nil, nil
 	}
 	s.running = cancel
@@ -126,7 +126,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	tag, err := s.stream(ctx, st.Text, events)
 	switch {
 	case s.gone.Load():
-		events.send("error", problem{Message: "this session has ended", Hint: "Log in again.", Position: -1})
+		events.send("error", problem{Message: "this session has ended", Hint: "Log in again."})
 	case err != nil:
 		events.send("error", in.problemOf(err, st, ""))
 	default:
@@ -150,7 +150,7 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 		if n >= 0 {
 			events.send("columns", columnsOf(rows.FieldDescriptions()[:n]))
 		}
-		p, size := part{}, 0
+		p, size := rowsEvent{}, 0
 		for sent := 0; rows.NextRow(); sent++ {
 			if sent >= mostRows {
 				if sent == mostRows {
@@ -168,7 +168,7 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 			}
 			if len(p.Rows) == rowsAtOnce || size >= bytesAtOnce {
 				events.send("rows", p)
-				p, size = part{}, 0
+				p, size = rowsEvent{}, 0
 			}
 		}
 		if len(p.Rows) > 0 {

@@ -126,7 +126,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if in.Link == "" { // a link proves its user: others' guesses do not keep it waiting
 		if err != nil || !c.mayLogIn(at.Addr(), 1) {
-			c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute.", Position: -1})
+			c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute."})
 			return
 		}
 		defer c.mayLogIn(at.Addr(), -1)

@@ -92,7 +92,7 @@ func (c *Server) freezer(s *session, w http.ResponseWriter, r *http.Request, do 
 func ownersProblem(err error) problem {
 	p := shown(err, "")
 	if p.Code == "" {
-		p = problem{Message: err.Error(), Position: -1}
+		p = problem{Message: err.Error()}
 	}
 	return p
 }

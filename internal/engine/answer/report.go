@@ -28,6 +28,12 @@ func Keyed(key, format string, args ...any) Line {
 	return Line{Text: key + ": " + words, Key: key, Value: words}
 }
 
+// Part is a line of EXPLAIN that an analyst needs first, in two parts. It stands behind the line's column, in sessions with UseIntervals.
+type Part struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+}
+
 // Head says what kind of statement it is; what it says more is for people.
 func Head(kind, more string) Line {
 	return Line{Text: kind + more, Key: "Node Type", Value: kind}
@@ -38,7 +44,7 @@ type Report struct {
 	Head     Line
 	Releases []ReleaseLines
 	All      []Line
-	Brief    []string // after the head, without VERBOSE; nil: the whole is short
+	Brief    []Line // after the head, without VERBOSE; nil: the whole is short. Those with a key are what an analyst needs first
 }
 
 // ReleaseLines are those of one release.

@@ -96,7 +96,7 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 	case *catalog.Preview:
 		rep = p.Report()
 	case *session.Public:
-		rep.Head, rep.Brief = answer.Head("Public statement", ": exact and free"), []string{}
+		rep.Head, rep.Brief = answer.Head("Public statement", ": exact and free"), []answer.Line{}
 		if note := p.SyntheticNote(); note != "" {
 			rep.Head = answer.Head("Synthetic rows", ": "+note)
 		}
@@ -106,7 +106,7 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 		warnings := linesOfWarnings(p.Warnings)
 		rep.All = append(rep.All, warnings...)
 		for _, l := range warnings {
-			rep.Brief = append(rep.Brief, l.Text)
+			rep.Brief = append(rep.Brief, briefLine(l))
 		}
 	case *private.Statement:
 		var err error
@@ -132,10 +132,14 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 	}
 	lines := briefReport(rep)
 	if IsOn(x.Explain, "verbose") {
-		lines = rep.Text()
+		lines = notes(rep.Text())
 	}
 	for _, l := range lines {
-		out.Rows = append(out.Rows, []sqltype.Value{l})
+		row := []sqltype.Value{l.Text}
+		if x.Session.Intervals && l.Key != "" && l.Key != rep.Head.Key {
+			row = append(row, answer.Part{Key: l.Key, Text: fmt.Sprint(l.Value)})
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
 }

@@ -38,7 +38,7 @@ func (x *Statement) ran(ctx context.Context, of session.Kind, args []sqltype.Val
 	}
 	took := float64(time.Since(start).Microseconds()) / 1000
 	if rep.Brief != nil {
-		rep.Brief = append(rep.Brief, fmt.Sprintf("Actual rows: %d", len(rows)), fmt.Sprintf("Execution time: %.3f ms", took))
+		rep.Brief = append(rep.Brief, answer.Note("Actual rows: %d", len(rows)), answer.Note("Execution time: %.3f ms", took))
 	}
 	rep.All = append(rep.All, answer.Line{Text: fmt.Sprintf("Actual rows: %d", len(rows)), Key: "Actual Rows", Value: len(rows)},
 		answer.Line{Text: fmt.Sprintf("Execution time: %.3f ms", took), Key: "Execution Time", Value: took})

@@ -41,34 +41,43 @@ const (
 var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
 
 // briefReport are the lines of EXPLAIN without VERBOSE.
-func briefReport(r *answer.Report) []string {
+func briefReport(r *answer.Report) []answer.Line {
 	if r.Brief == nil { // it is short
-		return r.Text()
+		return notes(r.Text())
 	}
-	lines := append([]string{r.Head.Text}, r.Brief...)
+	lines := append([]answer.Line{r.Head}, r.Brief...)
 	if len(lines) < BriefLines {
-		return append(lines, briefEnd)
+		return append(lines, answer.Note(briefEnd))
 	}
 	kept := BriefLines - 1
-	slices.SortStableFunc(lines[1:], func(a, b string) int { // bounds and groups are cut first: price and warnings stay
-		return strings.Compare(details.FindString(a), details.FindString(b))
+	slices.SortStableFunc(lines[1:], func(a, b answer.Line) int { // bounds and groups are cut first: price and warnings stay
+		return strings.Compare(details.FindString(a.Text), details.FindString(b.Text))
 	})
-	return append(lines[:kept:kept], fmt.Sprintf("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
+	return append(lines[:kept:kept], answer.Note("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
+}
+
+// notes are lines without keys.
+func notes(texts []string) (lines []answer.Line) {
+	for _, text := range texts {
+		lines = append(lines, answer.Line{Text: text})
+	}
+	return lines
 }
 
 // briefly sums up a private statement's report.
-func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*private.StageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []string, err error) {
+func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*private.StageRun, charged, whole []*price.Quote, b ledger.Balance) (lines []answer.Line, err error) {
 	p := r.Staged
-	say := func(format string, args ...any) {
-		if line := fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+	add := func(line answer.Line) {
+		if !slices.ContainsFunc(lines, func(l answer.Line) bool { return l.Text == line.Text }) {
 			lines = append(lines, line)
 		}
 	}
+	say := func(format string, args ...any) { add(answer.Note(format, args...)) }
 	priced, err := briefPrice(p.Session, list, charged)
 	if err != nil {
 		return nil, err
 	}
-	say("Price: %s", priced)
+	add(answer.Keyed("Price", "%s", priced))
 	left := stage.Total(whole)
 	if len(charged) > 0 {
 		left = stage.Total(charged)
@@ -80,9 +89,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		if set := r.PassingPrice(b); set != "" {
 			cure = set + " lets it pass"
 		}
-		say("Left: 0 statements at this price; %s%s", cure, session.RenewsNote(b))
+		add(answer.Keyed("Left", "0 statements at this price; %s%s", cure, session.RenewsNote(b)))
 	default:
-		say("Left: %s at this price", server.StatementCount(n))
+		add(answer.Keyed("Left", "%s at this price", server.StatementCount(n)))
 	}
 	var known, expect []string // what a release says, and what is expected of a new one
 	assuming, note := "", ""
@@ -107,10 +116,10 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		}
 	}
 	if len(known) > 0 {
-		say("95%% interval in the %s: %s", p.GroupOfErrors(), stage.FirstFew(known))
+		add(about("95% interval", " in the "+p.GroupOfErrors(), stage.FirstFew(known)))
 	}
 	if len(expect)+len(known) == 0 && slices.ContainsFunc(charged, func(q *price.Quote) bool { return len(q.Measures) > 0 }) {
-		say("Expected 95%% interval: cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself")
+		add(answer.Keyed("Expected 95% interval", "cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself"))
 	}
 	if len(expect) > 0 {
 		hidden := uint64(0)
@@ -121,7 +130,7 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		if hidden > 0 {
 			wider += fmt.Sprintf(". Fewer than about %d people who have far more than all others are not in the interval", hidden)
 		}
-		say("Expected 95%% interval%s: %s%s", assuming, stage.FirstFew(expect), wider)
+		add(about("Expected 95% interval", assuming, stage.FirstFew(expect)+wider))
 	}
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
@@ -157,7 +166,7 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 	for _, keys := range [][]string{{"Target"}, {"Warnings"}, {"Intervals", "Shown", "Shown as released"}} {
 		for _, l := range all {
 			if slices.Contains(keys, l.Key) {
-				say("%s", l.Text)
+				add(briefLine(l))
 			}
 		}
 	}
@@ -167,6 +176,22 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		}
 	}
 	return lines, nil
+}
+
+// about is a line whose words begin with what they are about.
+func about(key, what, words string) answer.Line {
+	if what == "" {
+		return answer.Keyed(key, "%s", words)
+	}
+	return answer.Line{Text: key + what + ": " + words, Key: key, Value: strings.TrimSpace(what + ": " + words)}
+}
+
+// briefLine is one of the whole report's; of those only warnings are needed first.
+func briefLine(l answer.Line) answer.Line {
+	if l.Key == "Warnings" {
+		return answer.Keyed("Warning", "%v", l.Value)
+	}
+	return answer.Line{Text: l.Text}
 }
 
 // briefPrice says what is charged, or why nothing is, and what noise without a pure epsilon guarantees alone.

@@ -5,11 +5,17 @@ export interface Problem {
   message: string;
   detail?: string;
   hint?: string;
-  position: number;
+  position?: number; // none: of no place in the text
+}
+
+// Part is a line of EXPLAIN. One with a key is what an analyst needs first.
+export interface Part {
+  key?: string;
+  text: string;
 }
 
 export interface Explanation {
-  lines: string[] | null;
+  lines: Part[] | null;
   note?: string;
   error?: Problem;
 }
@@ -81,10 +87,10 @@ async function post(path: string, body: unknown): Promise<Response> {
   try {
     r = await send(path, body);
   } catch {
-    throw new Refused({ message: "dpsql does not answer", hint: "It may have been stopped. Reload this page when it runs.", position: -1 }, 0);
+    throw new Refused({ message: "dpsql does not answer", hint: "It may have been stopped. Reload this page when it runs." }, 0);
   }
   if (!r.ok) {
-    const { error } = await r.json().catch(() => ({ error: { message: `the server answered ${r.status}`, position: -1 } }));
+    const { error } = await r.json().catch(() => ({ error: { message: `the server answered ${r.status}` } }));
     if (r.status === 401 && token !== "") {
       token = "";
       ended();
@@ -153,5 +159,5 @@ export async function run(sql: string, cursor: number, heard: Heard): Promise<{ 
       else if (event === "done") return data;
     }
   }
-  throw new Refused({ message: "the answer ended early", hint: "Ask again. What was released is answered at no charge.", position: -1 }, 0);
+  throw new Refused({ message: "the answer ended early", hint: "Ask again. What was released is answered at no charge." }, 0);
 }

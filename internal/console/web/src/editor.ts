@@ -87,7 +87,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
     mark(position, message) {
       const end = view.state.doc.length;
       const list = [];
-      if (position !== undefined && position >= 0) {
+      if (position !== undefined) {
         const from = Math.min(position, end);
         const word = view.state.wordAt(from);
         list.push({ from, to: Math.max(word ? word.to : from + 1, from), severity: "error" as const, message });

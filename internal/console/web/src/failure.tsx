@@ -1,6 +1,6 @@
 import * as api from "./api";
 
-export const problemOf = (e: unknown): api.Problem => (e instanceof api.Refused ? e.problem : { message: String(e), position: -1 });
+export const problemOf = (e: unknown): api.Problem => (e instanceof api.Refused ? e.problem : { message: String(e) });
 
 export function Failure({ of }: { of: api.Problem }) {
   return (

@@ -8,7 +8,6 @@ import { Failure, problemOf } from "./failure";
 import type { OwnersPage } from "./owner";
 import { example, read, type Schema } from "./schema";
 
-
 function Login({ done, said }: { done: (is: api.Login) => void; said: string }) {
   const [failed, setFailed] = useState<api.Problem>();
   const [busy, setBusy] = useState(false);
@@ -77,28 +76,22 @@ function Owners({ is, left }: { is: api.Login; left: (said: string) => void }) {
 // What an analyst was writing when the session ended, for the next log-in.
 const kept = { user: "", text: "" };
 
-// The lines of EXPLAIN that an analyst needs first.
-const first = /^(Price|Left|Expected|Warning|Free)\b[^:]*: /;
-
 function Price({ of }: { of: api.Explanation | undefined }) {
   const lines = of?.lines ?? [];
-  const split = (l: string) => {
-    const [, key, of, words] = l.match(/^(.*?)( for .*?)?: (.*)$/s)!;
-    return [key, of ? `${of.trim()}: ${words}` : words];
-  };
-  const rest = lines.filter((l) => !first.test(l) && !l.startsWith("Details:"));
+  const first = lines.filter((l) => l.key);
+  const rest = lines.filter((l) => !l.key);
   return (
     <section class="price" aria-label="Price of the statement" aria-live="polite">
       {!of && <span class="said">The price of the statement is shown here while you type.</span>}
       {of?.note && <span class="said">{of.note}</span>}
       {of?.error && <span class="said">{of.error.message}{of.error.hint ? `. ${of.error.hint}` : ""}</span>}
       <dl>
-        {lines.filter((l) => first.test(l)).map((l) => [<dt>{split(l)[0]}</dt>, <dd>{split(l)[1]}</dd>])}
+        {first.map((l) => [<dt>{l.key}</dt>, <dd>{l.text}</dd>])}
       </dl>
       {rest.length > 0 && (
         <details>
           <summary>How it is answered</summary>
-          {rest.map((l) => <div>{l}</div>)}
+          {rest.map((l) => <div>{l.text}</div>)}
         </details>
       )}
     </section>
