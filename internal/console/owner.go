@@ -10,9 +10,15 @@ import (
 	"github.com/dpsql/dpsql/internal/owner"
 )
 
-// ownersBudget is the report of dpsql budget show.
+// budgetPage is the report of dpsql budget show, and its words.
+type budgetPage struct {
+	owner.Budget
+	Words owner.Words `json:"words"`
+}
+
 func (c *Server) ownersBudget(*session, http.ResponseWriter, *http.Request) (any, error) {
-	return c.o.Owner.Budget()
+	b, err := c.o.Owner.Budget()
+	return budgetPage{b, b.Words()}, err
 }
 
 // ownersTime is what reading a large ledger may take, as on the owner's socket.
@@ -85,7 +91,7 @@ func (c *Server) freezer(s *session, w http.ResponseWriter, r *http.Request, do 
 	if err := do(r.Context(), *in.Analyst, s.user+" (console)"); err != nil {
 		return nil, err
 	}
-	return c.o.Owner.Budget()
+	return c.ownersBudget(s, w, r)
 }
 
 // ownersProblem is an error as the owner's commands say it.

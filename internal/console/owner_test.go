@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +68,30 @@ func TestOwner(t *testing.T) {
 	if len(b.Datasets) != 1 || b.Datasets[0].Accounts[0].Statements != 2 || len(b.Frozen) != 0 {
 		t.Errorf("%+v", b)
 	}
+	var printed strings.Builder
+	if err := b.Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	words := decoded[budgetPage](t, boss.ask("owner/budget", "")).Words // are the command's, line by line
+	lines := append(slices.Clone(words.Stops), "lifetime "+words.Lifetime, "data set clinic: "+words.Datasets[0].Budget)
+	for _, l := range words.Datasets[0].Legend {
+		lines = append(lines, "  "+l)
+	}
+	table := append([][]string{words.Datasets[0].Columns}, words.Datasets[0].Rows...)
+	for _, row := range table {
+		lines = append(lines, "  "+strings.Join(row, " "))
+	}
+	flat := regexp.MustCompile(" {2,}").ReplaceAllString(printed.String(), " ")
+	for _, l := range lines {
+		if !strings.Contains(flat, strings.ReplaceAll(l, "  ", " ")+"\n") {
+			t.Errorf("%q is not in\n%s", l, printed.String())
+		}
+	}
+	if len(lines) != strings.Count(printed.String(), "\n") || len(table) != len(b.Datasets[0].Accounts)+1 {
+		t.Errorf("%d lines of\n%s", len(lines), printed.String())
+	}
 	o := decoded[owner.OverTime](t, boss.ask("owner/history", ""))
-	if len(o.Curves) != 3 || o.Curves[1].Name != "ann" || o.Curves[1].Points[0].Y <= 0 || len(o.Forecasts) != 3 || o.Forecasts[0].Analyst != "" {
+	if len(o.Curves) != 3 || o.Curves[1].Name != "ann" || o.Curves[1].Points[0].Y <= 0 || len(o.Forecasts) != len(b.Datasets[0].Accounts) || o.Forecasts[0].Analyst != "" || !strings.HasPrefix(o.Forecasts[0].Text, "ends about 20") {
 		t.Errorf("%+v", o)
 	}
 	list := func(f ledger.StatementFilter) (texts []string) {

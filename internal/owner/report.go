@@ -184,51 +184,26 @@ func (d DatasetOf) returns() string {
 	return "the last one that the lifetime holds"
 }
 
-// Print writes the report for people.
-func (b Budget) Print(to io.Writer) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
+// Words are a budget's report in words: dpsql budget show prints them, and the owner's page shows them.
+type Words struct {
+	Datasets []DatasetWords `json:"data_sets"`
+	Lifetime string         `json:"lifetime"`
+	Stops    []string       `json:"stops"` // who is frozen or stopped
+}
+
+// DatasetWords are of one data set. Each of Accounts has a row.
+type DatasetWords struct {
+	Budget  string     `json:"budget"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+	Legend  []string   `json:"legend"` // what the columns are, and what all answers cost together
+}
+
+// Words says the report for people.
+func (b Budget) Words() Words {
+	out := Words{Datasets: []DatasetWords{}, Stops: []string{}}
 	for _, d := range b.Datasets {
-		say("data set %s: epsilon %.4g, delta %.4g, accountant %s", d.Dataset, d.Epsilon, d.Delta, d.Accountant)
-		if d.Per != "" {
-			say(", per %s, this window from %s to %s UTC, %s", d.Per, d.Start.Format(time.DateTime), d.Ends.Format(time.DateTime), d.returns())
-		} else {
-			say(", for ever")
-		}
-		say("\n  who\tused\tquota\tgranted\tepsilon spent\tleft\tRenyi spent\tleft\tdelta spent\tleft\tstatements\tmore\tfailures\n")
-		unknown, ended := false, false
-		for _, a := range d.Accounts {
-			who, quota := a.Analyst, orDash(a.Quota, "?")
-			switch {
-			case a.Role != "":
-				who = "role " + a.Role
-			case who == "":
-				who = "(everybody)"
-			}
-			unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
-			say("  %s\t%.3g %%\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, 100*a.Used, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
-				orDash(a.RenyiSpent, "-"), orDash(a.RenyiLeft, "-"), a.DeltaSpent, a.DeltaLeft, a.Statements, a.More, a.Failures)
-		}
-		say("  used: the part of the own budget that is spent\n")
-		if d.Order != nil {
-			say("  Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons\n", *d.Order)
-		}
-		if ended {
-			say("  ended: a Gaussian answer has no epsilon to add, so from the first one on Renyi losses alone count\n")
-		}
-		say("  left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss\n")
-		say("  more: how many statements at the usual price still fit\n")
-		if unknown {
-			say("  ?: not in this policy\n")
-		}
-		if d.Note != "" {
-			say("  note: %s\n", d.Note)
-		}
-		if so := d.SoFar; so.Epsilon < d.Epsilon {
-			say("  all answers so far together: epsilon %.4g at delta %.4g\n", so.Epsilon, so.Delta)
-		} else { // the filter's own promise says more by now than the odometer
-			say("  all answers together, those to come too: epsilon %.4g at delta %.4g, as the budget promises\n", d.Epsilon, d.Delta)
-		}
+		out.Datasets = append(out.Datasets, d.words())
 	}
 	windows := "windows, each in full"
 	if b.Lifetime.Windows == 1 {
@@ -236,22 +211,82 @@ func (b Budget) Print(to io.Writer) error {
 	}
 	switch l := b.Lifetime; {
 	case l.Epsilon != nil:
-		say("lifetime of %s: epsilon %.4g, used %.4g (delta %.4g) by %d %s\n", b.People, *l.Epsilon, l.Spent, l.Delta, l.Windows, windows)
+		out.Lifetime = fmt.Sprintf("of %s: epsilon %.4g, used %.4g (delta %.4g) by %d %s", b.People, *l.Epsilon, l.Spent, l.Delta, l.Windows, windows)
 	default:
-		say("lifetime of %s: no limit; used epsilon %.4g (delta %.4g) by %d %s\n", b.People, l.Spent, l.Delta, l.Windows, windows)
+		out.Lifetime = fmt.Sprintf("of %s: no limit; used epsilon %.4g (delta %.4g) by %d %s", b.People, l.Spent, l.Delta, l.Windows, windows)
 	}
 	for _, f := range b.Frozen {
-		who := f.Analyst
-		if who == "" {
-			who = "everybody"
-		}
-		say("frozen: %s since %s UTC, by %s\n", who, f.Since.UTC().Format(time.DateTime), f.By)
+		out.Stops = append(out.Stops, fmt.Sprintf("frozen: %s since %s UTC, by %s", Account{Analyst: f.Analyst}.who(), f.Since.UTC().Format(time.DateTime), f.By))
 	}
 	if len(b.Frozen) == 0 {
-		say("frozen: nobody\n")
+		out.Stops = append(out.Stops, "frozen: nobody")
 	}
 	for _, s := range b.Stopped {
-		say("stopped: %s since %s UTC, after %d statements of data set %s that ran out of a resource: look at the log, then dpsql unfreeze %s\n", s.Analyst, s.Since.UTC().Format(time.DateTime), ledger.MaxFailures, s.Dataset, s.Analyst)
+		out.Stops = append(out.Stops, fmt.Sprintf("stopped: %s since %s UTC, after %d statements of data set %s that ran out of a resource: look at the log, then dpsql unfreeze %s", s.Analyst, s.Since.UTC().Format(time.DateTime), ledger.MaxFailures, s.Dataset, s.Analyst))
+	}
+	return out
+}
+
+func (d DatasetOf) words() DatasetWords {
+	out := DatasetWords{Columns: []string{"who", "used", "quota", "granted", "epsilon spent", "left", "Renyi spent", "left", "delta spent", "left", "statements", "more", "failures"}}
+	out.Budget = fmt.Sprintf("epsilon %.4g, delta %.4g, accountant %s, ", d.Epsilon, d.Delta, d.Accountant)
+	if d.Per != "" {
+		out.Budget += fmt.Sprintf("per %s, this window from %s to %s UTC, %s", d.Per, d.Start.Format(time.DateTime), d.Ends.Format(time.DateTime), d.returns())
+	} else {
+		out.Budget += "for ever"
+	}
+	unknown, ended := false, false
+	for _, a := range d.Accounts {
+		who := a.who()
+		if a.Role == "" && a.Analyst == "" {
+			who = "(everybody)"
+		}
+		unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
+		short := func(x float64) string { return fmt.Sprintf("%.4g", x) }
+		out.Rows = append(out.Rows, []string{who, fmt.Sprintf("%.3g %%", 100*a.Used), orDash(a.Quota, "?"), short(a.Granted), orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"), orDash(a.RenyiSpent, "-"),
+			orDash(a.RenyiLeft, "-"), short(a.DeltaSpent), short(a.DeltaLeft), fmt.Sprint(a.Statements), fmt.Sprint(a.More), fmt.Sprint(a.Failures)})
+	}
+	say := func(format string, args ...any) { out.Legend = append(out.Legend, fmt.Sprintf(format, args...)) }
+	say("used: the part of the own budget that is spent")
+	if d.Order != nil {
+		say("Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons", *d.Order)
+	}
+	if ended {
+		say("ended: a Gaussian answer has no epsilon to add, so from the first one on Renyi losses alone count")
+	}
+	say("left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss")
+	say("more: how many statements at the usual price still fit")
+	if unknown {
+		say("?: not in this policy")
+	}
+	if d.Note != "" {
+		say("note: %s", d.Note)
+	}
+	if so := d.SoFar; so.Epsilon < d.Epsilon {
+		say("all answers so far together: epsilon %.4g at delta %.4g", so.Epsilon, so.Delta)
+	} else { // the filter's own promise says more by now than the odometer
+		say("all answers together, those to come too: epsilon %.4g at delta %.4g, as the budget promises", d.Epsilon, d.Delta)
+	}
+	return out
+}
+
+// Print writes the report for people.
+func (b Budget) Print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) } // Flush tells the error
+	words := b.Words()
+	for i, d := range words.Datasets {
+		say("data set %s: %s", b.Datasets[i].Dataset, d.Budget)
+		for _, row := range append([][]string{d.Columns}, d.Rows...) {
+			say("  %s", strings.Join(row, "\t"))
+		}
+		for _, line := range d.Legend {
+			say("  %s", line)
+		}
+	}
+	say("lifetime %s", words.Lifetime)
+	for _, line := range words.Stops {
+		say("%s", line)
 	}
 	return w.Flush()
 }

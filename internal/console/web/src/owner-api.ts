@@ -4,47 +4,34 @@ import { ask } from "./api";
 export interface Account {
   analyst?: string; // none: the data set, or a role
   role?: string;
-  used: number;
-  quota: number | null;
-  granted: number;
-  pure_spent: number | null;
-  pure_left: number | null;
-  renyi_spent: number | null;
-  renyi_left: number | null;
-  delta_spent: number;
-  delta_left: number;
-  statements: number;
-  statements_left: number;
-  failures: number;
-  ended: boolean;
 }
 
 export interface Dataset {
   data_set: string;
-  epsilon: number;
-  delta: number;
-  accountant: string;
-  per?: string;
-  window_start: string | null;
   window_end: string | null;
-  renews_at: string | null;
-  so_far: { epsilon: number; delta: number };
-  note?: string;
   accounts: Account[];
 }
 
+// Words are those of dpsql budget show. Each account has a row.
+export interface Words {
+  data_sets: { budget: string; columns: string[]; rows: string[][]; legend: string[] }[];
+  lifetime: string;
+  stops: string[];
+}
+
 export interface Budget {
-  people: string;
-  lifetime: { epsilon: number | null; spent_epsilon: number; spent_delta: number; charged_windows: number };
   frozen: { analyst: string; by: string; since: string }[];
   stopped: { analyst: string; data_set: string; since: string }[];
   data_sets: Dataset[];
+  words: Words;
 }
 
 export interface Forecast {
-  analyst: string; // "": everybody together
-  since: string;
+  analyst?: string; // neither: everybody together
+  role?: string;
   ends: string | null;
+  text: string;
+  pace?: string;
 }
 
 export interface OverTime {

@@ -11,7 +11,6 @@ const number = (x: number | null) => {
   const rounded = Number(x.toPrecision(4));
   return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
 };
-const percent = (x: number) => Number((100 * x).toPrecision(3)) + " %";
 const everybody = (analyst: string) => analyst || "everybody";
 
 // A table is headed by its columns. Columns with a star have numbers.
@@ -61,26 +60,6 @@ function Spending({ of }: { of: owner.OverTime }) {
       {failed && <p class="said" role="alert">The chart cannot be drawn: {failed}</p>}
       <div class="chart" ref={place} />
     </>
-  );
-}
-
-const ending = (f: owner.Forecast | undefined, d: owner.Dataset) => (!f ? "–" : f.ends ? at(f.ends) : d.window_end ? "not in this window" : "later");
-
-function Whole({ budget, of, forecast }: { budget: owner.Budget; of: owner.Dataset; forecast: owner.Forecast | undefined }) {
-  const life = budget.lifetime;
-  return (
-    <dl class="facts">
-      <dt>Budget</dt>
-      <dd>epsilon {number(of.epsilon)}, delta {number(of.delta)}, {of.per ? `per ${of.per}` : "for ever"}</dd>
-      {of.window_start && <><dt>Window</dt><dd>{at(of.window_start)} to {at(of.window_end!)} UTC, {of.renews_at ? "when the budget comes back" : "the last one that the lifetime holds"}</dd></>}
-      <dt>Spent</dt>
-      <dd>{percent(of.accounts[0].used)} by {of.accounts[0].statements} charges. All answers so far together: epsilon {number(Math.min(of.so_far.epsilon, of.epsilon))} at delta {number(of.so_far.epsilon < of.epsilon ? of.so_far.delta : of.delta)}</dd>
-      <dt>Forecast</dt>
-      <dd>{!forecast ? "Nothing is spent yet." : `At the pace since ${at(forecast.since)} UTC it ${forecast.ends ? `ends about ${at(forecast.ends)} UTC.` : of.window_end ? "lasts for its window." : "lasts for longer than a hundred years."} A pace is taken over a day at least.`}</dd>
-      <dt>Lifetime of {budget.people}</dt>
-      <dd>{life.epsilon === null ? "no limit" : `epsilon ${number(life.epsilon)}`}. Used: epsilon {number(life.spent_epsilon)}, delta {number(life.spent_delta)}, in {life.charged_windows} {life.charged_windows === 1 ? "window" : "windows"}</dd>
-      {of.note && <><dt>Note</dt><dd>{of.note}</dd></>}
-    </dl>
   );
 }
 
@@ -135,28 +114,28 @@ function Budget({ again }: { again: number }) {
     <>
       {refused && <Failure of={refused} />}
       <p role="status" class={said ? "" : "away"}>{said}</p>
-      {(b.frozen.length > 0 || b.stopped.length > 0) && (
-        <ul class="error">
-          {b.frozen.map((f) => <li>Frozen: {everybody(f.analyst)} since {at(f.since)} UTC, by {f.by}</li>)}
-          {b.stopped.map((s) => <li>Stopped: {s.analyst} since {at(s.since)} UTC, after too many statements of {s.data_set} that ran out of a resource. Look at the server's log, then unfreeze.</li>)}
-        </ul>
-      )}
-      {b.data_sets.map((d) => {
-        const mine = over && over.curves.length > 0 && d === b.data_sets.find((x) => x.data_set === dataset);
-        const forecast = (analyst: string) => (mine ? over.forecasts.find((f) => f.analyst === analyst) : undefined);
+      {(b.frozen.length > 0 || b.stopped.length > 0) && <ul class="error">{b.words.stops.map((s) => <li>{s}</li>)}</ul>}
+      {b.data_sets.map((d, n) => {
+        const mine = over && over.curves.length > 0 && d.data_set === dataset;
+        const forecast = (a: owner.Account) => (mine ? over.forecasts.find((f) => f.analyst === a.analyst && f.role === a.role) : undefined);
+        const whole = forecast(d.accounts[0]);
+        const words = b.words.data_sets[n];
         return (
           <section aria-label={d.data_set}>
             <h2>{d.data_set}</h2>
-            <Whole budget={b} of={d} forecast={forecast("")} />
+            <dl class="facts">
+              <dt>Budget</dt>
+              <dd>{words.budget}</dd>
+              <dt>Forecast</dt>
+              <dd>{!whole ? "Nothing is spent yet" : [whole.text, whole.pace].filter(Boolean).join(". ")}</dd>
+              <dt>Lifetime</dt>
+              <dd>{b.words.lifetime}</dd>
+            </dl>
             {mine && <Spending of={over} />}
             {overFailed && <Failure of={overFailed} />}
-            <Rows label="Accounts" none="" columns={["who", "stop", "used*", "quota*", "granted*", "statements*", "more*", "failures*", "ends, UTC", "epsilon spent*", "left*", "Renyi spent*", "left*", "delta spent*", "left*"]}
-              rows={d.accounts.map((a) => {
-                const analyst = a.role ? undefined : (a.analyst ?? "");
-                return [a.role ? `role ${a.role}` : everybody(analyst!), analyst === undefined ? "" : freezer(analyst), percent(a.used), number(a.quota), number(a.granted), a.statements, a.statements_left, a.failures,
-                  analyst === undefined ? "–" : ending(forecast(analyst), d), a.pure_spent === null ? "ended" : number(a.pure_spent), number(a.pure_left), number(a.renyi_spent), number(a.renyi_left), number(a.delta_spent), number(a.delta_left)];
-              })} />
-            <p class="said">used: the spent part of the own budget. left: the least of the own, the roles' and the data set's. more: statements at the usual price that still fit.</p>
+            <Rows label="Accounts" none="" columns={["who", "stop", "forecast", ...words.columns.slice(1).map((c) => c + "*")]}
+              rows={d.accounts.map((a, i) => [words.rows[i][0], a.role ? "" : freezer(a.analyst ?? ""), forecast(a)?.text ?? "", ...words.rows[i].slice(1)])} />
+            <ul class="said">{words.legend.map((l) => <li>{l}</li>)}</ul>
           </section>
         );
       })}
