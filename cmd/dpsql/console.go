@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -55,8 +56,44 @@ has the link sees every analyst's statements, so give it to nobody.`,
 	link.Flags().BoolVar(&owners, "owner", false, "to the owner's page")
 	link.MarkFlagsOneRequired("user", "owner")
 	link.MarkFlagsMutuallyExclusive("user", "owner")
-	c.AddCommand(link)
+	c.AddCommand(link, endConsoleCommand())
 	return c
+}
+
+func endConsoleCommand() *cobra.Command {
+	var config, user string
+	var owners bool
+	end := &cobra.Command{
+		Use:   "end --config policy.yaml {--user analyst | --owner}",
+		Short: "End the sessions of the console, and make its unused links void",
+		Long: `End an analyst's sessions of the console, or all of the owner's page. What runs in them is canceled.
+Links that were printed and not used do not work any more. The running server is asked over its
+socket.
+
+It does not keep anybody out: an analyst can log in again. dpsql freeze does.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := runningServer(cmd.Context(), config)
+			if err != nil {
+				return err
+			}
+			if !owners && user == "" {
+				return errors.New("--user takes an analyst's name")
+			}
+			n, err := s.EndConsole(cmd.Context(), user, whoami())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "ended sessions: %d\n", n)
+			return err
+		},
+	}
+	configFlag(end, &config)
+	end.Flags().StringVar(&user, "user", "", "the analyst")
+	end.Flags().BoolVar(&owners, "owner", false, "all of the owner's page")
+	end.MarkFlagsOneRequired("user", "owner")
+	end.MarkFlagsMutuallyExclusive("user", "owner")
+	return end
 }
 
 // openConsole makes the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
@@ -108,6 +145,16 @@ func (s *daemon) OwnerLink(_ context.Context, by string) (string, error) {
 	}
 	s.Log.Warn("link to the owner's page", "by", by)
 	return s.pageURL + s.page.OwnerLink(by, linkTime), nil
+}
+
+// EndConsole ends an analyst's sessions of the console, or with "" all of the owner's page.
+func (s *daemon) EndConsole(_ context.Context, analyst, by string) (int, error) {
+	if s.page == nil {
+		return 0, errNoConsole
+	}
+	n := s.page.EndSessions(analyst)
+	s.Log.Warn("sessions of the console were ended", "analyst", analyst, "owner", analyst == "", "sessions", n, "by", by)
+	return n, nil
 }
 
 var errNoConsole = fmt.Errorf("the server has no console. Write console: {listen: %s} into its policy, and start it again", policy.DefaultConsole)

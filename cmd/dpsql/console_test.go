@@ -97,6 +97,19 @@ func TestServeConsole(t *testing.T) {
 	if got := order("budget", "{}"); !strings.Contains(got, `"frozen":[]`) {
 		t.Errorf("%s", got)
 	}
+	for _, flags := range [][]string{{}, {"--user", ""}, {"--owner", "--user", "analyst"}} {
+		if out, err := program(t.Context(), append([]string{"console", "end", "--config", path}, flags...)...).CombinedOutput(); err == nil {
+			t.Errorf("%v: %s", flags, out)
+		}
+	}
+	for flag, want := range map[string]string{"--user=analyst": "ended sessions: 1\n", "--owner": "ended sessions: 1\n", "--user=eve": "ended sessions: 0\n"} {
+		if got := output(t, "console", "end", "--config", path, flag); got != want {
+			t.Errorf("%s: %q", flag, got)
+		}
+	}
+	if got := order("budget", "{}"); !strings.Contains(got, "this session has ended") {
+		t.Errorf("%s", got)
+	}
 }
 
 // fetched is a response's body.

@@ -61,6 +61,29 @@ func (c *Server) newLink(l link, within time.Duration) (fragment string) {
 	return "#link=" + secret
 }
 
+// EndSessions ends an analyst's sessions of the console, or with "" all of the owner's page, and makes their links void. It says how many sessions there were. A log-in that is under way fails.
+func (c *Server) EndSessions(analyst string) int {
+	c.mu.Lock()
+	c.ends++
+	var list []*session
+	for _, s := range c.sessions {
+		if s.isOf(analyst) {
+			list = append(list, s)
+		}
+	}
+	maps.DeleteFunc(c.links, func(_ secretHash, l link) bool { return (&session{user: l.user, owner: l.owner}).isOf(analyst) })
+	c.mu.Unlock()
+	for _, s := range list {
+		c.end(s)
+	}
+	return len(list)
+}
+
+// isOf says whether a session is an analyst's, or with "" the owner's.
+func (s *session) isOf(analyst string) bool {
+	return s.owner == (analyst == "") && (s.owner || s.user == analyst)
+}
+
 // follow gives a link's user, and uses the link up unless it is only looked at.
 func (c *Server) follow(secret string, look bool) (l link, ok bool) {
 	c.mu.Lock()
@@ -135,6 +158,9 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
 		return
 	}
+	c.mu.Lock()
+	ends := c.ends
+	c.mu.Unlock()
 	l := link{}
 	if in.Link != "" {
 		var ok bool
@@ -164,8 +190,9 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	s.cookie, s.token = hashOf(cookie), hashOf(token)
 	c.mu.Lock()
 	c.sessions[s.id] = s
+	stays := c.ends == ends && !s.gone.Load() // else it was ended while it was not there yet
 	c.mu.Unlock()
-	if s.gone.Load() { // while it was not there yet
+	if !stays {
 		c.end(s)
 	}
 	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))

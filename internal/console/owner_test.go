@@ -267,3 +267,27 @@ func TestOwnerSessionEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestEndSessions: the owner's sessions are ended by a command, and so are an analyst's; their links are void then, and nobody else's end.
+func TestEndSessions(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	works := func(b *browser, path string) bool {
+		r, _ := b.post(path, struct{}{})
+		return r.StatusCode == http.StatusOK
+	}
+	ann, bob, boss, other := s.login(t, "ann"), s.login(t, "bob"), s.owner(t), s.owner(t)
+	links := map[string]string{"boss": s.console.OwnerLink("root", time.Minute), "ann": s.console.Link("ann", 0)}
+	alive := func(who string) bool {
+		status, _ := s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(links[who], "#link=")})
+		return status == http.StatusOK
+	}
+	if n := s.console.EndSessions(""); n != 2 || works(boss, "owner/budget") || works(other, "owner/budget") || alive("boss") || !works(ann, "budget") || !alive("ann") {
+		t.Errorf("%d of the owner's", n)
+	}
+	if n := s.console.EndSessions("ann"); n != 2 || works(ann, "budget") || alive("ann") || !works(bob, "budget") || !works(s.owner(t), "owner/budget") {
+		t.Errorf("%d of ann's", n)
+	}
+	if n := strings.Count(s.log.String(), "the owner's page was closed"); n != 2 {
+		t.Errorf("%d of 2 ends are in the log", n)
+	}
+}

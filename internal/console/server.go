@@ -51,6 +51,7 @@ type Server struct {
 	sessions map[string]*session  // by id
 	links    map[secretHash]link  // those that were not used
 	logins   map[netip.Prefix]int // that are under way, by address (of IPv6 by /64)
+	ends     int                  // how often EndSessions was called
 }
 
 // New makes a console that is not serving yet.

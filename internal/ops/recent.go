@@ -12,7 +12,7 @@ import (
 // mostRecent is how many statements that ended badly are remembered.
 const mostRecent = 200
 
-// Recent remembers the last private statements that failed, or were denied or canceled, for the owner's page. The audit log has all of them, and those before the start.
+// Recent remembers the last private statements that failed, or were denied or canceled, for the owner's page. The oldest of whoever has most gives way, so nobody pushes out all of others'. The audit log has all of them, and those before the start.
 type Recent struct {
 	mu   sync.Mutex
 	list []Ended
@@ -39,9 +39,17 @@ func (r *Recent) Ended(h server.AuditEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, Ended{time.Now().UTC(), h.Analyst, h.Outcome, h.Error, hex.EncodeToString(h.Statement[:]), h.Reservation})
-	if len(r.list) > mostRecent {
-		r.list = slices.Delete(r.list, 0, len(r.list)-mostRecent)
+	if len(r.list) <= mostRecent {
+		return
 	}
+	of, most := map[string]int{}, ""
+	for _, e := range r.list {
+		if of[e.Analyst]++; of[e.Analyst] > of[most] {
+			most = e.Analyst
+		}
+	}
+	i := slices.IndexFunc(r.list, func(e Ended) bool { return e.Analyst == most })
+	r.list = slices.Delete(r.list, i, i+1)
 }
 
 // List is what is remembered, the latest first.

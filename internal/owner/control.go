@@ -42,6 +42,8 @@ type Server interface {
 	Link(ctx context.Context, analyst, by string) (string, error)
 	// OwnerLink makes one to the owner's page.
 	OwnerLink(ctx context.Context, by string) (string, error)
+	// EndConsole ends an analyst's sessions of the console, or with "" all of the owner's page, and makes unused links to them void. It says how many sessions there were.
+	EndConsole(ctx context.Context, analyst, by string) (int, error)
 	// Address is where it listens for analysts.
 	Address() string
 }
@@ -142,10 +144,11 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 			}
 			return s.Raise(ctx, *o.Promise, o.By, o.Reason)
 		}),
-		"reload":    none(func(ctx context.Context, _ order) error { return s.Reload(ctx) }),
-		"verify":    none(func(ctx context.Context, _ order) error { return s.Verify(ctx) }),
-		"link":      func(ctx context.Context, o order) (any, error) { return s.Link(ctx, o.Analyst, o.By) },
-		"ownerlink": func(ctx context.Context, o order) (any, error) { return s.OwnerLink(ctx, o.By) },
+		"reload":     none(func(ctx context.Context, _ order) error { return s.Reload(ctx) }),
+		"verify":     none(func(ctx context.Context, _ order) error { return s.Verify(ctx) }),
+		"link":       func(ctx context.Context, o order) (any, error) { return s.Link(ctx, o.Analyst, o.By) },
+		"ownerlink":  func(ctx context.Context, o order) (any, error) { return s.OwnerLink(ctx, o.By) },
+		"endconsole": func(ctx context.Context, o order) (any, error) { return s.EndConsole(ctx, o.Analyst, o.By) },
 	} {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
@@ -234,6 +237,11 @@ func (c *Client) Link(ctx context.Context, analyst, by string) (url string, err 
 // OwnerLink makes a link to the owner's page.
 func (c *Client) OwnerLink(ctx context.Context, by string) (url string, err error) {
 	return url, c.call(ctx, http.MethodPost, "ownerlink", order{By: by}, &url)
+}
+
+// EndConsole ends an analyst's sessions of the console, or with "" all of the owner's page.
+func (c *Client) EndConsole(ctx context.Context, analyst, by string) (n int, err error) {
+	return n, c.call(ctx, http.MethodPost, "endconsole", order{Analyst: analyst, By: by}, &n)
 }
 
 // Address is where the server listens for analysts, whatever its policy says.

@@ -50,6 +50,11 @@ func (f *fakeServer) Link(_ context.Context, analyst, by string) (string, error)
 	return "http://here/#link=secret", f.err
 }
 
+func (f *fakeServer) EndConsole(_ context.Context, analyst, by string) (int, error) {
+	f.orders = append(f.orders, "end of "+analyst+" by "+by)
+	return 2, f.err
+}
+
 func (f *fakeServer) OwnerLink(_ context.Context, by string) (string, error) {
 	f.orders = append(f.orders, "owner's link by "+by)
 	return "http://here/#link=owner", f.err
@@ -123,6 +128,9 @@ func TestControl(t *testing.T) {
 	}
 	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis; raise to epsilon 12, delta 1e-06, lifetime 60 for data set d by root: more" {
 		t.Error(got)
+	}
+	if n, err := c.EndConsole(ctx, "ann", "root"); err != nil || n != 2 || f.orders[len(f.orders)-1] != "end of ann by root" {
+		t.Errorf("%d %v", n, err)
 	}
 	if url, err := c.Link(ctx, "ann", "root"); err != nil || url != "http://here/#link=secret" || f.orders[len(f.orders)-1] != "link ann by root" {
 		t.Errorf("%s %v", url, err)
