@@ -297,40 +297,50 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// TestManyLogins: of one address few log-ins are under way at once. Those of others, and those who are logged in, go on.
+// TestManyLogins: of one address few log-ins are under way at once, and so of a user who logged in there before. Those of others, and those who are logged in, go on.
 func TestManyLogins(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
 	connect, arrived := s.console.o.Connect, make(chan net.Conn)
-	s.console.o.Connect = func(net.Addr, string, func()) net.Conn { // a proxy that lets log-ins wait
-		ours, theirs := net.Pipe()
-		arrived <- ours
-		return theirs
-	}
-	ended := make(chan int, maxLogins)
+	ended := make(chan int, 2*maxLogins)
 	var waiting []net.Conn
-	for range maxLogins {
-		go func() {
-			status, _ := s.browser(t).enter(map[string]string{"user": "ann", "password": "demo"})
-			ended <- status
-		}()
-		waiting = append(waiting, <-arrived)
+	guess := func(user string) {
+		s.console.o.Connect = func(net.Addr, string, func()) net.Conn { // a proxy that lets log-ins wait
+			ours, theirs := net.Pipe()
+			arrived <- ours
+			return theirs
+		}
+		for range maxLogins {
+			go func() {
+				status, _ := s.browser(t).enter(map[string]string{"user": user, "password": "wrong"})
+				ended <- status
+			}()
+			waiting = append(waiting, <-arrived)
+		}
+		s.console.o.Connect = connect
 	}
-	s.console.o.Connect = connect
-	if status, body := s.browser(t).enter(map[string]string{"user": "ann", "password": "demo"}); status != 503 || !strings.Contains(body, "too many log-ins") {
-		t.Errorf("one more: %d %s", status, body)
+	waits := func(user string) {
+		t.Helper()
+		if status, body := s.browser(t).enter(map[string]string{"user": user, "password": "demo"}); status != 503 || !strings.Contains(body, "too many log-ins") {
+			t.Errorf("%s: %d %s", user, status, body)
+		}
 	}
-	if !s.console.mayLogIn(netip.MustParseAddr("192.0.2.1"), 1) {
+	guess("eve")
+	waits("bob")
+	s.login(t, "ann") // she logged in there before
+	if s.console.mayLogIn(netip.MustParseAddr("192.0.2.1"), "bob") == nil {
 		t.Error("another address waits")
 	}
+	guess("ann")
+	waits("ann")
 	if status, body := s.browser(t).enter(map[string]string{"link": strings.TrimPrefix(s.console.Link("ann", time.Minute), "#link=")}); status != 200 {
 		t.Errorf("a link waits: %d %s", status, body)
 	}
-	v6 := func(text string, n int) bool { return s.console.mayLogIn(netip.MustParseAddr(text), n) }
+	v6 := func(text string) bool { return s.console.mayLogIn(netip.MustParseAddr(text), "ann") != nil }
 	for range maxLogins {
-		v6("2001:db8::1", 1)
+		v6("2001:db8::1")
 	}
-	if v6("2001:db8::2", 1) || !v6("2001:db8:0:1::1", 1) {
+	if v6("2001:db8::2") || !v6("2001:db8:0:1::1") {
 		t.Error("addresses are counted other than by their /64")
 	}
 	b.ask("budget", "")
@@ -340,7 +350,30 @@ func TestManyLogins(t *testing.T) {
 			t.Errorf("a log-in without an answer: %d", status)
 		}
 	}
+	s.login(t, "bob")
 	s.login(t, "ann")
+}
+
+// TestManyGood: of those who logged in before only so many are remembered, the latest among them.
+func TestManyGood(t *testing.T) {
+	c := New(Options{})
+	at := netip.MustParseAddr("192.0.2.1")
+	for i := range maxGood + 2 {
+		c.isGood(at, fmt.Sprint(i))
+	}
+	if len(c.good) != maxGood || !c.good[origin{network(at), hashOf(fmt.Sprint(maxGood + 1))}] {
+		t.Errorf("%d", len(c.good))
+	}
+}
+
+// TestEnvironment: what the environment and files say of other servers does not reach log-ins to the proxy.
+func TestEnvironment(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	for name, value := range map[string]string{"PGSERVICE": "none", "PGHOST": "elsewhere", "PGPORT": "no port", "PGSSLROOTCERT": "/none", "PGSSLMODE": "verify-full", "PGTARGETSESSIONATTRS": "standby", "PGCONNECT_TIMEOUT": "never",
+		"PGREQUIREAUTH": "gss", "PGCHANNELBINDING": "require", "PGMINPROTOCOLVERSION": "9", "PGOPTIONS": "-c nothing=1", "PGUSER": "bob", "PGDATABASE": "none", "PGTZ": "Nowhere"} {
+		t.Setenv(name, value)
+	}
+	s.login(t, "ann").ask("budget", "")
 }
 
 // TestConnections: connections that send nothing, or half a log-in, give way to new ones, the oldest first, among those of an address and among all. What runs goes on.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -148,11 +149,15 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if in.Link == "" { // a link proves its user: others' guesses do not keep it waiting
-		if err != nil || !c.mayLogIn(at.Addr(), 1) {
+		var ended func()
+		if err == nil {
+			ended = c.mayLogIn(at.Addr(), in.User)
+		}
+		if ended == nil {
 			c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute."})
 			return
 		}
-		defer c.mayLogIn(at.Addr(), -1)
+		defer ended()
 	}
 	if strings.ContainsRune(in.User, 0) { // the proxy could not read it
 		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
@@ -183,6 +188,9 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, http.StatusUnauthorized, shown(err, ""))
 		return
 	}
+	if in.Link == "" {
+		c.isGood(at.Addr(), s.user)
+	}
 	if s.owner {
 		c.log.Warn("the owner's page was opened", "by", s.user, "client", r.RemoteAddr, "session", s.id)
 	}
@@ -204,12 +212,25 @@ func (c *Server) cookieOf(s *session, value string, age int) *http.Cookie {
 	return &http.Cookie{Name: cookiePrefix + s.id, Value: value, Path: "/api/", MaxAge: age, HttpOnly: true, Secure: c.o.TLS != nil, SameSite: http.SameSiteStrictMode} //nolint:gosec // G124: on this machine's own addresses there is no TLS
 }
 
+// inside is what connections to the proxy begin with. pgconn alone can make it, and mixes in what the environment (PGSERVICE and many more) and the files of its user say of other servers.
+// So it is made before all else, while the environment has none of it.
+var inside = func() *pgconn.Config {
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "PG") {
+			_ = os.Unsetenv(name)
+			defer func() { _ = os.Setenv(name, value) }()
+		}
+	}
+	cfg, err := pgconn.ParseConfig("host=inside user=nobody sslmode=disable passfile='' sslrootcert='' sslcert='' sslkey=''")
+	if err != nil {
+		panic(err)
+	}
+	return cfg
+}()
+
 // open logs a session in to the proxy. proved is the user whom a link proved. A session that the proxy ends is dropped at once.
 func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, password, proved string) error {
-	cfg, err := pgconn.ParseConfig("host=inside sslmode=disable")
-	if err != nil {
-		return err
-	}
+	cfg := inside.Copy()
 	cfg.User, cfg.Password, cfg.Database = s.user, password, c.o.Database()
 	cfg.RuntimeParams = map[string]string{"application_name": "dpsql console", "options": "-c dpsql.progress=on -c dpsql.notices=brief"}
 	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
@@ -236,6 +257,7 @@ func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, passwo
 	defer cancel()
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	var err error
 	s.conn, err = pgconn.ConnectConfig(ctx, cfg)
 	return err
 }
@@ -247,18 +269,46 @@ func network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// mayLogIn counts a log-in that begins (1) or ends (-1); false refuses it.
-func (c *Server) mayLogIn(from netip.Addr, n int) bool {
-	of := network(from)
+// origin is what log-ins are counted by: an address (of IPv6 a /64), or a user at an address who logged in there before.
+type origin struct {
+	from netip.Prefix
+	user secretHash // zero: any other
+}
+
+// mayLogIn counts a log-in by password that begins, and tells how to count its end; nil refuses it.
+//
+// A pair of user and address that logged in before is counted by itself, as the proxy counts it: guesses of other users there do not keep it waiting. Those of the same user do.
+func (c *Server) mayLogIn(from netip.Addr, user string) (ended func()) {
+	of := origin{network(from), hashOf(user)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.logins[of]+n > maxLogins {
-		return false
+	if !c.good[of] {
+		of.user = secretHash{}
 	}
-	if c.logins[of] += n; c.logins[of] == 0 {
-		delete(c.logins, of)
+	if c.logins[of] == maxLogins {
+		return nil
 	}
-	return true
+	c.logins[of]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.logins[of]--; c.logins[of] == 0 {
+			delete(c.logins, of)
+		}
+	}
+}
+
+// isGood remembers that a user logged in by password from an address. Where there are too many, any other is forgotten.
+func (c *Server) isGood(from netip.Addr, user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for of := range c.good {
+		if len(c.good) < maxGood {
+			break
+		}
+		delete(c.good, of)
+	}
+	c.good[origin{network(from), hashOf(user)}] = true
 }
 
 // authenticated serves the requests of analysts' sessions, or of owners', and of no others. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.

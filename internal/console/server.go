@@ -38,7 +38,8 @@ const (
 	maxHeader      = 16 << 10
 	maxConnections = 512
 	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
-	maxLogins      = 8                  // log-ins of one address that are under way: each computes a key from its password here, which the proxy's own clients do themselves
+	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
+	maxGood        = 10000              // pairs that are remembered
 )
 
 // Server is a console. It serves one listener, once.
@@ -48,10 +49,11 @@ type Server struct {
 	files    map[string]file
 	now      func() time.Time
 	mu       sync.Mutex
-	sessions map[string]*session  // by id
-	links    map[secretHash]link  // those that were not used
-	logins   map[netip.Prefix]int // that are under way, by address (of IPv6 by /64)
-	ends     int                  // how often EndSessions was called
+	sessions map[string]*session // by id
+	links    map[secretHash]link // those that were not used
+	logins   map[origin]int      // that are under way
+	good     map[origin]bool     // pairs that logged in by password before
+	ends     int                 // how often EndSessions was called
 }
 
 // New makes a console that is not serving yet.
@@ -67,7 +69,7 @@ func New(o Options) *Server {
 			*d.v = d.def
 		}
 	}
-	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[netip.Prefix]int{}}
+	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, good: map[origin]bool{}}
 }
 
 // Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.

@@ -33,7 +33,9 @@ func (r *Recent) Charged(server.AuditEvent) {}
 
 // Ended remembers one.
 func (r *Recent) Ended(h server.AuditEvent) {
-	if h.Outcome == server.Answered || h.Outcome == server.Free {
+	switch h.Outcome {
+	case server.Failed, server.Denied, server.Canceled:
+	default:
 		return
 	}
 	r.mu.Lock()

@@ -14,7 +14,9 @@ func TestRecent(t *testing.T) {
 			r.Ended(server.AuditEvent{Analyst: who, Outcome: server.Failed})
 		}
 	}
-	r.Ended(server.AuditEvent{Analyst: "ann", Outcome: server.Answered})
+	for _, well := range []server.Outcome{server.Answered, server.Free, server.Alerted} {
+		r.Ended(server.AuditEvent{Analyst: "ann", Outcome: well})
+	}
 	add("ann", 2)
 	add("noisy", 3*mostRecent)
 	add("bob", 1)

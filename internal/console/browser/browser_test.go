@@ -275,13 +275,13 @@ func TestConsole(t *testing.T) {
 
 	// Nothing of a statement or its answer becomes a script, a tag or a formula.
 	p.do(chromedp.Evaluate(`window.saved = []; URL.createObjectURL = (b) => (b.text().then((t) => window.saved.push(t)), "blob:none")`, nil))
-	p.write(`SELECT '<img src=x onerror="window.pwned=1">' AS "<script>window.pwned=1</script>", '=1+1' AS "=2+2", 5 AS n`)
+	p.write(`SELECT '<img src=x onerror="window.pwned=1">' AS "<script>window.pwned=1</script>", '=1+1' AS "=2+2", 'a;=1', 'b;c";-2' AS "x;@y", 5 AS n`)
 	p.run()
 	p.button("Table")
 	p.until(`document.querySelector("td")?.textContent.includes("<img")`)
 	p.button("Save as CSV")
 	p.until(`window.saved.length == 1`)
-	want := "<script>window.pwned=1</script>,'=2+2,n\r\n\"<img src=x onerror=\"\"window.pwned=1\"\">\",'=1+1,5\r\n"
+	want := "<script>window.pwned=1</script>,'=2+2,?column?,\"x;'@y\",n\r\n\"<img src=x onerror=\"\"window.pwned=1\"\">\",'=1+1,\"a;'=1\",\"b;c\"\";'-2\",5\r\n"
 	if got := value[string](p, `window.saved[0]`); got != want {
 		t.Errorf("CSV: %q", got)
 	}

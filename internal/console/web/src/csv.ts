@@ -1,12 +1,13 @@
 // An answer as CSV, with the ends of its intervals.
 import type { Column, Row } from "./api";
 
-// A spreadsheet computes a cell that begins with one of these. Text is kept from that by an apostrophe before it.
-const formula = /^[=+\-@\t\r\n＝＋－＠]/;
+// A spreadsheet computes a cell that begins with one of =+-@. Text is kept from that by an apostrophe before it.
+// Where numbers have a decimal comma, a semicolon ends a cell, and quotes within a cell mean nothing. So what follows a semicolon, a tab or a line's end may be a cell too.
+const formula = /(^|[;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/g;
 
 function cell(text: string, guarded: boolean): string {
-  if (guarded && formula.test(text)) text = "'" + text;
-  return /[",\r\n]/.test(text) || text !== text.trim() ? '"' + text.replaceAll('"', '""') + '"' : text;
+  if (guarded) text = text.replace(formula, "$1'");
+  return /[",;\r\n]/.test(text) || text !== text.trim() ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
 export function csv(columns: Column[], rows: Row[]): string {
