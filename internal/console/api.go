@@ -123,7 +123,7 @@ type table struct {
 
 // query runs one statement of the page's own and holds its answer. The caller has the session's turn.
 func (s *session) query(ctx context.Context, sql string) (*table, error) {
-	res := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read() // of one statement: the extended protocol takes no second
+	res := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read() // (3), (5) the session's own connection, and one statement: the extended protocol takes no second
 	s.noteEnd()
 	if res.Err != nil {
 		return nil, res.Err
@@ -221,7 +221,7 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	s.explaining = cancel
 	busy := s.running != nil
 	s.mu.Unlock()
-	if busy {
+	if busy { // (4)
 		return explanation{Note: "The price is shown when the running statement has ended."}, nil
 	}
 	s.turn.Lock()
@@ -234,14 +234,14 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		p := in.problemOf(err, st, "")
 		return explanation{Error: &p}, nil
 	}
-	switch st.Node.(type) {
+	switch st.Node.(type) { // (5) none of them runs behind EXPLAIN, which has no ANALYZE here
 	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize:
 	case *pgsyntax.Empty:
 		return explanation{}, nil
 	default:
 		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE, CREATE DP WATCH and CREATE DP SYNTHETIC TABLE."}, nil
 	}
-	if s.conn.TxStatus() != 'I' { // an error in it would abort the analyst's transaction
+	if s.conn.TxStatus() != 'I' { // (4) an error in it would abort the analyst's transaction
 		return explanation{Note: "The price is shown when the transaction has ended."}, nil
 	}
 	const before = "EXPLAIN "

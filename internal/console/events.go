@@ -143,7 +143,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 
 // stream runs one statement and sends its answer.
 func (s *session) stream(ctx context.Context, sql string, events *stream) (tag string, err error) {
-	results := s.conn.Exec(ctx, sql)
+	results := s.conn.Exec(ctx, sql) // (3) the session's own connection
 	for results.NextResult() {
 		rows := results.ResultReader()
 		n := len(rows.FieldDescriptions()) - 1 // the last column has the intervals
@@ -152,7 +152,7 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 		}
 		p, size := rowsEvent{}, 0
 		for sent := 0; rows.NextRow(); sent++ {
-			if sent >= mostRows {
+			if sent >= mostRows { // (3) the answer's number of rows is the proxy's to tell
 				if sent == mostRows {
 					events.send("notice", map[string]string{"severity": "NOTICE", "text": fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", mostRows)})
 				}

@@ -232,6 +232,7 @@ var inside = func() *pgconn.Config {
 func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, password, proved string) error {
 	cfg := inside.Copy()
 	cfg.User, cfg.Password, cfg.Database = s.user, password, c.o.Database()
+	// (6) progress follows from what is public, and intervals stand behind the rows of every session inside
 	cfg.RuntimeParams = map[string]string{"application_name": "dpsql console", "options": "-c dpsql.progress=on -c dpsql.notices=brief"}
 	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
 	var dialed atomic.Bool // the session; what is dialed later are cancels
@@ -243,7 +244,7 @@ func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, passwo
 				go c.end(s)
 			}
 		}
-		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, ended), nil
+		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, ended), nil // (2) proved is of the link that was followed; without one the proxy asks for the password
 	}
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if s.tell != nil {
@@ -315,7 +316,7 @@ func (c *Server) isGood(from netip.Addr, user string) {
 func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.sessionOf(r)
-		if s == nil || s.owner != owner {
+		if s == nil || s.owner != owner { // (1) the endpoints are of one kind of session
 			c.ended(w)
 			return
 		}
@@ -355,6 +356,7 @@ func (c *Server) sessionOf(r *http.Request) *session {
 		return nil
 	}
 	has, is := hashOf(cookie.Value), hashOf(token)
+	// (1) whoever asks has both secrets of the session
 	if subtle.ConstantTimeCompare(has[:], s.cookie[:])&subtle.ConstantTimeCompare(is[:], s.token[:]) != 1 {
 		return nil
 	}

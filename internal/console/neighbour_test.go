@@ -83,7 +83,7 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 
 // TestNeighbours: what every endpoint of an analyst sends is the same with and without one person, but for the released numbers themselves.
 //
-// Proof: claim: the console sends what the proxy sends, and of its own what follows from statement and policy alone.
+// It tests the claim of Server.endpoints.
 func TestNeighbours(t *testing.T) {
 	with := transcript(t, enginetest.Wild)
 	for _, c := range enginetest.Without {

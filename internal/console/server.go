@@ -127,7 +127,7 @@ func (c *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /api/login", c.login)
 	mux.HandleFunc("POST /api/link", c.look)
 	analysts, owners := c.endpoints()
-	for path, serve := range analysts {
+	for path, serve := range analysts { // (1) none of them is served for an owner's session, nor the reverse
 		mux.HandleFunc("POST /api/"+path, c.authenticated(false, serve))
 	}
 	for path, serve := range owners {
@@ -137,6 +137,11 @@ func (c *Server) Handler() http.Handler {
 }
 
 // endpoints are those that need a session: an analyst's, or the owner's.
+//
+// Proof: claim: an analyst's page is sent what the proxy sends that analyst, and of the console's own only what follows from statement, policy and the session's state. So it shows nothing that a client of the proxy is not shown, and nothing of rows that was not charged.
+// (1) A request is served for the session whose two secrets it has, and by endpoints of that session's kind: an analyst's session never asks the owner.Service. (2) An analyst's session has one connection to the proxy, for which the analyst's password or link was the proof.
+// (3) What an endpoint tells of the data it reads from that connection alone. (4) What it tells beside that, or refuses, follows from the text that was sent, and from whether a statement or a transaction is open. (5) A price spends nothing: EXPLAIN is put before one statement that was parsed as one of five kinds, and
+// the protocol's message takes no second. (6) Progress and the intervals are the proxy's own; the console switches them on when the session begins. TestNeighbours compares all of it with and without one person.
 func (c *Server) endpoints() (analysts, owners map[string]handler) {
 	return map[string]handler{
 			"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
