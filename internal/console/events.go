@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -159,7 +160,7 @@ func (s *session) stream(ctx context.Context, sql string, events *stream) (tag s
 				continue
 			}
 			intervals := json.RawMessage("null")
-			if v := rows.Values()[n]; v != nil {
+			if v := rows.Values()[n]; bytes.HasPrefix(v, []byte("[")) { // behind a line of EXPLAIN is an answer.Part
 				intervals = append(json.RawMessage{}, v...)
 			}
 			p.Rows, p.Intervals = append(p.Rows, texts(rows.Values()[:n])), append(p.Intervals, intervals)
