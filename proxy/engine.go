@@ -29,7 +29,7 @@ type Session interface {
 	Use(sqltype.Settings)
 	// UseParameters gives it the settings that are not dpsql's: statements may read and set them, too.
 	UseParameters(pgmeta.Parameters)
-	// UseIntervals puts answer.Intervals behind the columns of each row.
+	// UseIntervals puts answer.Intervals behind the columns of each row, and answer.Part behind a line of EXPLAIN.
 	UseIntervals()
 	// UseProgress says where word of a long statement's progress goes while it runs.
 	UseProgress(tell func(text string))
