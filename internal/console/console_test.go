@@ -93,6 +93,12 @@ func TestAsk(t *testing.T) {
 	}
 	checkParts(t, decoded[explanation](t, b.ask("explain", sql)), "Price", "Left", "95% interval", "Warning") // of what is stored
 	checkParts(t, decoded[explanation](t, b.ask("explain", "TRAIN DP MODEL m USING linear_regression TARGET days WITH (epsilon = 0.5, max_rows_per_unit = 2) AS SELECT days, kind_id FROM encounters")), "Price", "Left", "Warning")
+	checkParts(t, decoded[explanation](t, b.ask("explain", "CREATE DP SYNTHETIC TABLE x WITH (epsilon = 1) AS SELECT gender FROM patients")), "Price", "Left", "Warning")
+	for sql, want := range map[string]part{"SELECT 1": {"Public statement", "exact and free"}, "SELECT relname FROM pg_class": {"Statement about names", "answered from the policy, free. The database is not asked"}} {
+		if e := decoded[explanation](t, b.ask("explain", sql)); len(e.Lines) == 0 || e.Lines[0] != want {
+			t.Errorf("%s: %+v", sql, e)
+		}
+	}
 	if own := decoded[table](t, b.ask("statements", "")); len(own.Rows) != 1 || *own.Rows[0][4] != sql || own.Rows[0][5] == nil {
 		t.Errorf("statements: %v", own.Rows)
 	}

@@ -134,9 +134,14 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 	if IsOn(x.Explain, "verbose") {
 		lines = notes(rep.Text())
 	}
-	for _, l := range lines {
+	kind := fmt.Sprint(rep.Head.Value)
+	for i, l := range lines {
 		row := []sqltype.Value{l.Text}
-		if x.Session.Intervals && l.Key != "" && l.Key != rep.Head.Key {
+		switch _, charged := of.(*private.Statement); {
+		case !x.Session.Intervals:
+		case i == 0 && !charged: // why it is free
+			row = append(row, answer.Part{Key: kind, Text: strings.TrimPrefix(l.Text, kind+": ")})
+		case i > 0 && l.Key != "":
 			row = append(row, answer.Part{Key: l.Key, Text: fmt.Sprint(l.Value)})
 		}
 		out.Rows = append(out.Rows, row)

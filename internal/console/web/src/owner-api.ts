@@ -8,7 +8,6 @@ export interface Account {
 
 export interface Dataset {
   data_set: string;
-  window_end: string | null;
   accounts: Account[];
 }
 
@@ -20,8 +19,8 @@ export interface Words {
 }
 
 export interface Budget {
-  frozen: { analyst: string; by: string; since: string }[];
-  stopped: { analyst: string; data_set: string; since: string }[];
+  frozen: { analyst: string }[];
+  stopped: { analyst: string }[];
   data_sets: Dataset[];
   words: Words;
 }
