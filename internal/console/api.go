@@ -186,8 +186,8 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// firstProperties are what an analyst needs first of a training, which EXPLAIN tells as properties with values.
-var firstProperties = map[string]string{"price": "Price", "left": "Left", "refused": "Refused", "warning": "Warning"}
+// firstProperties are what an analyst needs first of trainings, watches and synthetic tables, which EXPLAIN tells as properties with values.
+var firstProperties = map[string]string{"price": "Price", "left": "Left", "refused": "Refused", "warning": "Warning", "error of a value's count": "Error of a value's count", "right in 95 % of looks": "Right in 95 % of looks"}
 
 // partOf is a row of EXPLAIN, behind which the proxy says what it is.
 func partOf(row []*string, behind []byte) (p part) {
