@@ -72,7 +72,7 @@ func TestNobody(t *testing.T) {
 				t.Errorf("an average is %g", x)
 			}
 		}
-		if told := strings.Join(a.Warnings, "\n"); slices.Contains(a.Rows[0], nil) && !strings.Contains(told, "avg is NULL where a group has too few rows after noise, as its interval is the whole range") {
+		if told := strings.Join(a.Warnings, "\n"); slices.Contains(a.Rows[0], nil) && !strings.Contains(told, "avg is NULL, as there are too few rows after noise, so its interval is the whole range") {
 			t.Errorf("%q", told)
 		}
 		_, a = enginetest.Ask(t, s, "select avg(days), dp_error(avg(days)), dp_low(avg(days)), dp_high(avg(days))"+where)

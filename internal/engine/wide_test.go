@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,54 @@ func TestWideIntervals(t *testing.T) {
 		}
 	}
 	rows("select segment, dp_error(count(*)), count(*) from accounts group by 1", false)
+}
+
+// TestWideWithoutChoice: where nothing is chosen too, an interval that is wider than its value is warned of, and a much larger price mends it.
+func TestWideWithoutChoice(t *testing.T) {
+	s := scalesSession(t, "balance:    {}", "balance:    {range: [0, 300000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 1")
+	enginetest.Set(t, s, "dpsql.max_groups", "1")
+	enginetest.Set(t, s, "dpsql.bounding", "linf")
+	for sql, words := range map[string]string{
+		"select count(*) from accounts where person_id between 1 and 9":                                                             "count(*): the interval is wider than the value",
+		"select sum(balance) from accounts where person_id between 1 and 90":                                                        "sum: the interval is wider than the value",
+		"select segment, count(*) from accounts where person_id between 1 and 9 group by 1":                                         "count(*): the interval of each group is wider than its value",
+		"select segment, sum(balance) from accounts where person_id between 1 and 9 and segment in ('business', 'none') group by 1": "sum: the interval of each group is wider than its value",
+		"select count(*), sum(balance) from accounts where segment = 'business' and person_id > 0":                                  "",
+	} {
+		for _, price := range []string{"0.05", "50"} {
+			enginetest.Set(t, s, "dpsql.price", price)
+			enginetest.Set(t, s, "dpsql.fresh", "on")
+			_, a := enginetest.Ask(t, s, sql)
+			warned := slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasPrefix(w, words+". ") })
+			if want := words != "" && price == "0.05"; warned != want && (want || !strings.Contains(sql, "none")) { // none has nobody
+				t.Errorf("%s at price %s: %q", sql, price, a.Warnings)
+			}
+		}
+	}
+}
+
+// TestFewRowsOfPercentiles: a percentile among so few rows that any of them may be it is NULL, with its interval and a warning, and of many it is a number; of a fraction that is NULL nothing is said.
+func TestFewRowsOfPercentiles(t *testing.T) {
+	s := scalesSession(t, "balance:    {}", "balance:    {range: [0, 300000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 1")
+	const words = "is NULL, as there are too few rows after noise, so it may be any of them"
+	for _, x := range []string{"percentile_cont(0.5) within group (order by balance)", "percentile_disc(0.9) within group (order by balance)", "percentile_disc(array[0.25, 0.5]) within group (order by balance)", "percentile_cont(null) within group (order by balance)"} {
+		few, many := "select "+x+" from accounts where person_id < 12", "select "+x+" from accounts"
+		isNull, isArray := strings.Contains(x, "null"), strings.Contains(x, "array")
+		if !isNull && !isArray {
+			few = strings.Replace(few, " from ", ", dp_low("+x+"), dp_high("+x+") from ", 1)
+		}
+		for sql, want := range map[string]bool{few: !isNull, many: false} {
+			_, a := enginetest.Ask(t, s, sql)
+			if got := strings.Contains(strings.Join(a.Warnings, "\n"), words); got != want {
+				t.Errorf("%s: %q", sql, a.Warnings)
+			}
+			for _, v := range a.Rows[0] {
+				if !isArray && (v == nil) != (want || isNull) {
+					t.Errorf("%s: %v", sql, a.Rows)
+				}
+			}
+		}
+	}
 }
 
 // TestNamesGaussian: where auto takes Laplace noise for a policy of few large statements, EXPLAIN says by which factor Gaussian noise is narrower, and it is. Under Gaussian noise, and for one group, it says nothing.

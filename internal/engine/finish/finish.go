@@ -103,9 +103,8 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				f := a.Formulas[i]
-				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsAvg || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.HasTooFewPeople(i)) {
-					none(item.Fn, whole.isRanged(f))
+				if f := a.Formulas[i]; none != nil && whole.isNull(i, row[len(g.Keys)+i]) {
+					none(item.Fn, whole.isRanged(f) || f.IsOrderStatistic() && !a.Measures[f.Sum].Tree.Open)
 				}
 			}
 			return yield(row)
@@ -120,6 +119,28 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 		return ctx.Err()
 	})
 	return rel, err
+}
+
+// isNull reports a value, or one of an array, that is NULL since its group has too few rows or people.
+func (e *Errors) isNull(i int, v sqltype.Value) bool {
+	switch f := e.a.Formulas[i]; {
+	case f.Kind == sensitivity.IsMoment:
+		return v == nil
+	case e.HasTooFewPeople(i): // said of its bound
+		return false
+	case f.IsOrderStatistic():
+		values := []sqltype.Value{v}
+		if array, ok := v.(*sqltype.Array); ok {
+			values = array.Values
+		}
+		for k, q := range f.Quantiles {
+			if k < len(values) && values[k] == nil && !math.IsNaN(q.Fraction) {
+				return true
+			}
+		}
+		return false
+	}
+	return v == nil && (e.a.Formulas[i].Kind == sensitivity.IsRatio || e.a.Formulas[i].Kind == sensitivity.IsAvg)
 }
 
 // Outputs picks the answer's columns.

@@ -157,26 +157,47 @@ func (r *Run) raised(err error) {
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *Run) noValue(fn plan.AggFunc, ranged bool) {
-	words := "rows after noise, or values that do not differ"
+	where, words := ", as there are", "rows after noise, or values that do not differ"
 	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
-	switch fn {
-	case plan.Avg:
-		if words = "rows after noise, as no interval could hold it. A range of the column in the policy gives it one"; ranged {
-			words = "rows after noise, as its interval is the whole range. A larger dpsql.price helps, or a condition that leaves small groups out"
+	if r.isGrouped() {
+		where = " where a group has"
+	}
+	switch {
+	case fn == plan.Avg && ranged:
+		words = "rows after noise, so its interval is the whole range. " + r.larger()
+	case fn == plan.Avg:
+		words = "rows after noise, so no interval could hold it. " + r.larger() + ". A range of the column in the policy helps if it is narrow"
+	case fn == plan.Min, fn == plan.Max:
+		if words = "people after noise to show a value of any"; !ranged {
+			words += " without a declared range"
 		}
-	case plan.Min, plan.Max:
-		if words = "people after noise to show a value of any, as no range is declared"; !noValues {
+		if !noValues {
 			words += ". A larger dpsql.price needs fewer"
 		}
+	case fn.Facts().IsPick:
+		words = "rows after noise, so it may be any of them. " + r.larger()
 	}
-	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
+	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", fn, where, words))
+}
+
+// isGrouped says whether any release of the run has groups.
+func (r *Run) isGrouped() bool {
+	return slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.Agg.Keys) > 0 })
+}
+
+// larger is what helps where noise is too large beside a value.
+func (r *Run) larger() string {
+	if r.isGrouped() {
+		return "A larger dpsql.price helps, or a condition that leaves small groups out"
+	}
+	return "A larger dpsql.price helps, or a condition that more people meet"
 }
 
 // noInterval notes a computed value of which nothing can be said, and gives the reason.
 func (r *Run) noInterval(name string, m stage.DisplayColumn) string {
-	why := "a part of it is NULL, or may be outside of what a function takes. A larger dpsql.price helps, or a condition that leaves small groups out"
+	why := "a part of it is NULL, or may be outside of what a function takes. " + r.larger()
 	if m.Divides {
-		why = "noise does not tell a divisor from 0. A larger dpsql.price helps, or a condition that leaves small groups out"
+		why = "noise does not tell a divisor from 0. " + r.larger()
 	}
 	switch {
 	case m.Totals && slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return finish.HidesGroups(st.An) }):

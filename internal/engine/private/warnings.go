@@ -186,8 +186,7 @@ const WorthNaming = 2
 
 // wideLines say that many groups' intervals are wider than their values, with what makes them narrower: where the largest group's is narrow a bound of its own for the others, and else other noise, another choice of the bound, which noise may have made far too large, or a larger price.
 func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
-	groups := len(a.Release.Groups)
-	if a.Release.Run == nil || a.Release.IsOnDisk() || groups == 0 {
+	if a.Release.Run == nil || a.Release.IsOnDisk() {
 		return nil
 	}
 	e, err := finish.Of(ctx, a.An, a.Release)
@@ -201,13 +200,13 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		if !isCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
 			continue
 		}
-		wide, all, narrow := wideGroups(a, e, i)
+		wide, groups, all, narrow := wideGroups(a, e, i, r.World.Policy.Query.MinPeople)
 		isChosen := slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && a.An.Measures[m].Bound != nil })
 		line := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.An.Agg.Aggs[i].Fn, wide, groups)
 		switch {
-		case all && isChosen && groups == 1:
+		case all && groups == 1:
 			line = fmt.Sprintf("%s: the interval is wider than the value", a.An.Agg.Aggs[i].Fn)
-		case all && isChosen:
+		case all:
 			line = fmt.Sprintf("%s: the interval of each group is wider than its value", a.An.Agg.Aggs[i].Fn)
 		case isCount, wide < 2, groups < 3, 3*wide < groups:
 			continue
@@ -312,9 +311,15 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	words += ", which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps"
 	if cures := fewCures(a.An, sums, single); len(cures) > 0 {
 		words += ", or " + strings.Join(cures, ", or ")
+		if strings.HasPrefix(cures[0], perUnit) {
+			words += ". " + perUnit + " widens the intervals of grouped statements"
+		}
 	}
 	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, slices.Compact(columns)...), Text: words}}
 }
+
+// perUnit bounds the rows of a person.
+const perUnit = "max_rows_per_unit in the policy"
 
 // fewCures are the bounds after which nothing is left to choose: of the values of sums and, unless each person has a single row, of the rows of a person. Where a person may be in several groups none is named: the noise of that many rows in each is far wider.
 func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string) {
@@ -326,7 +331,7 @@ func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string)
 			cures[0] = "a narrow range in the policy" // beside rows the bound of a wide one is chosen too
 		}
 	}
-	switch perUnit := "max_rows_per_unit in the policy"; {
+	switch {
 	case single || a.MaxRows > 0:
 		return cures
 	case cures == nil:
@@ -345,12 +350,16 @@ func (r *Run) narrowerNoise(a *StageRun) string {
 	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", server.Number(math.Round(gain*10)/10))
 }
 
-// wideGroups is how many groups have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count, but for all: every group's is wider.
-func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, all, narrow bool) {
+// wideGroups is how many of the groups that are shown have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count, but for all: every group's is wider.
+func wideGroups(a *StageRun, e *finish.Errors, aggregate int, least int64) (wide, shown int, all, narrow bool) {
 	people, most := peopleOf(a.An, a.An.Formulas[aggregate]), -1.0
 	all = true
 	for g := range a.Release.Groups {
 		of, v := e.For(a.Release, &a.Release.Groups[g]), a.Release.Groups[g].Values
+		if a.An.People >= 0 && v[a.An.People].Cmp(big.NewInt(least)) < 0 {
+			continue // it is hidden
+		}
+		shown++
 		x, width := of.Value(aggregate, v)
 		few := false
 		if people >= 0 && v[people] != nil {
@@ -366,7 +375,7 @@ func wideGroups(a *StageRun, e *finish.Errors, aggregate int) (wide int, all, na
 			most, narrow = math.Abs(x), 2*width < math.Abs(x)
 		}
 	}
-	return wide, all, narrow
+	return wide, shown, all && shown > 0, narrow
 }
 
 // peopleOf is a measure that says how many rows or people a formula's groups have; -1: there is none.

@@ -27,7 +27,7 @@ type Reader struct {
 }
 
 // Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are
-// the ends of a 95% interval, which reach to the ends of their leaves. Unknown: there is no answer, since the tree is open and surely nobody is found.
+// the ends of a 95% interval, which reach to the ends of their leaves. Unknown: too few rows are found for an answer.
 type Answer struct {
 	Below, Above int64
 	Part         float64
@@ -71,32 +71,21 @@ func RankError(t *sensitivity.Tree, deviation float64) float64 {
 	return 1.96 * deviation * math.Sqrt(sum)
 }
 
-// Find reads a quantile. The least and the greatest of all are what end says, or where it finds nobody the median with the range as interval. Other ranks that are closer to an end of the rows than the noise tells
-// are moved to where it does, Error from the end; among no more rows than that it is the median. Of no rows it is the middle of the range, with the range as its interval.
+// Find reads a quantile. The least and the greatest of all are what end says. Other ranks that are closer to an end of the rows than the noise tells are moved to where it does, Error from the end; among no more
+// rows than that it is the median. It is Unknown of no rows, and of so few that any of them may be it: by their noisy number alone, as what is shown would miss more often if the interval decided.
 func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	root, err := r.look(0, 0)
 	if err != nil {
 		return Answer{}, err
 	}
-	end := q.Fraction == 0 || q.Fraction == 1
-	if end {
-		if a, found, err := r.end(root, q.Fraction == 0 == q.Descending); found || err != nil {
-			return a, err
-		}
-		if r.tree.Open {
-			return Answer{Unknown: true}, nil
-		}
+	if q.Fraction == 0 || q.Fraction == 1 {
+		a, found, err := r.end(root, q.Fraction == 0 == q.Descending)
+		a.Unknown = !found
+		return a, err
 	}
 	n := math.Round(sum(root))
-	if n < 1 {
-		mid := r.tree.Lo + (r.tree.Hi-r.tree.Lo)/2
-		return Answer{Below: mid, Above: mid, Least: r.tree.Lo, Most: r.tree.Hi}, nil
-	}
-	if end {
-		q.Fraction = 0.5
-		a, err := r.Find(q)
-		a.Least, a.Most = r.tree.Lo, r.tree.Hi
-		return a, err
+	if n < 1 || n*max(q.Fraction, 1-q.Fraction) <= r.Error {
+		return Answer{Unknown: true}, nil
 	}
 	edge := math.Min(math.Floor(r.Error), math.Floor((n-1)/2))
 	inner := func(rank float64) float64 { return math.Min(math.Max(rank, edge), n-1-edge) }

@@ -83,7 +83,7 @@ func TestExactCounts(t *testing.T) {
 	})
 }
 
-// TestNobody: of no rows, or of fewer by the noise, the middle of the range.
+// TestNobody: of no rows, or of fewer by the noise, there is no answer.
 func TestNobody(t *testing.T) {
 	tree := treeOver(10, 73, 1, 8, 8)
 	for _, noise := range []float64{0, -3} {
@@ -92,7 +92,7 @@ func TestNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range []sensitivity.Quantile{{Fraction: 0}, {Fraction: 1}, {Fraction: 0.5, Continuous: true}} {
-			if a, err := r.Find(q); err != nil || a != (Answer{Below: 41, Above: 41, Least: 10, Most: 73}) {
+			if a, err := r.Find(q); err != nil || !a.Unknown {
 				t.Errorf("%+v, %v", a, err)
 			}
 		}

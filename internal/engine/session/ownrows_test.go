@@ -79,7 +79,8 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			}
 			s.Warned = nil // some are told once a session
 			_, a := enginetest.Ask(t, s, c.sql)
-			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
+			says := slices.DeleteFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "wider than") }) // which TestWideWithoutChoice looks at
+			if !slices.Equal(says, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
 			}
 			rows, err := a.All(context.Background())
@@ -167,7 +168,8 @@ func TestUnitsByColumns(t *testing.T) {
 			}
 			s.Warned = nil // some are told once a session
 			_, a := enginetest.Ask(t, s, c.sql)
-			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
+			says := slices.DeleteFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "wider than") }) // which TestWideWithoutChoice looks at
+			if !slices.Equal(says, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
 				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
 			}
 			rows, err := a.All(context.Background())
