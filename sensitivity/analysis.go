@@ -187,6 +187,29 @@ func (a *Analysis) NeedsFreshRelease() bool {
 
 // HasTimes reports that a measure's values are made of dates, times or intervals.
 func (a *Analysis) HasTimes(m Measure) (is bool) {
+	a.visitOf(m, func(x plan.Scalar) {
+		c, ok := x.(*plan.Col)
+		is = is || ok && (relation.IsDay(c.T) || c.T.OID == sqltype.OIDInterval)
+	})
+	return is
+}
+
+// HasMonths reports that a measure's values are intervals made with months, so that PostgreSQL's result has some too.
+func (a *Analysis) HasMonths(m Measure) (is bool) {
+	a.visitOf(m, func(x plan.Scalar) {
+		switch x := x.(type) {
+		case *plan.Call:
+			is = is || slices.Contains([]string{"age", "justify_days", "justify_interval"}, x.Fn.Name)
+		case *plan.Const:
+			iv, ok := x.Value.(sqltype.Interval)
+			is = is || ok && iv.Months != 0
+		}
+	})
+	return is
+}
+
+// visitOf calls f for what a measure's values are computed by, within the queries in FROM too.
+func (a *Analysis) visitOf(m Measure, f func(plan.Scalar)) {
 	defs := map[plan.ColID]plan.Scalar{}
 	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
 		if p, ok := r.(*plan.Project); ok {
@@ -196,16 +219,21 @@ func (a *Analysis) HasTimes(m Measure) (is bool) {
 		}
 		return true
 	})
-	var visit func(*plan.Col)
-	visit = func(c *plan.Col) {
-		is = is || relation.IsDay(c.T) || c.T.OID == sqltype.OIDInterval
-		if x := defs[c.ID]; x != nil {
-			delete(defs, c.ID)
-			plan.VisitCols(x, visit)
+	var visit func(plan.Scalar)
+	visit = func(x plan.Scalar) {
+		f(x)
+		for _, y := range plan.Children(x) {
+			visit(y)
 		}
+		plan.VisitCols(x, func(c *plan.Col) {
+			f(c)
+			if y := defs[c.ID]; y != nil {
+				delete(defs, c.ID)
+				visit(y)
+			}
+		})
 	}
-	plan.VisitCols(m.Arg, visit)
-	return is
+	visit(m.Arg)
 }
 
 // Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.

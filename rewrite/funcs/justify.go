@@ -39,6 +39,9 @@ func oneSignHours(x sqltype.Interval) sqltype.Interval {
 	return x
 }
 
+// InMonths is an interval with its days brought to months of 30 days, as PostgreSQL's justify_days does it.
+func InMonths(x sqltype.Interval) sqltype.Interval { return justifyDays(x) }
+
 func justifyDays(x sqltype.Interval) sqltype.Interval {
 	x.Months += x.Days / 30
 	x.Days %= 30

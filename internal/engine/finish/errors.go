@@ -509,8 +509,8 @@ func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
 	}
 	if f.Kind == sensitivity.IsMoment {
 		least, most := endsOf(f.Moments.Stat)
-		if _, low, high := e.interval(i, v); !math.IsInf(most, 1) && low <= least && high >= most {
-			return true
+		if _, low, high := e.interval(i, v); math.IsNaN(low) || !math.IsInf(most, 1) && low <= least && high >= most {
+			return true // a slope's divisor may be 0, or its interval is all of a correlation's range
 		}
 	}
 	return (f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment) && !(float(v[f.Count]) > e.inSteps(f.Count))

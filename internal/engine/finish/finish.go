@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/divide"
@@ -199,7 +200,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if err != nil {
 			return nil, err
 		}
-		row = append(row, v)
+		row = append(row, inMonths(a, f, v))
 	}
 	for _, item := range a.Agg.Errors {
 		i, ok := formulaOf(a, item.Of)
@@ -221,6 +222,21 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		row = append(row, width)
 	}
 	return row, nil
+}
+
+// inMonths brings a computed interval, or an array of them, to months where it was made with some.
+func inMonths(a *sensitivity.Analysis, f sensitivity.Formula, v sqltype.Value) sqltype.Value {
+	switch x := v.(type) {
+	case sqltype.Interval:
+		if !f.IsPick() && a.HasMonths(a.Measures[f.Sum]) {
+			return funcs.InMonths(x)
+		}
+	case *sqltype.Array:
+		for i := range x.Values {
+			x.Values[i] = inMonths(a, f, x.Values[i])
+		}
+	}
+	return v
 }
 
 // ofSome reports an average whose number of rows is told from none, or a count.

@@ -187,11 +187,14 @@ func IsFarBeyondBound(a *sensitivity.Analysis, r *release.Release, i int) (bool,
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil && !a.Clipped {
 		return false, nil
 	}
+	l, m := r.Lost[i], &a.Measures[i]
+	if a.Limit.Cap == nil && m.Bound != nil && r.Plan != nil && r.Plan.HoldsAll(m.Bound, r.Chosen) {
+		return false, nil // nothing is lost but noise
+	}
 	n, err := lostNoiseOf(r.Run.Lost[i].Event)
 	if err != nil {
 		return false, err
 	}
-	l, m := r.Lost[i], &a.Measures[i]
 	capped := a.Limit.Cap != nil && r.Plan.IsAtLastEdge(a.Limit.Cap, r.Chosen)
 	for _, side := range l.Sides {
 		released, near := sideClasses(side)

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -224,10 +225,10 @@ func InFloat(v sqltype.Value) (float64, bool) {
 	return 0, false
 }
 
-// magnitude is a value as a float, in the unit of its error: of an interval without months its seconds.
+// magnitude is a value as a float, in the unit of its error: of an interval its seconds, in months of 30 days.
 func magnitude(v sqltype.Value) (float64, bool) {
 	if x, is := v.(sqltype.Interval); is {
-		return float64(x.Micros)/1e6 + float64(x.Days)*daySeconds, x.Months == 0
+		return float64(x.Micros)/1e6 + (float64(x.Days)+30*float64(x.Months))*daySeconds, true
 	}
 	return InFloat(v)
 }
@@ -244,13 +245,10 @@ func stepOf(v sqltype.Value, width float64) decimal.Decimal {
 		return decimal.Zero
 	}
 	digit := int32(math.Floor(math.Log10(width / 2)))
-	switch x := v.(type) {
+	switch v.(type) {
 	case int64:
 		digit = max(digit, 0)
 	case sqltype.Interval:
-		if x.Months != 0 {
-			return decimal.Zero
-		}
 		for _, unit := range timeUnits {
 			if width/2 >= float64(unit) {
 				return decimal.NewFromInt(unit)
@@ -293,18 +291,22 @@ func Significant(v sqltype.Value, width float64) sqltype.Value {
 	return v
 }
 
-// roundedInterval is an interval without months, to a multiple of so many microseconds. What has no days gets none, but of a step of days.
+// roundedInterval is an interval to a multiple of so many microseconds. What has no days gets none, but of a step of days.
 func roundedInterval(x sqltype.Interval, step int64) sqltype.Interval {
 	const day = daySeconds * 1_000_000
-	all := decimal.NewFromInt(int64(x.Days)).Mul(decimal.NewFromInt(day)).Add(decimal.NewFromInt(x.Micros))
+	all := decimal.NewFromInt(30*int64(x.Months) + int64(x.Days)).Mul(decimal.NewFromInt(day)).Add(decimal.NewFromInt(x.Micros))
 	all = all.DivRound(decimal.NewFromInt(step), 0).Mul(decimal.NewFromInt(step))
 	days := int64(0)
-	if x.Days != 0 || step == day {
+	if x.Days != 0 || x.Months != 0 || step == day {
 		days = all.DivRound(decimal.NewFromInt(day), 30).Truncate(0).IntPart()
 	}
 	micros := all.Sub(decimal.NewFromInt(days).Mul(decimal.NewFromInt(day)))
 	if int64(int32(days)) != days || !micros.BigInt().IsInt64() { //nolint:gosec // that is what is asked
 		return x
 	}
-	return sqltype.Interval{Days: int32(days), Micros: micros.IntPart()} //nolint:gosec // checked above
+	out := sqltype.Interval{Days: int32(days), Micros: micros.IntPart()} //nolint:gosec // checked above
+	if x.Months != 0 {
+		out = funcs.InMonths(out)
+	}
+	return out
 }

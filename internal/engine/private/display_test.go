@@ -97,7 +97,7 @@ func TestRoundedEnds(t *testing.T) {
 	}
 }
 
-// TestRoundedIntervals: an interval keeps days, hours, minutes, seconds or decimals of them, by its error in seconds; months have no length, so they stay.
+// TestRoundedIntervals: an interval keeps days, hours, minutes, seconds or decimals of them, by its error in seconds; a month has 30 days, and what has months keeps some.
 func TestRoundedIntervals(t *testing.T) {
 	const hour = 3600 * 1_000_000
 	for _, c := range []struct {
@@ -113,7 +113,8 @@ func TestRoundedIntervals(t *testing.T) {
 		{sqltype.Interval{Micros: 23*hour + 59*60*1_000_000}, 8000, sqltype.Interval{Micros: 24 * hour}},
 		{sqltype.Interval{Days: 1, Micros: 23*hour + 59*60*1_000_000}, 8000, sqltype.Interval{Days: 2}},
 		{sqltype.Interval{Micros: 30 * hour}, 200000, sqltype.Interval{Days: 1}},
-		{sqltype.Interval{Months: 1, Micros: 30}, 200000, sqltype.Interval{Months: 1, Micros: 30}},
+		{sqltype.Interval{Months: 1, Micros: 30}, 200000, sqltype.Interval{Months: 1}},
+		{sqltype.Interval{Months: -14, Days: -29, Micros: -13 * hour}, 200000, sqltype.Interval{Months: -15}},
 		{sqltype.Interval{Days: math.MaxInt32, Micros: math.MaxInt64}, 8000, sqltype.Interval{Days: math.MaxInt32, Micros: math.MaxInt64}},
 	} {
 		if got := Significant(c.v, c.width); got != sqltype.Value(c.want) {

@@ -256,8 +256,7 @@ const notPublic = "a condition asks for a value that is not public. Write %s"
 
 // either names columns or values.
 func either(list []string) string {
-	slices.Sort(list)
-	return strings.Join(slices.Compact(list), " or ")
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(list))), " or ")
 }
 
 // TotalsHide says why a total over groups may be NULL, with what gives it.
