@@ -376,7 +376,7 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 				}
 			}
 			if c.target != "" {
-				enginetest.Set(t, s, "dpsql.target_error", c.target)
+				enginetest.SetTarget(t, s, c.target)
 			}
 			_, err := enginetest.Try(s, c.statement)
 			refused := enginetest.Refusal(err)

@@ -164,7 +164,7 @@ func TestTargetKept(t *testing.T) {
 			continue
 		}
 		target := first.(float64) * []float64{0.7, 0.97}[i/2%2] // one that is a little smaller is missed more often
-		enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(target))
+		enginetest.SetTarget(t, s, fmt.Sprint(target))
 		if _, err := enginetest.Try(s, "explain "+sql); sqlerr.ID(err) == sqlerr.PriceTooLarge.ID {
 			continue
 		}
@@ -186,6 +186,7 @@ func TestTargetKept(t *testing.T) {
 		for _, target := range []string{"", "off"} {
 			if target != "" {
 				enginetest.Set(t, s, "dpsql.target_error", target)
+				enginetest.Set(t, s, "dpsql.price", "0.5")
 			}
 			if _, a := enginetest.Ask(t, s, sql); a.Rows[0][0] != now || !strings.Contains(a.Notice, "spent: nothing") {
 				t.Errorf("asked again: an error of %v for %g; %s", a.Rows[0][0], now, a.Notice)

@@ -77,7 +77,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.price", "2")
 	enginetest.MustTry(t, s, "explain verbose "+large)
 	enginetest.MustTry(t, s, large)
-	enginetest.Set(t, s, "dpsql.target_error", "1000000")
+	enginetest.SetTarget(t, s, "1000000")
 	enginetest.MustTry(t, s, "explain verbose "+large)
 	enginetest.MustTry(t, s, large)
 	for _, done := range held[1:] {

@@ -106,7 +106,7 @@ func TestSumOfPairIsTheSame(t *testing.T) {
 		t.Errorf("the sum is %v, with an error of %v: %v of %v", got, wide, pair.Rows, all.Rows)
 	}
 	enginetest.Set(t, s, "dpsql.expected_size", "100")
-	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(n*one))
+	enginetest.SetTarget(t, s, fmt.Sprint(n*one))
 	if enginetest.Ask(t, s, "select sum(weight) from patients"); enginetest.PaidFor(t, s) == before {
 		t.Error("an error that is asked for: not charged")
 	}

@@ -67,7 +67,7 @@ func TestFresh(t *testing.T) {
 		if text := of(bob, "explain verbose "+sql); strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: nothing") {
 			t.Error(text)
 		}
-		enginetest.Set(t, ann, "dpsql.target_error", "5%")
+		enginetest.SetTarget(t, ann, "5%")
 		if _, err := enginetest.Try(ann, sql); sqlerr.ID(err) != "target_unknown" {
 			t.Error(err)
 		}

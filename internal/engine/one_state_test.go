@@ -121,7 +121,7 @@ func TestOneStateOfTheData(t *testing.T) {
 
 	// A target.
 	const both = "select (select count(*) from bought where id > 5) as n, (select sum(total) from bought where id > 5) as s"
-	enginetest.Set(t, s, "dpsql.target_error", "30")
+	enginetest.SetTarget(t, s, "30")
 	ask("select count(*) as n from bought where id > 5", 1)
 	change()
 	inside("a target", ask(both, 2)[0][0], 250, 1000)

@@ -52,11 +52,12 @@ func TestRollUpErrors(t *testing.T) {
 			if !kept {
 				target.Most *= 0.999
 			}
-			enginetest.Set(t, s, "dpsql.target_error", target.String())
+			enginetest.SetTarget(t, s, target.String())
 			if told := enginetest.Explained(t, s, sql("")); strings.Contains(told, "Charge: nothing") != kept {
 				t.Errorf("%s, of an error of %v, under target %s:\n%s", sql(""), width, target, told)
 			}
 			enginetest.Set(t, s, "dpsql.target_error", "off")
+			enginetest.Set(t, s, "dpsql.price", "0.5")
 		}
 	}
 	if enginetest.PaidFor(t, s) != before {

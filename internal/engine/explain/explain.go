@@ -513,9 +513,11 @@ func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 		}
 		lines = append(lines, accountants, leftLine(b, mp, "such statements"))
 	}
-	errs, err := stage.ExpectedErrors(x.Program, a, mp, stage.UsualCounts...)
-	if err != nil {
-		return nil, err
+	errs, err := x.St.Aimed, error(nil)
+	if errs == nil {
+		if errs, err = stage.ExpectedErrors(x.Program, a, mp, x.ExpectedRows(a, nil), stage.UsualCounts...); err != nil {
+			return nil, err
+		}
 	}
 	if len(errs) == 0 {
 		return lines, nil

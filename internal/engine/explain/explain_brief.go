@@ -78,6 +78,11 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		return nil, err
 	}
 	add(answer.Keyed("Price", "%s", priced))
+	if len(charged) > 0 {
+		if words, cure := p.AboveSet(stage.Total(charged).Price); words != "" {
+			add(answer.Keyed("Refused at the present setting", "%s. %s lets it be asked", words, cure))
+		}
+	}
 	left := stage.Total(whole)
 	if len(charged) > 0 {
 		left = stage.Total(charged)
@@ -296,6 +301,16 @@ func boundedBy(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 // ExpectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement and what it told that they cut, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
 func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assuming, note string, err error) {
 	a, mp := x.St.An, x.St.Plan
+	if x.St.Aimed != nil { // the target's line says of which group
+		limit := ""
+		if a.CanAnyBeClipped() {
+			limit = "at most "
+		}
+		for _, e := range x.St.Aimed {
+			words = append(words, e.Column+" "+limit+plusMinus(e.Words))
+		}
+		return words, "", "", nil
+	}
 	chosen, old, err := x.earlierBounds(ctx)
 	if err != nil {
 		return nil, "", "", err
@@ -307,7 +322,8 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	if err != nil {
 		return nil, "", "", err
 	}
-	known, err := stage.ExpectedErrors(x.Program, a, mp, rows)
+	together := x.ExpectedRows(a, old)
+	known, err := stage.ExpectedErrors(x.Program, a, mp, together, rows)
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -319,10 +335,16 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		if err != nil {
 			return nil, nil //nolint:nilerr // no noise can be drawn at these bounds
 		}
+		e := (*finish.Errors)(nil)
 		if old != nil {
-			return finish.Expecting(ctx, a, mp, run, chosen, old)
+			e, err = finish.Expecting(ctx, a, mp, run, chosen, old)
+		} else {
+			e, err = finish.NewErrors(a, run)
 		}
-		return finish.NewErrors(a, run)
+		if err != nil {
+			return nil, err
+		}
+		return e.Simultaneous(together), nil
 	}
 	e, err := of(chosen)
 	if err != nil {

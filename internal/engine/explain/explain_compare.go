@@ -146,7 +146,7 @@ func (x Explainer) comparedLines(mp *price.Quote, b ledger.Balance) ([]answer.Li
 // comparedLine is the expected errors of a plan, after what it is; none where no output column is an aggregate.
 func (x Explainer) comparedLine(of *price.Quote, what, at, taken string) ([]answer.Line, error) {
 	f := x.Filter
-	errs, err := stage.ExpectedErrors(x.Program, x.St.An, of, stage.UsualCounts...)
+	errs, err := stage.ExpectedErrors(x.Program, x.St.An, of, x.ExpectedRows(x.St.An, nil), stage.UsualCounts...)
 	if err != nil {
 		return nil, err
 	}

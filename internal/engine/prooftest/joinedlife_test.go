@@ -72,12 +72,12 @@ func TestJoinedReleases(t *testing.T) {
 	half := asNumber(t, rows[0][1]) / 2
 	const count = "select count(*) from encounters a join encounters b on a.days = b.days"
 	enginetest.Set(t, s, "dpsql.price", "0.5")
-	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(3*half))
+	enginetest.SetTarget(t, s, fmt.Sprint(3*half))
 	before = spent()
 	if ask(count); spent() != before {
 		t.Errorf("a target that the release keeps costs %g", spent()-before)
 	}
-	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(half))
+	enginetest.SetTarget(t, s, fmt.Sprint(half))
 	_, releases := enginetest.ExplainedJSON(t, s, count)
 	charge := releases[0]["Charge"].(map[string]any)
 	epsilon, _ := charge["Price"].(float64)
@@ -114,7 +114,7 @@ func TestJoinedReleases(t *testing.T) {
 	if epsilon <= 1 || charge["From Price"] != nil || anew(epsilon) > half || anew(epsilon/1.02) <= half {
 		t.Errorf("a target's charge is %v: at its price a new release has an error of %g, at 2%% less %g, the target is %g", charge, anew(epsilon), anew(epsilon/1.02), half)
 	}
-	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(half))
+	enginetest.SetTarget(t, s, fmt.Sprint(half))
 	if ask(count); math.Abs(spent()-before-renyi) > 1e-6*renyi {
 		t.Errorf("a new release for a target costs %g, EXPLAIN said %g", spent()-before, renyi)
 	}

@@ -252,9 +252,9 @@ func TestJoinsAreToppedUp(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.price", "0.4")
 		run("the difference from price 0.1")
 		run("spent: nothing")
-		enginetest.Set(t, s, "dpsql.target_error", "100000")
+		enginetest.SetTarget(t, s, "100000")
 		run("spent: nothing")
-		enginetest.Set(t, s, "dpsql.target_error", map[string]string{"truncate": "250", "weighted": "25"}[bounding])
+		enginetest.SetTarget(t, s, map[string]string{"truncate": "250", "weighted": "25"}[bounding])
 		run("the difference from price 0.4")
 	}
 }

@@ -119,7 +119,7 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	of(sumThird, 1)
 	enginetest.Set(t, s, "dpsql.bounding", "auto")
 	bounds(t, s, third, "truncate, of which there is a release. Asked anew it is elastic, .*")
-	enginetest.Set(t, s, "dpsql.target_error", "60000")
+	enginetest.SetTarget(t, s, "60000")
 	if text := enginetest.PlanText(t, s, third); !strings.Contains(text, "kept by the release made at price 0.5") {
 		t.Errorf("an error that a release by the other bound has is not kept:\n%s", text)
 	}

@@ -24,8 +24,8 @@ import (
 var UsualCounts = []float64{1000, 100_000}
 
 // ExpectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
-// chosen bound is told in multiples of it.
-func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, counts ...float64) ([]Expected, error) {
+// chosen bound is told in multiples of it. They are intervals that hold in so many rows together.
+func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, together int, counts ...float64) ([]Expected, error) {
 	run, chosen, err := mp.Reference(a)
 	if err != nil {
 		return nil, err
@@ -34,6 +34,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 	if err != nil {
 		return nil, err
 	}
+	e = e.Simultaneous(together)
 	var out []Expected
 	for _, n := range NamedAggregates(pr, a) {
 		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.Formula])

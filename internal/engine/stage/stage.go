@@ -20,6 +20,7 @@ type Stage struct {
 	Again   bool                  // asked anew, though it could be topped up
 	Kept    *release.Release      // computed from another question's, and keeps the target; KeptOf is that one's reservation
 	KeptOf  int64
+	Aimed   []Expected   // the errors by which dpsql.target_error set the price; nil: it did not
 	gaps    []sqlgen.Gap // of whatever may be printed for it
 }
 

@@ -154,6 +154,19 @@ func (p *Staged) SimultaneousRows(list ...*release.Release) int {
 	return max(1, n)
 }
 
+// ExpectedRows is SimultaneousRows of a stage's release that is still to be made: as many as an earlier one has, else as there are public groups; 1 where neither is known.
+func (p *Staged) ExpectedRows(a *sensitivity.Analysis, old *release.Release) int {
+	switch {
+	case !p.Session.Now.Simultaneous && !p.HasNoisyRowChoice():
+		return 1
+	case old != nil:
+		return p.SimultaneousRows(old)
+	case a.Groups.Public:
+		return max(1, int(a.Groups.Count))
+	}
+	return 1
+}
+
 // candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
 func (p *Staged) candidates(list []*release.Release) (int, bool) {
 	if p.Session.Now.Simultaneous || p.canHideLow() || p.World.Policy.Query.MinPeople > 0 || len(list) != 1 || len(p.Stages) != 1 {

@@ -65,14 +65,34 @@ func (p *Staged) SolveForTargetError(ctx context.Context, stages []*Stage, args 
 	return out, words, p.CheckTargetPrice(sum)
 }
 
-// CheckTargetPrice refuses a price of all releases, with a target, that this analyst may not ask for.
+// CheckTargetPrice refuses a price of all releases, with a target, that this analyst may not ask for, or that is above dpsql.price: nobody pays more than they have set. EXPLAIN, which pays nothing, tells that one (AboveSet).
 func (p *Staged) CheckTargetPrice(sum float64) error {
 	t, _, err := p.TargetAndSize()
-	if most := p.Session.Analyst.MaxQueryEpsilon; err == nil && t.Most != 0 && sum > most*(1+1e-9) {
-		err = sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
+	most := p.Session.Analyst.MaxQueryEpsilon
+	switch {
+	case err != nil || t.Most == 0:
+		return err
+	case sum > most*(1+1e-9):
+		return sqlerr.New(sqlerr.PriceTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, server.Number(server.RoundUp3(sum)), most).
 			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_price.")
+	case p.Explain != nil:
+		return nil
 	}
-	return err
+	if words, cure := p.AboveSet(sum); words != "" {
+		return sqlerr.New(sqlerr.PriceTooLarge, "%s", words).WithHint("%s asks at that price, or SET dpsql.target_error to a larger error. Nothing was spent.", cure)
+	}
+	return nil
+}
+
+// AboveSet says that the price for a target is above dpsql.price, and the setting that allows it; "" where it is not.
+func (p *Staged) AboveSet(sum float64) (words, cure string) {
+	t, _, err := p.TargetAndSize()
+	set := p.Session.Now.Epsilon
+	if err != nil || t.Most == 0 || sum <= set*(1+1e-9) {
+		return "", ""
+	}
+	price := server.Number(min(server.RoundUp3(sum), p.Session.Analyst.MaxQueryEpsilon))
+	return fmt.Sprintf("an error of %s takes price %s, and dpsql.price is %s", t, price, server.Number(set)), "SET dpsql.price = " + price
 }
 
 // solveStage is stage i at its least price, and that; 0 where a release keeps the target.
@@ -94,25 +114,38 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 	out, from := *st, w.from
 	if w.kept {
 		out.Priced, out.Request.Epsilon, out.Kept, out.KeptOf = nil, w.price, w.reused, w.of
-		return &out, 0, fmt.Sprintf("a 95%% error of at most %s: %s", t, from), nil
+		return &out, 0, fmt.Sprintf("a 95%% error of at most %s, %s", t, from), nil
 	}
 	if out.Request.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err
 	}
 	if out.Priced, out.Again = nil, w.fresh; w.fresh {
-		from += "; asked anew, since measuring again does not tell more exactly what bounds took away"
+		from += ". It is asked anew, since measuring again does not tell more exactly what bounds took away"
 	}
 	if little, err := w.hasNoisyChoices(out.Request.Epsilon); err != nil || little {
 		if err != nil {
 			return nil, 0, "", err
 		}
-		if out.Request.Epsilon, err = p.leastPrice(st, t, &Widths{Within: w.freshWithin}); err != nil {
+		w.errors = w.freshErrors
+		if out.Request.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 			return nil, 0, "", err
 		}
 		out.Again = true
-		from += "; asked anew, since bounds and groups that were chosen at so small a price are poor ones: the error is that of the same bounds"
+		from += ". It is asked anew, since bounds and groups that were chosen at so small a price are poor ones"
 	}
-	return &out, out.Request.Epsilon, fmt.Sprintf("a 95%% error of at most %s: price %s, %s", t, server.Number(out.Request.Epsilon), from), nil
+	if out.Aimed, err = p.aimed(st, w, out.Request.Epsilon); err != nil {
+		return nil, 0, "", err
+	}
+	return &out, out.Request.Epsilon, fmt.Sprintf("a 95%% error of at most %s, %s", t, from), nil
+}
+
+// aimed are the errors by which a price was found.
+func (p *Staged) aimed(st *Stage, w *Widths, epsilon float64) (out []Expected, err error) {
+	list, err := w.errors(epsilon)
+	for i, n := range list {
+		out = append(out, Expected{n.name, server.Number(server.RoundError(n.width)) + errorUnit(st.An, w.named[i].Formula), Finite(n.width)})
+	}
+	return out, err
 }
 
 // NamedOf are the output columns that are aggregates of stage i, or of another that is the same release.
@@ -184,13 +217,21 @@ type Widths struct {
 	reused *release.Release // that this is computed from another question's release
 	of     int64            // its reservation
 	price  float64          // of what is kept
-	Within func(epsilon float64) (bool, error)
-	from   string // the size that they go by
+	from   string           // the size that they go by
 
-	release     *release.Release // nil: they go by none
-	fresh       bool             // there is one of the statement's own, which is not topped up
+	target      session.Target
+	named       []NamedAggregate
+	errors      func(epsilon float64) ([]namedError, error) // of the columns at a price; nil: none can be had at it
+	release     *release.Release                            // nil: they go by none
+	fresh       bool                                        // there is one of the statement's own, which is not topped up
 	plan        func(epsilon float64) (*price.Quote, error)
-	freshWithin func(epsilon float64) (bool, error) // within, of a new release with the same bounds
+	freshErrors func(epsilon float64) ([]namedError, error) // errors, of a new release with the same bounds
+}
+
+// Within says whether the errors at a price are within the target.
+func (w *Widths) Within(epsilon float64) (bool, error) {
+	list, err := w.errors(epsilon)
+	return err == nil && areWithinTarget(w.target, list), err
 }
 
 // noisyChoiceRatio is how much smaller than at a new price noise of choices is for which they are made again.
@@ -256,7 +297,7 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	if !sized {
 		rows, from = math.NaN(), "however large its groups are"
 	}
-	return &Widths{Within: p.widthsAt(st, t, rows, named), from: from}, nil
+	return &Widths{errors: p.errorsAt(st, rows, named), target: t, named: named, from: from}, nil
 }
 
 // IsFiltered says whether some rows are left out, so the population tells nothing of how many are kept.
@@ -305,29 +346,34 @@ func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float
 	return math.NaN()
 }
 
-// widthsAt are those of a plan at a price, for groups of so many rows.
-func (p *Staged) widthsAt(st *Stage, t session.Target, rows float64, named []NamedAggregate) func(float64) (bool, error) {
-	return func(epsilon float64) (bool, error) {
+// errorsAt are those of a plan at a price, for groups of so many rows.
+func (p *Staged) errorsAt(st *Stage, rows float64, named []NamedAggregate) func(float64) ([]namedError, error) {
+	return func(epsilon float64) ([]namedError, error) {
 		ask := st.Request
 		ask.Epsilon = epsilon
 		mp, err := price.New(st.An, ask)
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
-			return false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		e, err := finish.NewErrors(st.An, mp.Run())
 		if err != nil {
-			return false, err
+			return nil, err
 		}
+		e = e.Simultaneous(p.ExpectedRows(st.An, nil))
+		var out []namedError
 		for _, n := range named {
-			if !isWithinTarget(t, e.Expected(n.Formula, rows), valueAt(st.An, st.An.Formulas[n.Formula], rows)) {
-				return false, nil
-			}
+			out = append(out, namedError{n.name, valueAt(st.An, st.An.Formulas[n.Formula], rows), e.Expected(n.Formula, rows)})
 		}
-		return true, nil
+		return out, nil
 	}
+}
+
+// areWithinTarget compares errors with the target; none do not hold.
+func areWithinTarget(t session.Target, list []namedError) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(n namedError) bool { return !isWithinTarget(t, n.width, n.value) })
 }
 
 // isWithinTarget compares an error with the target; NaN does not hold.

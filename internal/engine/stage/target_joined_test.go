@@ -68,7 +68,7 @@ func TestTargetJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(asked))
+	enginetest.SetTarget(t, s, fmt.Sprint(asked))
 	if p, err = enginetest.Prepare(s, sql); err != nil {
 		t.Fatal(err)
 	}

@@ -42,14 +42,14 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		}
 		if ownSize = size; size != nil {
 			price := own.LastQuote().Price
-			ok, err := keeps(ctx, st.An, t, own, named, size)
+			ok, err := p.keeps(ctx, st.An, t, own, named, size)
 			switch {
 			case err != nil:
 				return nil, err
 			case ok:
 				return &Widths{kept: true, price: price, from: fmt.Sprintf("kept by the release made at price %s", server.Number(price))}, nil
 			case own.Target == t.String() && st.An.CanAnyBeClipped(): // a new release may miss too, each time for more
-				return &Widths{kept: true, price: price, from: fmt.Sprintf("asked for before, by the release made at price %s", server.Number(price))}, nil
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("asked for before: the release made at price %s answers", server.Number(price))}, nil
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		if err != nil {
 			return nil, err
 		}
-		ok, err := keeps(ctx, st.An, t, one.Release, named, size)
+		ok, err := p.keeps(ctx, st.An, t, one.Release, named, size)
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +88,10 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 	}
 	switch {
 	case ownSize != nil:
-		from := fmt.Sprintf("as large as the release made at price %s says its largest group is", server.Number(own.LastQuote().Price))
+		from := fmt.Sprintf("in a group as large as the largest of the release made at price %s", server.Number(own.LastQuote().Price))
 		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), nil
 	case tells != nil:
-		from := fmt.Sprintf("as large as a release of another question, made at price %s, says its largest group is", server.Number(tells.Release.LastQuote().Price))
+		from := fmt.Sprintf("in a group as large as the largest of a release of another question, made at price %s", server.Number(tells.Release.LastQuote().Price))
 		return p.widthsBy(ctx, st, t, own, tells.Release, named, kinSize, from), nil
 	}
 	return nil, silent
@@ -154,29 +154,28 @@ func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *rele
 	return groups, nil
 }
 
-// areWithinTarget says whether each aggregate's error is, in the group that it is largest in.
-func areWithinTarget(t session.Target, of func(*release.Group) *finish.Errors, named []NamedAggregate, size []*release.Group) bool {
+// errorsIn are each aggregate's errors in the group that it is largest in.
+func errorsIn(of func(*release.Group) *finish.Errors, named []NamedAggregate, size []*release.Group) (out []namedError) {
 	for i, n := range named {
-		var value, width float64
+		one := namedError{name: n.name}
 		if size[i] == nil {
-			width = of(nil).Expected(n.Formula, math.NaN())
+			one.width = of(nil).Expected(n.Formula, math.NaN())
 		} else {
-			value, width = of(size[i]).Value(n.Formula, size[i].Values)
+			one.value, one.width = of(size[i]).Value(n.Formula, size[i].Values)
 		}
-		if !isWithinTarget(t, width, value) {
-			return false
-		}
+		out = append(out, one)
 	}
-	return true
+	return out
 }
 
 // keeps: the errors of a release, as it is, are within the target, as answers tell them.
-func keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *release.Release, named []NamedAggregate, size []*release.Group) (bool, error) {
+func (p *Staged) keeps(ctx context.Context, a *sensitivity.Analysis, t session.Target, r *release.Release, named []NamedAggregate, size []*release.Group) (bool, error) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil {
 		return false, err
 	}
-	ok := areWithinTarget(t, func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
+	e = e.Simultaneous(p.ExpectedRows(a, r))
+	ok := areWithinTarget(t, errorsIn(func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size))
 	return ok, ctx.Err()
 }
 
@@ -189,47 +188,47 @@ func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own,
 	if p.NeedsFreshRelease(st.An, own) || fresh {
 		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
 	}
-	chosen := BoundsOf(ctx, st.An, by)
-	w := &Widths{from: from, release: own, fresh: fresh}
+	chosen, together := BoundsOf(ctx, st.An, by), p.ExpectedRows(st.An, by)
+	w := &Widths{from: from, release: own, fresh: fresh, target: t, named: named}
 	w.plan = func(epsilon float64) (*price.Quote, error) {
 		ask := st.Request
 		ask.Epsilon = epsilon
 		return price.New(st.An, ask)
 	}
-	w.freshWithin = func(epsilon float64) (bool, error) {
+	w.freshErrors = func(epsilon float64) ([]namedError, error) {
 		ask := st.Request
 		if ask.Epsilon = epsilon; fresh && !ask.IsWorthTopUp(least) { // at this price what is stored would answer
-			return false, nil
+			return nil, nil
 		}
 		mp, err := w.plan(epsilon)
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
-			return false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		at, err := chosen(mp)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if !st.An.IsSmoothed() {
 			at = raised(st.An, mp, at)
 		}
 		run, err := mp.Resolve(st.An, at)
 		if err != nil { // at this price there are fewer bounds to choose from
-			return false, nil //nolint:nilerr // that is the answer
+			return nil, nil //nolint:nilerr // that is the answer
 		}
 		e, err := finish.NewErrors(st.An, run)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
-		return ok, ctx.Err()
+		e = e.Simultaneous(together)
+		return errorsIn(func(*release.Group) *finish.Errors { return e }, named, size), ctx.Err()
 	}
-	if w.Within = w.freshWithin; own == nil {
+	if w.errors = w.freshErrors; own == nil {
 		return w
 	}
-	w.Within = func(epsilon float64) (bool, error) {
+	w.errors = func(epsilon float64) ([]namedError, error) {
 		at := own
 		ask := st.Request
 		ask.Epsilon = epsilon
@@ -238,12 +237,12 @@ func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own,
 			top, err = nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if top != nil {
 			more, err := own.With(st.An, top)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
 			if more != nil {
 				at = more
@@ -251,10 +250,10 @@ func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own,
 		}
 		e, err := finish.Of(ctx, st.An, at)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		ok := areWithinTarget(t, func(*release.Group) *finish.Errors { return e }, named, size)
-		return ok, ctx.Err()
+		e = e.Simultaneous(together)
+		return errorsIn(func(*release.Group) *finish.Errors { return e }, named, size), ctx.Err()
 	}
 	return w
 }
@@ -280,7 +279,7 @@ type namedError struct {
 }
 
 // namedErrors are those of stage i's columns; nil where a release does not tell them.
-func (p *Staged) namedErrors(ctx context.Context, i int, st *Stage, t session.Target, r *release.Release) (out []namedError) {
+func (p *Staged) namedErrors(ctx context.Context, i int, st *Stage, t session.Target, r *release.Release) []namedError {
 	if r.IsOnDisk() {
 		return nil
 	}
@@ -293,16 +292,8 @@ func (p *Staged) namedErrors(ctx context.Context, i int, st *Stage, t session.Ta
 	if err != nil {
 		return nil
 	}
-	for k, n := range named {
-		one := namedError{name: n.name}
-		if size[k] == nil {
-			one.width = e.For(r, nil).Expected(n.Formula, math.NaN())
-		} else {
-			one.value, one.width = e.For(r, size[k]).Value(n.Formula, size[k].Values)
-		}
-		out = append(out, one)
-	}
-	return out
+	e = e.Simultaneous(p.ExpectedRows(st.An, r))
+	return errorsIn(func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
 }
 
 // Missed are the output columns of a release whose errors are above the target, with them.

@@ -23,11 +23,12 @@ func TestTargetKin(t *testing.T) {
 			s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...), 22)
 			enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 			enginetest.Set(t, s, "dpsql.price", "12")
-			enginetest.Set(t, s, "dpsql.target_error", "5%")
+			enginetest.SetTarget(t, s, "5%")
 			if _, err := enginetest.Try(s, part); sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
 				t.Fatalf("%s: nothing is released: %v", name, err)
 			}
 			enginetest.Set(t, s, "dpsql.target_error", "off")
+			enginetest.Set(t, s, "dpsql.price", "12")
 			enginetest.Ask(t, s, groups)
 			var first *answer.Answer
 			if n := enginetest.Charged(t, s.Engine, func() { _, first = enginetest.Ask(t, s, part) }); n != 0 {
@@ -38,7 +39,7 @@ func TestTargetKin(t *testing.T) {
 				whole = float64(first.Rows[0][0].(int64))
 			}
 			kept, less := session.Target{Most: 1.01 * width / whole, Relative: relative}, session.Target{Most: width / 2 / whole, Relative: relative}
-			enginetest.Set(t, s, "dpsql.target_error", kept.String())
+			enginetest.SetTarget(t, s, kept.String())
 			if told := enginetest.Explained(t, s, part); !strings.Contains(told, "kept by what is computed from a release of another question, made at price 12\n") || !strings.Contains(told, "Charge: nothing") {
 				t.Errorf("%s, %s: %s", name, kept, told)
 			}
@@ -49,10 +50,10 @@ func TestTargetKin(t *testing.T) {
 			}); n != 0 {
 				t.Errorf("%s, %s: %d charges for what is free", name, kept, n)
 			}
-			enginetest.Set(t, s, "dpsql.target_error", less.String())
+			enginetest.SetTarget(t, s, less.String())
 			told := enginetest.Explained(t, s, part)
 			var a *answer.Answer
-			if n := enginetest.Charged(t, s.Engine, func() { _, a = enginetest.Ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as a release of another question, made at price 12, says") {
+			if n := enginetest.Charged(t, s.Engine, func() { _, a = enginetest.Ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as the largest of a release of another question, made at price 12\n") {
 				t.Errorf("%s, %s: %d charges; %s", name, less, n, told)
 			}
 			if e, _ := a.Rows[0][1].(float64); name == "declared" && !(e > 0 && e <= width/2) {
@@ -71,7 +72,7 @@ func TestTargetKinDearer(t *testing.T) {
 	_, own := enginetest.Ask(t, s, part)
 	enginetest.Set(t, s, "dpsql.price", "50")
 	enginetest.Ask(t, s, "select readmitted, count(*) from encounters group by 1")
-	enginetest.Set(t, s, "dpsql.target_error", session.Target{Most: own.Rows[0][1].(float64) / 2}.String())
+	enginetest.SetTarget(t, s, session.Target{Most: own.Rows[0][1].(float64) / 2}.String())
 	if n := enginetest.Charged(t, s.Engine, func() {
 		if _, a := enginetest.Ask(t, s, part); fmt.Sprint(a.Rows) == fmt.Sprint(own.Rows) {
 			t.Errorf("it is answered %v, which errs too much", a.Rows)
@@ -79,7 +80,7 @@ func TestTargetKinDearer(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%d charges for what is free", n)
 	}
-	enginetest.Set(t, s, "dpsql.target_error", session.Target{Most: 1.01 * own.Rows[0][1].(float64)}.String())
+	enginetest.SetTarget(t, s, session.Target{Most: 1.01 * own.Rows[0][1].(float64)}.String())
 	if _, a := enginetest.Ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(own.Rows) {
 		t.Errorf("its own release is within the target: %v, not %v", a.Rows, own.Rows)
 	}

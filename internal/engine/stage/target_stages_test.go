@@ -30,7 +30,7 @@ func TestTargetStages(t *testing.T) {
 	} {
 		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"max_query_price: 5", "max_query_price: " + c.max}, enginetest.AutoEdits[4:]...)...)
 		enginetest.Set(t, s, "dpsql.expected_size", "400")
-		enginetest.Set(t, s, "dpsql.target_error", c.target)
+		enginetest.SetTarget(t, s, c.target)
 		told := enginetest.Explained(t, s, c.sql)
 		if n := strings.Count(told, "Target: a 95% error of at most "+c.target); n != c.releases {
 			t.Errorf("%s: %d releases are told of:\n%s", c.sql, n, told)
@@ -75,7 +75,7 @@ func TestTargetStages(t *testing.T) {
 	}
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
 	enginetest.Set(t, s, "dpsql.expected_size", "400")
-	enginetest.Set(t, s, "dpsql.target_error", "1.5")
+	enginetest.SetTarget(t, s, "1.5")
 	_, err := enginetest.Try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
 	if sqlerr.ID(err) != sqlerr.PriceTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(enginetest.Charges(t, s.Engine)) != 0 {
 		t.Errorf("more than one may spend, together: %v", err)
@@ -96,7 +96,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if _, err := fmt.Sscan(text, &noisy); err != nil {
 			t.Fatal(err)
 		}
-		enginetest.Set(t, s, "dpsql.target_error", session.Target{Most: noisy / part}.String())
+		enginetest.SetTarget(t, s, session.Target{Most: noisy / part}.String())
 		if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "asked anew") || strings.Contains(told, "Top-up") {
 			t.Errorf("%s: told: %s", first, told)
 		}
@@ -136,7 +136,7 @@ func TestTargetObserved(t *testing.T) {
 		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
 		enginetest.Set(t, s, "dpsql.mechanism", mechanism)
 		enginetest.Set(t, s, "dpsql.expected_size", "100")
-		enginetest.Set(t, s, "dpsql.target_error", "300")
+		enginetest.SetTarget(t, s, "300")
 		p, err := enginetest.Prepare(s, sql)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestTarget(t *testing.T) {
 			for _, r := range rows {
 				told += r[0].(string) + "\n"
 			}
-			enginetest.Set(t, s, "dpsql.target_error", c.target)
+			enginetest.SetTarget(t, s, c.target)
 			if !strings.Contains(told, "Target: a 95% error of at most "+c.target) || !strings.Contains(told, c.from) || told != enginetest.Explained(t, s, c.sql) {
 				t.Errorf("told: %s", told)
 			}
@@ -137,7 +138,7 @@ func TestTargetRefused(t *testing.T) {
 	} {
 		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...)
 		enginetest.Set(t, s, "dpsql.expected_size", c.size)
-		enginetest.Set(t, s, "dpsql.target_error", c.target)
+		enginetest.SetTarget(t, s, c.target)
 		for _, sql := range []string{c.sql, "explain verbose " + c.sql} {
 			_, err := enginetest.Try(s, sql)
 			if sqlerr.ID(err) != c.id {
@@ -157,6 +158,59 @@ func TestTargetRefused(t *testing.T) {
 		if _, err := enginetest.Try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+// TestTargetPriceIsToldFirst: a target that costs more than dpsql.price is refused, and costs nothing. EXPLAIN tells one price and one error of each column, within the target. What the hint sets answers at that price.
+func TestTargetPriceIsToldFirst(t *testing.T) {
+	room := []string{"max_query_price: 5", "max_query_price: 500", "epsilon: 20,", "epsilon: 10000,"}
+	for name, c := range map[string]struct {
+		first, sql, target string
+		errors             int
+		edits              []string
+	}{
+		"declared":         {"", "select count(*) from encounters", "6", 1, room},
+		"a chosen bound":   {"select readmitted, count(*) from encounters group by 1", "select count(*) from encounters where readmitted = 'NO'", "6", 1, append(room, enginetest.AutoEdits[:4]...)},
+		"several releases": {"", "select readmitted, count(*) from encounters group by rollup(readmitted)", "30", 2, room},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, c.edits...), 22)
+			if c.first != "" {
+				enginetest.Set(t, s, "dpsql.price", "12")
+				enginetest.Ask(t, s, c.first)
+				enginetest.Set(t, s, "dpsql.price", "0.5")
+			}
+			enginetest.Set(t, s, "dpsql.target_error", c.target)
+			told, err := enginetest.Try(s, "explain "+c.sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, price := fmt.Sprint(told), ""
+			if m := regexp.MustCompile(`Price: ([0-9.]+)`).FindAllStringSubmatch(text, -1); len(m) == 1 {
+				price = m[0][1]
+			}
+			set := "SET dpsql.price = " + price
+			if !strings.Contains(text, "Refused at the present setting") || !strings.Contains(text, set) || strings.Contains(text, "times the bound") || strings.Count(text, "+- ") != c.errors {
+				t.Errorf("told: %s", text)
+			}
+			var e *sqlerr.Error
+			n := enginetest.Charged(t, s.Engine, func() { _, err = enginetest.Try(s, c.sql) })
+			if !errors.As(err, &e) || e.ID != sqlerr.PriceTooLarge.ID || n != 0 || !strings.HasPrefix(e.Hint, set+" ") {
+				t.Fatalf("%d charges, %v", n, err)
+			}
+			enginetest.Set(t, s, "dpsql.price", price)
+			if told, err = enginetest.Try(s, "explain "+c.sql); err != nil || strings.Contains(fmt.Sprint(told), "Refused") {
+				t.Errorf("told %v, %v", told, err)
+			}
+			before, sum := len(enginetest.Charges(t, s.Engine)), 0.0
+			enginetest.Ask(t, s, c.sql)
+			for _, one := range enginetest.Charges(t, s.Engine)[before:] {
+				sum += one.Price
+			}
+			if want, err := strconv.ParseFloat(price, 64); err != nil || math.Abs(sum/want-1) > 0.005 {
+				t.Errorf("charged at %g, told %s", sum, price)
+			}
+		})
 	}
 }
 
@@ -194,7 +248,7 @@ func TestTargetHintsLead(t *testing.T) {
 	} {
 		refused := func() (*session.Session, string) {
 			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
-			enginetest.Set(t, s, "dpsql.target_error", c.target)
+			enginetest.SetTarget(t, s, c.target)
 			_, err := enginetest.Try(s, c.sql)
 			var e *sqlerr.Error
 			if !errors.As(err, &e) || e.ID != sqlerr.TargetUnknown.ID || strings.Contains(e.Hint, "SET dpsql.clip") {
@@ -208,7 +262,7 @@ func TestTargetHintsLead(t *testing.T) {
 		if _, err := enginetest.Try(s, c.sql); err != nil {
 			t.Fatal(err)
 		}
-		enginetest.Set(t, s, "dpsql.target_error", c.target)
+		enginetest.SetTarget(t, s, c.target)
 		if _, err := enginetest.Try(s, c.sql); err != nil {
 			t.Errorf("%s, %s, asked once: %v; the hint was %s", c.sql, c.target, err, hint)
 		}

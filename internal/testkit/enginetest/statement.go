@@ -90,6 +90,13 @@ func Set(t testing.TB, s *session.Session, name, value string) {
 	}
 }
 
+// SetTarget asks for an error, at whatever price the analyst may ask for.
+func SetTarget(t testing.TB, s *session.Session, target string) {
+	t.Helper()
+	Set(t, s, "dpsql.price", fmt.Sprint(s.Analyst.MaxQueryEpsilon))
+	Set(t, s, "dpsql.target_error", target)
+}
+
 // Prepare prepares a statement.
 func Prepare(s *session.Session, sql string, params ...sqltype.OID) (*Prepared, error) {
 	st, err := pgsyntax.Parse(sql)
