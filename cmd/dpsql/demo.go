@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -54,6 +55,7 @@ type demonstration struct {
 	listen string
 	chosen bool
 	once   bool
+	warned []string // what was shown of warnings
 }
 
 func (d *demonstration) run(ctx context.Context) (err error) {
@@ -220,7 +222,14 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 		return "", err
 	}
 	var notice string
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n.Message }
+	var warnings []string
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Severity == "WARNING" {
+			warnings = append(warnings, n.Message)
+		} else {
+			notice = n.Message
+		}
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return "", err
@@ -238,6 +247,12 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 	}
 	if notice == "" && outcome == "free" {
 		notice = "spent: nothing (public, exact)"
+	}
+	for _, w := range warnings {
+		if !slices.Contains(d.warned, w) { // each question has a session of its own
+			fmt.Fprintf(d.out, "    WARNING:  %s\n\n", w)
+			d.warned = append(d.warned, w)
+		}
 	}
 	if notice != "" {
 		fmt.Fprintln(d.out, "    "+strings.Join(facts(notice), "\n    "))

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -261,7 +262,15 @@ func (w *Widths) hasNoisyChoices(epsilon float64) (bool, error) {
 
 // Widths goes by the first of these that is known: a release of the statement, one of which its own is computed, the size that the asker expects, the policy's population.
 func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size uint64, named []NamedAggregate, args []sqltype.Value) (*Widths, error) {
-	w, err := p.widthsOf(ctx, st, t, named, args)
+	w, paired, err := p.widthsOf(ctx, st, t, named, args)
+	once := "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
+	var silent *sqlerr.Error
+	if paired { // it would answer that, free, and tell no size
+		once = "Ask once with SET dpsql.target_error = off and SET dpsql.fresh = on, at a price that gives a value: the next price, with SET dpsql.fresh = off, follows from that release."
+		if errors.As(err, &silent) && silent.ID == sqlerr.TargetUnknown.ID {
+			err = silent.WithHint("%s", once)
+		}
+	}
 	if w != nil || err != nil {
 		return w, err
 	}
@@ -270,7 +279,6 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	if size == 0 && p.World.Policy.Population.MostOf(st.An.Units()) > 0 && st.An.Groups.Public && !IsFiltered(st.An) {
 		rows, from = p.Session.DeclaredRows(st.An), "as the policy's population says, spread evenly over the groups"
 	}
-	const once = "Ask once with SET dpsql.target_error = off, at a price that gives a value: the next price follows from that release."
 	sized := slices.ContainsFunc(named, func(n NamedAggregate) bool { return isSizeDependent(t, st.An, st.An.Formulas[n.Formula]) })
 	if len(st.An.Choices) > 0 { // first of all: no size makes bounds known
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t).WithHint("%s", once)
@@ -280,17 +288,17 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	}
 	if rows == 0 && sized {
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "how large this statement's groups are is not known, and so not at which price it has an error of %s", t).
-			WithHint("SET dpsql.expected_size to the number of rows that a group has, about. " + once)
+			WithHint("SET dpsql.expected_size to the number of rows that a group has, about. %s", once)
 	}
 	for _, n := range named {
 		f := st.An.Formulas[n.Formula]
 		if f.Kind == sensitivity.IsAvg && isDistinctCount(st.An, f) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.name, t).
-				WithHint(once)
+				WithHint("%s", once)
 		}
 		if t.Relative && !(math.Abs(valueAt(st.An, f, rows)) > 0) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how large %q will be is not known, and so not at which price it has an error of %s", n.name, t).
-				WithHint("SET dpsql.target_error to a number in place of a part. Or: " + once)
+				WithHint("SET dpsql.target_error to a number in place of a part. Or: %s", once)
 		}
 	}
 	from = fmt.Sprintf("for %v rows a group, %s", max(1, math.Round(rows)), from)

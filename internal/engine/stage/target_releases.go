@@ -19,15 +19,15 @@ import (
 
 // What earlier releases say of the errors that a statement is asked with.
 
-// widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
+// widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. Paired: one by a pair answers, and tells no size. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
 // nothing is not to pay for a worse one. Otherwise it tells how large the groups are: of a release of the statement, for a top-up of that; else for a new one.
-func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, named []NamedAggregate, args []sqltype.Value) (*Widths, error) {
+func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, named []NamedAggregate, args []sqltype.Value) (w *Widths, paired bool, err error) {
 	if len(st.Inputs) > 0 { // its key is not known before those are
-		return nil, nil
+		return nil, false, nil
 	}
 	own, err := p.OwnRelease(ctx, st, args)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var silent error // why what there is does not tell the size
 	var ownSize []*release.Group
@@ -38,30 +38,30 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 		case sqlerr.ID(err) == sqlerr.TargetUnknown.ID:
 			silent = err
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		}
 		if ownSize = size; size != nil {
 			price := own.LastQuote().Price
 			ok, err := p.keeps(ctx, st.An, t, own, named, size)
 			switch {
 			case err != nil:
-				return nil, err
+				return nil, false, err
 			case ok:
-				return &Widths{kept: true, price: price, from: fmt.Sprintf("kept by the release made at price %s", server.Number(price))}, nil
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("kept by the release made at price %s", server.Number(price))}, false, nil
 			case own.Target == t.String() && st.An.CanAnyBeClipped(): // a new release may miss too, each time for more
-				return &Widths{kept: true, price: price, from: fmt.Sprintf("asked for before: the release made at price %s answers", server.Number(price))}, nil
+				return &Widths{kept: true, price: price, from: fmt.Sprintf("asked for before: the release made at price %s answers", server.Number(price))}, false, nil
 			}
 		}
 	}
 	relatives, err := p.Relatives(ctx, st, args, func(float64) bool { return true })
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var tells *RelatedRelease
 	var kinSize []*release.Group
 	for i := range relatives {
 		one := &relatives[i]
-		if one.Paired {
+		if paired = one.Paired; paired {
 			break
 		}
 		size, err := p.sizes(ctx, st, t, one.Release, named)
@@ -72,15 +72,15 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		ok, err := p.keeps(ctx, st.An, t, one.Release, named, size)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		price := one.Release.LastQuote().Price
 		if ok {
-			return &Widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("kept by what is computed from a release of another question, made at price %s", server.Number(price))}, nil
+			return &Widths{kept: true, reused: one.Release, of: one.Of, price: price, from: fmt.Sprintf("kept by what is computed from a release of another question, made at price %s", server.Number(price))}, false, nil
 		}
 		if tells == nil {
 			tells, kinSize = one, size
@@ -89,12 +89,12 @@ func (p *Staged) widthsOf(ctx context.Context, st *Stage, t session.Target, name
 	switch {
 	case ownSize != nil:
 		from := fmt.Sprintf("in a group as large as the largest of the release made at price %s", server.Number(own.LastQuote().Price))
-		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), nil
+		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), false, nil
 	case tells != nil:
 		from := fmt.Sprintf("in a group as large as the largest of a release of another question, made at price %s", server.Number(tells.Release.LastQuote().Price))
-		return p.widthsBy(ctx, st, t, own, tells.Release, named, kinSize, from), nil
+		return p.widthsBy(ctx, st, t, own, tells.Release, named, kinSize, from), false, nil
 	}
-	return nil, silent
+	return nil, paired, silent
 }
 
 // widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.

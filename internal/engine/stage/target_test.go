@@ -242,12 +242,17 @@ func TestTargetHintsLead(t *testing.T) {
 	for _, c := range []struct {
 		sql, target string
 	}{
+		{"select sum(cost) from encounters", "3000"}, {"select kind_id, sum(cost) from encounters group by 1", "3000"}, // free from the average
 		{"select count(*) from encounters", "50%"}, {"select count(*) from encounters", "500"}, {"select count(*) from encounters where days > 2", "100"},
 		{"select sum(days) from encounters", "50%"}, {"select avg(days) from encounters", "5"}, {"select sum(free) from encounters", "3000"}, {"select sum(free) from encounters", "50%"},
 		{"select avg(free) from encounters", "30"}, {"select kind_id, sum(days) from encounters group by 1", "500"},
 	} {
 		refused := func() (*session.Session, string) {
 			s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, edits...)
+			if strings.Contains(c.sql, "sum(cost)") {
+				enginetest.Set(t, s, "dpsql.price", "40")
+				enginetest.Ask(t, s, strings.ReplaceAll(c.sql, "sum", "avg"))
+			}
 			enginetest.SetTarget(t, s, c.target)
 			_, err := enginetest.Try(s, c.sql)
 			var e *sqlerr.Error
@@ -258,9 +263,15 @@ func TestTargetHintsLead(t *testing.T) {
 		}
 		s, hint := refused()
 		enginetest.Set(t, s, "dpsql.target_error", "off")
+		if strings.Contains(hint, "SET dpsql.fresh = on") {
+			enginetest.Set(t, s, "dpsql.fresh", "on")
+		}
 		enginetest.Set(t, s, "dpsql.price", "40")
 		if _, err := enginetest.Try(s, c.sql); err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(hint, "with SET dpsql.fresh = off") {
+			enginetest.Set(t, s, "dpsql.fresh", "off")
 		}
 		enginetest.SetTarget(t, s, c.target)
 		if _, err := enginetest.Try(s, c.sql); err != nil {
