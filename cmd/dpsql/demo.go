@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -55,7 +54,6 @@ type demonstration struct {
 	listen string
 	chosen bool
 	once   bool
-	warned []string // what was shown of warnings
 }
 
 func (d *demonstration) run(ctx context.Context) (err error) {
@@ -248,10 +246,10 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 	if notice == "" && outcome == "free" {
 		notice = "spent: nothing (public, exact)"
 	}
-	for _, w := range warnings {
-		if !slices.Contains(d.warned, w) { // each question has a session of its own
-			fmt.Fprintf(d.out, "    WARNING:  %s\n\n", w)
-			d.warned = append(d.warned, w)
+	for i, w := range warnings {
+		fmt.Fprintf(d.out, "    WARNING:  %s\n", w)
+		if i == len(warnings)-1 {
+			fmt.Fprintln(d.out)
 		}
 	}
 	if notice != "" {

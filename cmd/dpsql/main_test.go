@@ -193,6 +193,9 @@ func TestDemoOnce(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^    spent: nothing \(computed from a release of another question; .*\)$`).Match(out) {
 		t.Errorf("a fact is cut in its brackets:\n%s", out)
 	}
+	if _, last, _ := strings.Cut(string(out), "\n13. "); !strings.Contains(strings.SplitN(last, "\n14. ", 2)[0], "    WARNING:  ") {
+		t.Errorf("question 13's warning is not shown:\n%s", last)
+	}
 	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 16 {
 		t.Errorf("%d questions, want 16", n)
 	}
