@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,11 @@ func TestRoundedAverageOfIntervals(t *testing.T) {
 	s := tickets(t, funcs.DuckDB)
 	const sql = "select avg(closed_at - opened_at), dp_error(avg(closed_at - opened_at)), dp_low(avg(closed_at - opened_at)), dp_high(avg(closed_at - opened_at)) from tickets"
 	enginetest.Set(t, s, "dpsql.price", "0.5")
+	for _, explain := range []string{"explain ", "explain verbose "} {
+		if told := fmt.Sprint(enginetest.MustTry(t, s, explain+"select avg(greatest(interval '0', least(closed_at - opened_at, interval '30 days'))) as open from tickets")); !regexp.MustCompile(`xpected 95% (interval|error).*: open (at most |about )?(\+- )?[0-9.]+ seconds`).MatchString(told) {
+			t.Errorf("%sdoes not say that errors of intervals are in seconds: %s", explain, told)
+		}
+	}
 	released := enginetest.MustTry(t, s, sql)[0]
 	enginetest.Set(t, s, "dpsql.rounding", session.RoundError)
 	shown := enginetest.MustTry(t, s, sql)[0]

@@ -26,9 +26,9 @@ type ownFunction struct {
 }
 
 var ownFunctions = []ownFunction{
-	{"dp_error", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "95% error of an aggregate's answer: half the width of dp_low to dp_high"},
-	{"dp_low", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "lower end of the 95% interval of an aggregate's answer"},
-	{"dp_high", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "upper end of the 95% interval of an aggregate's answer"},
+	{"dp_error", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "95% error of an aggregate's answer: its distance to the farther of dp_low and dp_high. In seconds of intervals"},
+	{"dp_low", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "lower end of the 95% interval of an aggregate's answer. In seconds of intervals"},
+	{"dp_high", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "upper end of the 95% interval of an aggregate's answer. In seconds of intervals"},
 	{"dp_top_k", "a", "2283 20", []sqltype.Value{"value", "k"}, sqltype.OIDAnyArray, "the k most frequent values, the most frequent one first"},
 	{"dp_predict", "f", "25 2276", []sqltype.Value{"model", "features"}, oidAny, "what a model predicts of features: a class or a number"},
 	{"dp_predict_proba", "f", "25 2276", []sqltype.Value{"model", "features"}, sqltype.OIDFloat8, "probability of a model's second class, of several that of the predicted one"},

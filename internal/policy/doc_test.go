@@ -201,7 +201,7 @@ has no rows if that SELECT failed or released nothing. All of it is public or wa
 | ''groups'' | bigint | groups of one person that count. NULL beside a norm |
 | ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''. With several measurings ''laplace, mean of 2'' and so on |
 | ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units. For a mean, that of one noise with its variance |
-| ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may take away. NULL of ''rows by value'', as medians: use ''dp_error'' |
+| ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may take away. In seconds of intervals. NULL of ''rows by value'', as medians |
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |

@@ -400,18 +400,19 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		switch {
 		case isKnown:
-			text, bounded = limit+plusMinus(server.Number(width)), bounded || old != nil
+			unit := stage.ErrorUnit(a, n.Formula)
+			text, bounded = limit+plusMinus(server.Number(width))+unit, bounded || old != nil
 			if e != nil {
 				if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
-					text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most))
+					text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most)+unit)
 				}
 			}
 			sized = sized || perRow
 		case f.Kind == sensitivity.IsAvg && one != nil && byPeople:
-			text = "about +- " + server.Number(usual.Usual(n.Formula, rows/partOfBound))
+			text = "about +- " + server.Number(usual.Usual(n.Formula, rows/partOfBound)) + stage.ErrorUnit(a, n.Formula)
 			sized, unknown, third = true, true, true
 		case f.Kind == sensitivity.IsAvg && one != nil:
-			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows)))
+			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows))+stage.ErrorUnit(a, n.Formula))
 			sized, unknown = true, true
 		case text == stage.DependsOnChoice:
 			text, unknown = "cannot be told before its bounds are chosen", true

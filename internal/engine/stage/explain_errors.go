@@ -58,7 +58,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
 					width /= times
 				}
-				text := server.Number(width) + unit
+				text := server.Number(width) + ErrorUnit(a, n.Formula) + unit
 				if len(counts) > 1 {
 					text += fmt.Sprintf(" among %v", count)
 				}
@@ -67,7 +67,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 			out = append(out, Expected{Column: n.name, Words: strings.Join(of, ", ")})
 		default:
 			width := e.Expected(n.Formula, math.NaN()) / times
-			col := Expected{Column: n.name, Words: server.Number(width) + unit}
+			col := Expected{Column: n.name, Words: server.Number(width) + ErrorUnit(a, n.Formula) + unit}
 			if unit == "" {
 				col.Error = Finite(width)
 			}
@@ -273,14 +273,14 @@ func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *
 			}
 		}
 		if !math.IsNaN(width) {
-			out = append(out, Expected{n.name, server.Number(server.RoundError(width)) + errorUnit(a, n.Formula), Finite(width)})
+			out = append(out, Expected{n.name, server.Number(server.RoundError(width)) + ErrorUnit(a, n.Formula), Finite(width)})
 		}
 	}
 	return out
 }
 
-// errorUnit is the unit of an aggregate's error: seconds of an interval, whose text has days and hours.
-func errorUnit(a *sensitivity.Analysis, formula int) string {
+// ErrorUnit is the unit of an aggregate's error: seconds of an interval, whose text has days and hours.
+func ErrorUnit(a *sensitivity.Analysis, formula int) string {
 	if slices.ContainsFunc(a.Agg.Aggs, func(g plan.AggItem) bool {
 		return g.ID == a.Formulas[formula].Agg && g.Type.OID == sqltype.OIDInterval
 	}) {
