@@ -69,7 +69,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'': that number, or one that is chosen |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: see [policy.md](policy.md#querybounding). ''weighted'' counts [joined rows](joins.md) by weights, which is another number than count(*) |
-| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, in place of ''dpsql.price'' ([below](#asking-for-an-error)) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, at the least price up to ''dpsql.price'' ([below](#asking-for-an-error)) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for EXPLAIN's intervals and ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged ([below](#asking-anew)) |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
@@ -82,10 +82,16 @@ const settings = `| setting | at the start | values | what it does |
 const aiming = `
 ## Asking for an error
 
-''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place
-of a price. A stored release that errs no more answers, free. It may be of the same statement, or of another question
-from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else dpsql finds the
-least price that should give the error, at most ''max_query_price''.
+''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error.
+''dpsql.price'' is then the most that a statement may cost:
+
+- A stored release that errs no more answers, free. It may be of the same statement, or of another question from which
+  this one is computed ([what is free](budget.md#what-is-free)), whatever its bounds.
+- Else dpsql finds the least price that should give the error, and charges it.
+- If that price is above ''dpsql.price'', the statement is refused (PV008), and nothing is spent. The hint has the price
+  as a setting, up to ''max_query_price''.
+
+EXPLAIN tells the same price, and the error that it should give.
 
 For a number, and counts and sums with the policy's bounds, nothing more has to be known: their noise is as wide whatever
 the group. A share of the value, and averages and statistics, need the size of a group, and private rows may not tell
@@ -165,9 +171,12 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   and so does ''dpsql.on_low_count''.
 - Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released.
   These are few where groups lie further apart than four half-widths, and all of them where noise is larger than the
-  differences. ''dpsql.target_error'' goes by the interval of one row.
+  differences. ''dpsql.target_error'' and EXPLAIN go by
+  them where the number of groups is known: of public groups, and of those that an earlier answer has.
 - The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the
   released values. So a LIMIT counts rows that ''drop'' leaves out.
+- ''ORDER BY'' of an output column puts computed numbers without an interval where its NULLs stand. Values that ''null''
+  hides stand there too where NULLS FIRST or NULLS LAST is written. Else their released values order them.
 - ''null'' and ''drop'' hide a value v with 95% error e where |v| < e, or where nothing can be said of e. ''null'' shows NULL.
   ''drop'' leaves the group's row out if one such column is hidden. An average whose interval is its whole range is NULL
   in any case, and ''drop'' leaves its row out too. A row without GROUP BY stays, with NULL. What is hidden is small, or

@@ -17,7 +17,7 @@ func (q *selecting) orderItems(list []pgsyntax.OrderItem, clause string) error {
 	for _, o := range list {
 		item := sortItem{target: -1, pos: o.Expr.Position(), desc: o.Desc, nullsFirst: o.Desc}
 		if o.NullsFirst != nil {
-			item.nullsFirst = *o.NullsFirst
+			item.nullsFirst, item.saysNulls = *o.NullsFirst, true
 		}
 		switch x := o.Expr.(type) {
 		case *pgsyntax.Literal:

@@ -55,6 +55,7 @@ type sortItem struct {
 	expr             Scalar
 	pos              pgsyntax.Pos
 	desc, nullsFirst bool
+	saysNulls        bool // NULLS FIRST or LAST is written
 }
 
 type target struct {
@@ -330,7 +331,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(q.place(s.expr, s.pos)))
 			}
 		}
-		keys = append(keys, SortKey{Col: id, Desc: s.desc, NullsFirst: s.nullsFirst})
+		keys = append(keys, SortKey{Col: id, Desc: s.desc, NullsFirst: s.nullsFirst, SaysNulls: s.saysNulls})
 	}
 	var on []ColID
 	for _, s := range q.on {

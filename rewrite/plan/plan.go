@@ -169,6 +169,7 @@ type SortKey struct {
 	Col        ColID
 	Desc       bool
 	NullsFirst bool
+	SaysNulls  bool // NULLS FIRST or LAST is written
 }
 
 // Limit keeps Count rows after Offset; either may be nil. They read no columns. With Ties the rows that the Sort below holds

@@ -84,6 +84,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	}
 	var err error
 	if with.Root, err = w.Rel(q.Root); err == nil {
+		with.Root = plan.OrderHidden(&with.Columns, with.Root, out.hidden(&with))
 		divided, err := divide.Divide(ctx, &with, s.Options())
 		if err == nil && len(divided.Stages) == len(program.Stages) {
 			return divided, out
@@ -91,6 +92,22 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	}
 	out.keepAll(q, "the statement would be computed another way with its error")
 	return program, out
+}
+
+// hidden says when the value of a sort key is shown as NULL: of what is computed where its interval has no ends. Of an aggregate that dpsql.on_low_count hides only where the statement says where NULLs stand: the order is else that of the released values.
+func (n *Displayed) hidden(q *plan.Query) func(plan.SortKey) plan.Scalar {
+	return func(k plan.SortKey) plan.Scalar {
+		for _, m := range n.Marks {
+			switch {
+			case q.Outputs[m.Out].Col != k.Col:
+			case m.Of == 0:
+				return &plan.Logic{Op: plan.And, Args: []plan.Scalar{plan.IsNull(q.Columns, m.Ends[0]), plan.IsNull(q.Columns, m.Ends[1])}}
+			case n.Low == session.LowNull && k.SaysNulls:
+				return plan.IsUnder(q.Columns, k.Col, m.Width)
+			}
+		}
+		return nil
+	}
 }
 
 // keepAll leaves all columns as they are.
