@@ -78,7 +78,7 @@ func fewValues(id plan.ColID, t sqltype.Type, in interval.Span) (plan.Scalar, st
 	switch t.OID {
 	case sqltype.OIDDate:
 		v = sqltype.Days(n)
-	case sqltype.OIDTimestamp:
+	case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
 		v = sqltype.Micros(n)
 	}
 	of := func(op string) plan.Scalar { return compare(funcs.Lookup(funcs.Operator, op, t.OID, t.OID), v) }

@@ -218,7 +218,7 @@ func (z *Grouper) ValuesOf(s *scope.ScanInfo, id plan.ColID, x plan.Scalar) (out
 			return nil, "", false
 		}
 		why = fmt.Sprintf("%d values of %s", len(out), name)
-		if c.Type.OID == sqltype.OIDTimestamp {
+		if isTime(c.Type) {
 			step, _ = z.StepOfTime(x, id, map[plan.ColID]bool{})
 		}
 	}
@@ -249,7 +249,7 @@ func (z *Grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar
 	}
 	lo, hi := in.Lo.Ceil(), in.Hi.Floor()
 	step := int64(1)
-	if c.Type.OID == sqltype.OIDTimestamp {
+	if isTime(c.Type) {
 		if step, ok = z.StepOfTime(x, id, map[plan.ColID]bool{}); !ok || step == 0 {
 			return nil, false
 		}
@@ -261,7 +261,7 @@ func (z *Grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar
 		switch c.Type.OID {
 		case sqltype.OIDDate:
 			return sqltype.Days(n)
-		case sqltype.OIDTimestamp:
+		case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
 			return sqltype.Micros(n)
 		}
 		return n
@@ -273,5 +273,12 @@ func (z *Grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar
 			n += step - (n%step+step)%step - 1
 		}
 	}
+	if c.Type.OID == sqltype.OIDTimestamptz { // a day of the zone may have begun since
+		out = append(out, at(last))
+	}
 	return out, true
+}
+
+func isTime(t sqltype.Type) bool {
+	return t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz
 }

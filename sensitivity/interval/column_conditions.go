@@ -77,7 +77,7 @@ func keepsValue(list []check, v sqltype.Value, t sqltype.Type) bool {
 }
 
 // StepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
-// through fields and truncations only.
+// through fields and truncations only. Of a timestamp with time zone, whose days and hours begin by the session's zone, it is a step so short that one of its beginnings is in each of them.
 func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
 	least := func(a, b int64) int64 {
 		if a == 0 || b != 0 && b < a {
@@ -109,10 +109,14 @@ func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID
 	return step, true
 }
 
+// fieldStep: days of a zone have 23 hours at least, of which one is the first of half a UTC day. Hours of a zone have 30 minutes at least, also where a clock is put forward by so many.
 func fieldStep(n *plan.Call) (int64, bool) {
-	const hour = relation.MicrosPerDay / 24
+	hour, day := int64(relation.MicrosPerDay/24), int64(relation.MicrosPerDay)
+	if n.Args[len(n.Args)-1].Type().OID == sqltype.OIDTimestamptz {
+		hour, day = hour/4, day/2
+	}
 	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
-		return relation.MicrosPerDay, true
+		return day, true
 	}
 	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
 		return 0, false
@@ -125,7 +129,7 @@ func fieldStep(n *plan.Call) (int64, bool) {
 	case "hour":
 		return hour, true
 	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
-		return relation.MicrosPerDay, true
+		return day, true
 	}
 	return 0, false
 }

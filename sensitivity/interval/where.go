@@ -122,6 +122,11 @@ var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "="
 // compared is where "column op constant" puts the column.
 func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) (out Span) {
 	c, ok := constant.(*plan.Const)
+	if ok {
+		if out, is := z.dayCompared(op, x, c.Value, id); is {
+			return out
+		}
+	}
 	col, unit := z.widened(x)
 	if !ok || col == nil || z.Base(col.ID) != id {
 		return Span{}
@@ -164,6 +169,40 @@ func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) 
 	return Span{}
 }
 
+// dayCompared is where "column::date op constant" puts a column of timestamps; with time zone up to a day more, since the zone says when a day begins.
+func (z *Intervals) dayCompared(op string, x plan.Scalar, constant sqltype.Value, id plan.ColID) (out Span, is bool) {
+	call, _ := x.(*plan.Call)
+	day, _ := constant.(sqltype.Days)
+	if call == nil || call.Fn.Name != "cast" || call.T.OID != sqltype.OIDDate || len(call.Args) != 1 {
+		return out, false
+	}
+	c, ok := call.Args[0].(*plan.Col)
+	v, known := measured(constant)
+	if !ok || !known || z.Base(c.ID) != id || c.T.OID != sqltype.OIDTimestamp && c.T.OID != sqltype.OIDTimestamptz || decimal.NewFromInt(int64(day)).Cmp(v) != 0 {
+		return out, false
+	}
+	length, slack := decimal.NewFromInt(relation.MicrosPerDay), decimal.Zero
+	if c.T.OID == sqltype.OIDTimestamptz {
+		slack = length
+	}
+	first := v.Mul(length)
+	lo, hi := first.Sub(slack), first.Add(slack)                       // of its first moment
+	low, high := lo.Add(length), hi.Add(length.Sub(decimal.New(1, 0))) // of the next day's first, and of its last
+	switch op {
+	case "=":
+		return Span{&lo, &high}, true
+	case "<":
+		return Span{Hi: &hi}, true
+	case "<=":
+		return Span{Hi: &high}, true
+	case ">":
+		return Span{Lo: &low}, true
+	case ">=":
+		return Span{Lo: &lo}, true
+	}
+	return out, true
+}
+
 func nonZero(unit decimal.Decimal) decimal.Decimal {
 	if unit.IsZero() {
 		return decimal.NewFromInt(1)
@@ -198,7 +237,7 @@ func (z *Intervals) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
 
 // HasWholeValues reports types that have whole values only, in measured's units.
 func HasWholeValues(t sqltype.Type) bool {
-	return t.IsInteger() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp
+	return t.IsInteger() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz
 }
 
 // measured is a number, a date's days or a timestamp's microseconds.
