@@ -53,6 +53,14 @@ func (p *Program) PublicConditions(ctx context.Context, stage int, opts sensitiv
 	return conds
 }
 
+// InOneGroup is the analysis of a stage without GROUP BY: of one group that a condition names.
+func (p *Program) InOneGroup(ctx context.Context, stage int, opts sensitivity.Options) (*sensitivity.Analysis, error) {
+	q, agg := *p.Query, *p.Stages[stage].Agg
+	q.Params, agg.Keys, agg.Sets = p.Stages[stage].Params, nil, nil
+	z := newAnalyzer(ctx, &q, &agg, opts)
+	return z.Out, z.run()
+}
+
 // fewValues is a condition that leaves a column a value within a span, and how an analyst writes such a condition of several; nil: it has none.
 func fewValues(id plan.ColID, t sqltype.Type, in interval.Span) (plan.Scalar, string) {
 	compare := func(eq *funcs.Func, v sqltype.Value) plan.Scalar {

@@ -161,7 +161,7 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 			say("Rows of a person: %s", rows)
 		}
 		if groups := groupsInWords(st.An, st.Plan, made); groups != "" {
-			say("Groups: %s", groups)
+			say("Groups: %s%s", groups, oneGroupInWords(ctx, p, st, made))
 		}
 	}
 	all := slices.Clone(rep.All)
@@ -610,6 +610,21 @@ func chosenInWords(a *sensitivity.Analysis, made *release.Release) string {
 		return ""
 	}
 	return "dpsql chose privately what counts: " + strings.Join(parts, ", ")
+}
+
+// oneGroupInWords says how much less one of a statement's unknown groups would err alone; "" where that is little.
+func oneGroupInWords(ctx context.Context, p *stage.Staged, st *private.StageRun, made *release.Release) string {
+	if st.An.Groups.Public || !st.IsCharged() {
+		return ""
+	}
+	plan, chosen := st.Plan, price.Chosen(nil)
+	if made != nil {
+		if made.Of != nil || made.Run == nil {
+			return ""
+		}
+		plan, chosen = made.Plan, made.Chosen
+	}
+	return private.OneGroupNote(p.OneGroupGain(ctx, st.As, plan, chosen), chosen != nil || st.An.Limit.Cap == nil)
 }
 
 // groupsInWords says which groups are shown; "" where there is one.

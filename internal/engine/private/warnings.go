@@ -38,7 +38,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	list := r.Releases()
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
+		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(ctx, a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -79,7 +79,7 @@ func warningKey(a *sensitivity.Analysis, reason string, number uint64, columns .
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
-func (r *Run) hiddenLines(a *StageRun) []session.Warning {
+func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
 	least, shown := r.World.Policy.Query.MinPeople, a.Release.Len()
 	most, is := hiddenUpTo(a.An, a.Release, least)
 	if least > 0 && a.An.People >= 0 && !a.Release.IsOnDisk() {
@@ -93,7 +93,7 @@ func (r *Run) hiddenLines(a *StageRun) []session.Warning {
 	case !is, a.An.Groups.Public && shown == a.Release.Len():
 		return nil
 	case shown > 0:
-		return []session.Warning{{Key: warningKey(a.An, "hidden groups", uint64(most), keyNames(a.An)...), Text: fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown", most)}} //nolint:gosec // positive
+		return []session.Warning{{Key: warningKey(a.An, "hidden groups", uint64(most), keyNames(a.An)...), Text: fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown%s", most, r.oneGroupNote(ctx, a))}} //nolint:gosec // positive
 	}
 	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
 	switch price, lower := r.lowerThreshold(a); {
@@ -103,9 +103,26 @@ func (r *Run) hiddenLines(a *StageRun) []session.Warning {
 		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", server.Number(price), max(lower, least-1))
 	}
 	if !a.An.Groups.Public {
-		words += ". Groups whose values the policy declares are always shown"
+		words += ". Groups whose values the policy declares are always shown" + r.oneGroupNote(ctx, a)
 	}
 	return []session.Warning{{Text: words}}
+}
+
+// oneGroupNote says how much less one of a release's unknown groups would err alone.
+func (r *Run) oneGroupNote(ctx context.Context, a *StageRun) string {
+	if a.An.Groups.Public || a.Release.Of != nil || a.Release.Run == nil {
+		return ""
+	}
+	return OneGroupNote(r.OneGroupGain(ctx, a.As, a.Release.Plan, a.Release.Chosen), true)
+}
+
+// OneGroupNote says how many times less noise one group has that WHERE names; "" of little.
+func OneGroupNote(gain float64, isKnown bool) string {
+	if gain < WorthNaming {
+		return ""
+	}
+	words := map[bool]string{true: "about", false: "up to"}[isKnown]
+	return fmt.Sprintf(". One group alone, by a condition in WHERE, has %s %s times less noise", words, server.Number(math.Round(gain*10)/10))
 }
 
 // keyNames are the names of the grouping columns.
