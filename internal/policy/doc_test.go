@@ -380,8 +380,9 @@ They follow transactions as PostgreSQL's do, but what was spent does not come ba
 them too.
 
 `, settings, `
-The price of a statement is the epsilon of the Laplace answer that costs as much. EXPLAIN says what a Gaussian answer at
-this price guarantees alone. ''dpsql.epsilon'' is the older name of ''dpsql.price'', and works the same.
+A price is the most that a statement may take from the budget: as much as one Laplace answer with that epsilon ([more on
+prices](budget.md#a-price-and-its-guarantee)). EXPLAIN says what a Gaussian answer at this price guarantees alone.
+''dpsql.epsilon'' is the older name of ''dpsql.price'', and works the same.
 
 ''SHOW dpsql.budget'' says in one line what is left. [What is left](#what-is-left) has it as a table.
 

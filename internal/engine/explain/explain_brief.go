@@ -95,6 +95,8 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 			cure = set + " lets it pass"
 		}
 		add(answer.Keyed("Left", "0 statements at this price; %s%s", cure, session.RenewsNote(b)))
+	case len(charged) > 0:
+		add(answer.Keyed("Left", "%s such %s", server.Statements(n), map[bool]string{true: "statement", false: "statements"}[n == 1]))
 	default:
 		add(answer.Keyed("Left", "%s at this price", server.StatementCount(n)))
 	}

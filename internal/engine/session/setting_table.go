@@ -47,7 +47,7 @@ var (
 
 var settingTable = map[string]setting{
 	"dpsql.price": {
-		"The price of the next statements.",
+		"The most that each of the next statements may take from the budget: as much as a Laplace answer with that epsilon.",
 		kindReal, nil,
 		func(s *Settings) string { return strconv.FormatFloat(s.Epsilon, 'g', -1, 64) },
 		func(s *Session, to *Settings, v string) error {
