@@ -80,7 +80,7 @@ func TestExplainStoredBounds(t *testing.T) {
 			case r.Release.Chosen.HasTooFewPeople(c):
 				want = append(want, "too few people to choose a bound for ")
 			default:
-				want = append(want, fmt.Sprintf("at most %s for ", r.An.Edge(c, edges[c.Index])))
+				want = append(want, fmt.Sprintf("at most %s ", server.Number(r.An.Edge(c, edges[c.Index]).InexactFloat64())))
 			}
 		}
 		if !r.An.Groups.Public {

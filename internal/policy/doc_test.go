@@ -69,7 +69,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, at most the policy's number. ''auto'': that number, or one that is chosen |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: see [policy.md](policy.md#querybounding). ''weighted'' counts [joined rows](joins.md) by weights, which is another number than count(*) |
-| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or a share of the value, at the least price up to ''dpsql.price'' ([below](#asking-for-an-error)) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error that the next statements should have at most, as a number or share, at the least price up to ''dpsql.price'' ([below](#asking-for-an-error)) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for EXPLAIN's intervals and ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged ([below](#asking-anew)) |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
@@ -210,7 +210,7 @@ has no rows if that SELECT failed or released nothing. All of it is public or wa
 | ''groups'' | bigint | groups of one person that count. NULL beside a norm |
 | ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''. With several measurings ''laplace, mean of 2'' and so on |
 | ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units. For a mean, that of one noise with its variance |
-| ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may take away. In seconds of intervals. NULL of ''rows by value'', as medians |
+| ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may take away. In seconds of intervals. NULL of medians |
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |

@@ -135,9 +135,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		}
 		wider := note
 		if hidden > 0 {
-			wider += fmt.Sprintf(". Fewer than about %d people who have far more than all others are not in the interval", hidden)
+			wider += fmt.Sprintf(". Not covered: fewer than about %d people who have far more than all others", hidden)
 		}
-		add(about("Expected 95% interval", assuming, stage.FirstFew(expect)+wider))
+		add(answer.Keyed("Expected 95% interval", "%s%s%s", stage.FirstFew(expect), assuming, wider))
 	}
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
@@ -150,9 +150,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 			default:
 				what := fmt.Sprint(l.Value)
 				if units := st.An.Units(); len(units) == 1 && string(units[0]) != what {
-					what = fmt.Sprintf("%s, in these rows %s", units[0], what)
+					what = fmt.Sprintf("%s, here by %s", units[0], what)
 				}
-				say("Protects: %s", what)
+				say("Protects: each person, by %s", what)
 			}
 		}
 		var made *release.Release
@@ -428,8 +428,8 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		words = append(words, known[i].Column+" "+plusMinus(inWords(a, text)))
 	}
 	if sized {
-		if assuming = " for " + from; third {
-			assuming += fmt.Sprintf(" who have 1/%d of the rows of the bound each, of values about the middle of their range", partOfBound)
+		if assuming = ", for " + from; third {
+			assuming += fmt.Sprintf(", if they have 1/%d of the bound's rows each and values about the middle of their range", partOfBound)
 		}
 	}
 	if bounded {
@@ -442,7 +442,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	case a.Clipped && old == nil && a.CanAnyBeClipped():
 		note = fmt.Sprintf(". What dpsql.clip = %d cuts makes intervals wider", a.MaxRows)
 	case unknown && e == nil:
-		note = ". dpsql chooses bounds when the statement is asked, and what they cut makes intervals wider" + stage.KnownBefore(a)
+		note = ". dpsql chooses bounds when you ask, and what they cut makes intervals wider" + stage.KnownBefore(a)
 	}
 	return words, assuming, note, nil
 }
@@ -605,13 +605,22 @@ func chosenInWords(a *sensitivity.Analysis, made *release.Release) string {
 		case made.Chosen.HasTooFewPeople(c):
 			parts = append(parts, "too few people to choose a bound"+of)
 		default:
-			parts = append(parts, fmt.Sprintf("at most %s%s", a.Edge(c, edges[i]), of))
+			most := server.Number(a.Edge(c, edges[i]).InexactFloat64())
+			switch boundedBy(a, c) {
+			case "a person's sum":
+				most = "a sum of at most " + most
+			case "a person's distinct values":
+				most = fmt.Sprintf("at most %s distinct %s", most, map[bool]string{true: "value", false: "values"}[most == "1"])
+			default:
+				most = fmt.Sprintf("at most %s %s", most, map[bool]string{true: "row", false: "rows"}[most == "1"])
+			}
+			parts = append(parts, most+of)
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "dpsql chose privately what counts: " + strings.Join(parts, ", ")
+	return "dpsql chose privately what counts: " + strings.Join(parts, " and ")
 }
 
 // oneGroupInWords says how much less one of a statement's unknown groups would err alone; "" where that is little.

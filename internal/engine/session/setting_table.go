@@ -106,7 +106,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.target_error": {
-		"The 95% error that the next statements should have at most, at the least price up to dpsql.price: off, a share such as 5%, or a number.",
+		"The largest 95% error of the next statements, at the least price up to dpsql.price: off, a share such as 5%, or a number.",
 		kindString, nil,
 		func(s *Settings) string { return s.Target.String() },
 		func(_ *Session, to *Settings, v string) (err error) {

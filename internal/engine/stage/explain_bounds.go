@@ -356,7 +356,7 @@ func KnownBefore(a *sensitivity.Analysis) string {
 	}
 	text := ". To know them before: " + strings.Join(all, " and ")
 	if strings.Contains(text, " = N") {
-		text += ". Noise grows with N, and what people have above N is cut"
+		text += ". A larger N means more noise, a smaller one cuts more"
 	}
 	return text
 }

@@ -121,7 +121,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 		return nil, 0, "", err
 	}
 	if out.Priced, out.Again = nil, w.fresh; w.fresh {
-		from += ". It is asked anew, since measuring again does not tell more exactly what bounds took away"
+		from += ". It is asked anew, since a top-up does not narrow what bounds cut"
 	}
 	if little, err := w.hasNoisyChoices(out.Request.Epsilon); err != nil || little {
 		if err != nil {
@@ -132,7 +132,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 			return nil, 0, "", err
 		}
 		out.Again = true
-		from += ". It is asked anew, since bounds and groups that were chosen at so small a price are poor ones"
+		from += ". It is asked anew, since bounds and groups were chosen at a far smaller price"
 	}
 	if out.Aimed, err = p.aimed(st, w, out.Request.Epsilon); err != nil {
 		return nil, 0, "", err
