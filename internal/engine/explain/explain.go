@@ -211,7 +211,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		return nil, err
 	}
 	if alone {
-		rep.All = warningLines(p.Staged)
+		rep.All = append(refusedLine(p.Staged, charged), warningLines(p.Staged)...)
 		rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 		return rep, err
 	}
@@ -229,7 +229,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		}
 		rep.All = append(rep.All, answer.Line{Text: "Charge in all: " + stage.PriceLine(sum, p.Filter.Order), Key: "Charge in all", Value: lossJSON(p.Filter, sum)}, accountants)
 	}
-	rep.All = append(rep.All, leftLine(b, stage.Total(whole), "such statements"))
+	rep.All = append(append(rep.All, leftLine(b, stage.Total(whole), "such statements")), refusedLine(p.Staged, charged)...)
 	rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 	return rep, err
 }

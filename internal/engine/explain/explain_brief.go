@@ -56,6 +56,18 @@ func briefReport(r *answer.Report) []answer.Line {
 	return append(lines[:kept:kept], answer.Note("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
 }
 
+// refusedLine says of a statement whose target costs more than dpsql.price that it is refused, and what allows it.
+func refusedLine(p *stage.Staged, charged []*price.Quote) []answer.Line {
+	if len(charged) == 0 {
+		return nil
+	}
+	words, cure := p.AboveSet(stage.Total(charged).Price)
+	if words == "" {
+		return nil
+	}
+	return []answer.Line{answer.Keyed("Refused", "%s. %s lets it be asked", words, cure)}
+}
+
 // notes are lines without keys.
 func notes(texts []string) (lines []answer.Line) {
 	for _, text := range texts {
@@ -78,10 +90,8 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		return nil, err
 	}
 	add(answer.Keyed("Price", "%s", priced))
-	if len(charged) > 0 {
-		if words, cure := p.AboveSet(stage.Total(charged).Price); words != "" {
-			add(answer.Keyed("Refused at the present setting", "%s. %s lets it be asked", words, cure))
-		}
+	for _, l := range refusedLine(p, charged) {
+		add(l)
 	}
 	left := stage.Total(whole)
 	if len(charged) > 0 {

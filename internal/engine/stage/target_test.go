@@ -54,6 +54,7 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			enginetest.Set(t, s, "dpsql.price", fmt.Sprint(s.Analyst.MaxQueryEpsilon))
 			rows, err := enginetest.Try(s, "explain (verbose, target_error '"+c.target+"') "+c.sql)
 			if err != nil {
 				t.Fatal(err)
@@ -190,7 +191,7 @@ func TestTargetPriceIsToldFirst(t *testing.T) {
 				price = m[0][1]
 			}
 			set := "SET dpsql.price = " + price
-			if !strings.Contains(text, "Refused at the present setting") || !strings.Contains(text, set) || strings.Contains(text, "times the bound") || strings.Count(text, "+- ") != c.errors {
+			if !strings.Contains(text, "Refused: an error of ") || !strings.Contains(text, set) || strings.Contains(text, "times the bound") || strings.Count(text, "+- ") != c.errors {
 				t.Errorf("told: %s", text)
 			}
 			var e *sqlerr.Error
