@@ -83,6 +83,7 @@ func TestJoinedReleases(t *testing.T) {
 	epsilon, _ := charge["Price"].(float64)
 	renyi, _ := charge["Renyi"].(float64)
 	enginetest.Set(t, s, "dpsql.target_error", "off")
+	enginetest.Set(t, s, "dpsql.price", "0.5")
 	p, _ = ask(count)
 	st := p.Staged().Stages[0]
 	old, err := p.Staged().OwnRelease(context.Background(), st, nil)
