@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
@@ -53,6 +54,9 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 			continue
 		}
 		for _, e := range append(b.events(body), b.run(sql)...) { // what is charged, and the repeat
+			if strings.Contains(e.data, "wider than") { // a released number decides
+				continue
+			}
 			if e.name != "rows" {
 				say(e.name+" of "+sql, e.data)
 				continue

@@ -189,7 +189,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // TestNotices: off by default, on for psql; brief says what was spent, what is left and the error, full the plan's bounds too.
 func TestNotices(t *testing.T) {
-	e := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine
+	e := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 22).Engine
 	quiet := enginetest.NewSession(e, t, "ann")
 	if _, a := enginetest.Ask(t, quiet, "select count(*) from encounters"); a.Notice != "" {
 		t.Errorf("%q", a.Notice)
