@@ -16,7 +16,7 @@ func Quote(name string) string {
 func HasSubquery(text string) bool { return strings.Contains(text, "(SELECT ") }
 
 // NotHere refuses what only PostgreSQL computes.
-func NotHere(what string, pos int) error {
+func NotHere(what string, pos int) *sqlerr.Error {
 	return sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", what).At(pos).
 		WithHint("Where the data set is in PostgreSQL it can.")
 }

@@ -251,7 +251,11 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		}
 		text = spell.Print(p.d, args, types, n.T)
 		if p.d.Facts().HasTry && slices.ContainsFunc(args, dialect.HasSubquery) && n.Fn.Calls("TRY", p.d, spell, types, n.T) {
-			return p.fail(dialect.NotHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
+			err := dialect.NotHere("a subquery inside "+n.Fn.Name, n.Pos) // its TRY takes none
+			if slices.ContainsFunc(types, func(t sqltype.Type) bool { return t.OID == sqltype.OIDNumeric }) {
+				err = err.WithHint("Cast its numeric to double precision, as in (SELECT sum(x)::float8 FROM ...).")
+			}
+			return p.fail(err)
 		}
 	}
 	p.checkLength(n, text)
