@@ -28,10 +28,10 @@ type Store struct {
 	counts  map[string]modelBytes // by Bytes
 	changes time.Time             // of the last change here
 
-	tables   *Store            // the synthetic tables, in a table of their own
-	ofTables bool              // this one has them
-	read     map[string]*Table // synthetic tables that were read, by the number in their head
-	listed   []Stored          // by Recent; nil: none was listed
+	tables   *Store      // the synthetic tables, in a table of their own
+	ofTables bool        // this one has them
+	read     []readTable // synthetic tables whose rows were read, the last one last
+	listed   []Stored    // by Recent; nil: none was listed
 	listedAt time.Time
 }
 
@@ -41,13 +41,16 @@ type Stored struct {
 	Readers     []string
 	Head
 	Model   *Model
-	Table   *Table // instead of a model, in the store of synthetic tables
+	rows    *Table // of a synthetic table whose body was read
 	broken  error  // its text cannot be read
 	readers string // Readers as they are stored
 }
 
-// Head is what a list shows of a model beside its name; empty where it was sealed by another key.
-type Head struct{ Kind, Method, Target string }
+// Head is what a list shows of a model beside its name; empty where it was sealed by another key. That of a synthetic table has the table without its cells.
+type Head struct {
+	Kind, Method, Target string
+	Table                *Table `json:",omitempty"`
+}
 
 // OpenFile opens the store in a file, which one process owns. key may be nil: texts lie there as they are.
 func OpenFile(path, dataset string, key Sealer) (*Store, error) {
@@ -103,7 +106,7 @@ func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (
 	if err != nil {
 		return false, err
 	}
-	return s.putText(ctx, owner, m.Name, Head{m.Kind, m.Method, m.Target.Name}, text, replace)
+	return s.putText(ctx, owner, m.Name, Head{Kind: m.Kind, Method: m.Method, Target: m.Target.Name}, text, replace)
 }
 
 func (s *Store) putText(ctx context.Context, owner, name string, of Head, text []byte, replace bool) (ok bool, err error) {
@@ -134,13 +137,23 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 			return 0, err
 		}
 	}
-	texts, err := s.db.Read(ctx, "SELECT "+s.object("body")+" FROM models WHERE true ORDER BY dataset, owner, name")
+	texts, err := s.db.Read(ctx, "SELECT "+s.object("''")+" FROM models WHERE true ORDER BY dataset, owner, name")
 	if err != nil {
 		return 0, err
 	}
-	for _, t := range texts {
+	for _, t := range texts { // one after the other: all together may be more than memory holds
 		var r row
 		if err := json.Unmarshal([]byte(t), &r); err != nil {
+			return 0, err
+		}
+		one, err := s.db.Read(ctx, "SELECT "+s.object("body")+" FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", r.Dataset, r.Owner, r.Name)
+		if err != nil {
+			return 0, err
+		}
+		if len(one) == 0 {
+			return 0, fmt.Errorf("mlext: model %q of %q was dropped while it was copied", r.Name, r.Owner)
+		}
+		if err := json.Unmarshal([]byte(one[0]), &r); err != nil {
 			return 0, err
 		}
 		if err := to.db.Exec(ctx, "INSERT INTO models (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, head = excluded.head, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Head, r.Body); err != nil {
@@ -172,7 +185,7 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 		switch {
 		case r.Body == "":
 		case s.ofTables:
-			st.Table, st.broken = s.decodeTable(&r)
+			st.rows, st.broken = s.decodeTable(&r)
 		case st.usableBy(analyst):
 			st.Model, st.broken = s.decode(&r)
 		}
@@ -184,6 +197,9 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 			if err != nil {
 				return nil, fmt.Errorf("mlext: the models' store: %w", err)
 			}
+		}
+		if s.ofTables && st.Table == nil {
+			st.broken = errOtherKey
 		}
 		out = append(out, st)
 	}

@@ -28,7 +28,7 @@ type TableColumn struct {
 	Typmod int32       `json:"typmod"`
 	Levels []string    `json:"levels,omitempty"`
 	Grid   string      `json:"grid,omitempty"`
-	Cells  []int64     `json:"cells"`
+	Cells  []int64     `json:"cells,omitempty"`
 }
 
 // NoCell is a cell of NULL.
@@ -57,6 +57,15 @@ func (s *Store) decodeTable(r *row) (*Table, error) {
 	return t, nil
 }
 
+// head is the table as it is listed: without cells, and without what they mean.
+func (t *Table) head() *Table {
+	h := &Table{Name: t.Name, Rows: t.Rows, Sources: t.Sources}
+	for _, c := range t.Columns {
+		h.Columns = append(h.Columns, TableColumn{Name: c.Name, OID: c.OID, Typmod: c.Typmod})
+	}
+	return h
+}
+
 // Hold keeps a free name for a table, as Store.Hold does for a model.
 func (t Tables) Hold(ctx context.Context, name, owner string, replace bool) (release func(), err error) {
 	return t.store.Hold(ctx, name, owner, replace)
@@ -75,7 +84,7 @@ func (t Tables) Keep(ctx context.Context, owner string, made *Table, replace boo
 		if err != nil {
 			return err
 		}
-		ok, err := t.store.putText(ctx, owner, made.Name, Head{Kind: "synthetic table", Method: rand.Text()}, text, replace)
+		ok, err := t.store.putText(ctx, owner, made.Name, Head{Kind: "synthetic table", Method: rand.Text(), Table: made.head()}, text, replace)
 		switch {
 		case err != nil:
 			return err
@@ -102,9 +111,9 @@ func (t Tables) Drop(ctx context.Context, name, owner string) error {
 	return t.store.db.Exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", t.store.dataset, owner, name)
 }
 
-// List gives all tables, whoever made them: who may see which is the caller's to decide, by their Sources.
+// List gives the heads of all tables, whoever made them: who may see which is the caller's to decide, by their Sources.
 func (t Tables) List(ctx context.Context) ([]Stored, error) {
-	return t.read(ctx, "dataset = $1", t.store.dataset)
+	return t.store.rows(ctx, "", "''", "dataset = $1", t.store.dataset)
 }
 
 // listedFor is how long Recent goes by what it listed, where another proxy makes tables too.
@@ -132,56 +141,63 @@ func (t Tables) Recent(ctx context.Context) ([]Stored, error) {
 	return list, nil
 }
 
-// Named gives the tables that a name means, written as name or as owner.name, whoever made them.
+// Named gives the heads of the tables that a name means, written as name or as owner.name, whoever made them.
 func (t Tables) Named(ctx context.Context, name string) ([]Stored, error) {
-	return t.read(ctx, "dataset = $1 AND (name = $2 OR owner || '.' || name = $2)", t.store.dataset, name)
+	return t.store.rows(ctx, "", "''", "dataset = $1 AND (name = $2 OR owner || '.' || name = $2)", t.store.dataset, name)
 }
 
-// read reads tables, those alone that are not remembered. A table's head has a number of its own.
-func (t Tables) read(ctx context.Context, where string, args ...string) ([]Stored, error) {
-	list, err := t.store.rows(ctx, "", "''", where, args...)
-	if err != nil {
+// Load reads the rows of a table that was listed. Where another one has its name by now, it does not read that one: it may be made of other columns.
+func (t Tables) Load(ctx context.Context, x *Stored) (*Table, error) {
+	s := t.store
+	if made := s.remembered(x.Method); made != nil {
+		return made, nil
+	}
+	list, err := s.rows(ctx, "", "body", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, x.Owner, x.Name)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(list) == 0 || list[0].Method != x.Method:
+		return nil, sqlerr.New(sqlerr.UndefinedTable, "synthetic table %q was dropped or replaced while it was read", x.Name).WithHint("Run the statement again.")
+	case list[0].broken != nil:
+		return nil, list[0].broken
 	}
-	var out []Stored
-	for _, x := range list {
-		if x.Table = t.store.remembered(x.Method); x.Table == nil {
-			one, err := t.store.rows(ctx, "", "body", "dataset = $1 AND owner = $2 AND name = $3", t.store.dataset, x.Owner, x.Name)
-			if err != nil {
-				return nil, err
-			}
-			if len(one) == 0 { // it was dropped meanwhile
-				continue
-			}
-			if x = one[0]; x.Table != nil && x.Method != "" {
-				t.store.remember(x.Method, x.Table)
-			}
-		}
-		out = append(out, x)
-	}
-	return out, nil
+	s.remember(x.Method, list[0].rows)
+	return list[0].rows, nil
 }
 
-// mostRemembered is how many cells of tables are remembered.
+// readTable is a table that is remembered, with the number in its head.
+type readTable struct {
+	id string
+	*Table
+}
+
+// mostRemembered is how many cells of all tables are remembered: 64 MB.
 const mostRemembered = 8 << 20
 
 func (s *Store) remembered(id string) *Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.read[id]
+	i := slices.IndexFunc(s.read, func(r readTable) bool { return r.id == id })
+	if i < 0 {
+		return nil
+	}
+	r := s.read[i]
+	s.read = append(slices.Delete(s.read, i, i+1), r)
+	return r.Table
 }
 
+// remember keeps a table's rows, and forgets those that were read longest ago.
 func (s *Store) remember(id string, t *Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cells := t.Rows * len(t.Columns)
-	for _, other := range s.read {
-		cells += other.Rows * len(other.Columns)
+	s.read = append(slices.DeleteFunc(s.read, func(r readTable) bool { return r.id == id }), readTable{id, t})
+	cells := 0
+	for i, r := range slices.Backward(s.read) {
+		if cells += r.Rows * len(r.Columns); cells > mostRemembered {
+			s.read = slices.Clone(s.read[i+1:])
+			return
+		}
 	}
-	if cells > mostRemembered || s.read == nil {
-		s.read = map[string]*Table{}
-	}
-	s.read[id] = t
 }
 
 // Broken says that the table's text cannot be read, and why.

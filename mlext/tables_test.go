@@ -2,12 +2,14 @@ package mlext
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/sidetable"
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
@@ -49,8 +51,10 @@ func TestTables(t *testing.T) {
 					t.Fatalf("%s are %d tables", name, len(list))
 				}
 				for i, x := range list {
-					if x.Table == nil || x.Table.Rows != want[i] {
-						t.Errorf("%s of %s has %v", x.Name, x.Owner, x.Table)
+					made, err := of.Load(ctx, &x)
+					must(err)
+					if x.Table.Rows != want[i] || made.Rows != want[i] || len(made.Columns[0].Cells) != want[i] {
+						t.Errorf("%s of %s has %v, listed as %v", x.Name, x.Owner, made, x.Table)
 					}
 				}
 			}
@@ -75,8 +79,14 @@ func TestTables(t *testing.T) {
 			if own, _, err := s[0].Named(ctx, "bob"); err != nil || own != 1 {
 				t.Errorf("bob has %d models and tables, %v", own, err)
 			}
+			replaced, err := one.Named(ctx, "ann.s")
+			must(err)
 			must(two.Keep(ctx, "ann", aTable("s", 1, 2, 3, 4), true))
-			cells(one, "ann.s", 4) // not as it was when it was read before
+			cells(one, "ann.s", 4)                                                                 // not as it was when it was read before
+			s[1].tables.read = nil
+			if _, err := two.Load(ctx, &replaced[0]); sqlerr.ID(err) != sqlerr.UndefinedTable.ID { // whose columns may be others
+				t.Errorf("the rows of a table that was replaced: %v", err)
+			}
 			if err := one.Keep(ctx, "ann", aTable("s", 7), false); sqlerr.ID(err) != sqlerr.DuplicateObject.ID || !strings.Contains(err.Error(), "another synthetic table") {
 				t.Errorf("a name that is taken: %v", err)
 			}
@@ -106,5 +116,68 @@ func TestTables(t *testing.T) {
 				t.Errorf("%d tables, %v", len(list), err)
 			}
 		})
+	}
+}
+
+// counting counts the bytes that are read.
+type counting struct {
+	sidetable.Table
+	bytes int
+}
+
+func (c *counting) Read(ctx context.Context, sql string, args ...string) ([]string, error) {
+	list, err := c.Table.Read(ctx, sql, args...)
+	for _, text := range list {
+		c.bytes += len(text)
+	}
+	return list, err
+}
+
+// TestListsReadNoCells: whoever lists synthetic tables, or binds a statement to one, reads their heads alone, and rows that were read are remembered within one limit for all tables.
+func TestListsReadNoCells(t *testing.T) {
+	ctx := context.Background()
+	s, err := OpenFile(filepath.Join(t.TempDir(), "ledger-models"), "clinic", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &counting{Table: s.tables.db}
+	s.tables.db = db
+	const cells, number = 100_000, 10
+	for i := range number {
+		if err := s.Tables().Keep(ctx, "ann", aTable(fmt.Sprintf("s%d", i), make([]int64, cells)...), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.bytes = 0
+	for _, list := range []func() ([]Stored, error){
+		func() ([]Stored, error) { return s.Tables().List(ctx) }, func() ([]Stored, error) { return s.Tables().Recent(ctx) },
+		func() ([]Stored, error) { return s.Tables().Named(ctx, "s1") },
+	} {
+		found, err := list()
+		if err != nil || len(found) == 0 || found[0].Table == nil || len(found[0].Table.Columns) != 1 || found[0].Table.Rows != cells {
+			t.Errorf("found %v, %v", found, err)
+		}
+	}
+	if db.bytes > cells/10 {
+		t.Errorf("%d bytes are read of %d tables of %d cells", db.bytes, number, cells)
+	}
+
+	large := func(of int) *Table { return &Table{Rows: of, Columns: make([]TableColumn, 1)} }
+	for i := range 2 * number {
+		s.tables.remember(fmt.Sprint(i), large(mostRemembered/4))
+		if s.tables.remembered("0") == nil { // it was read last but one
+			t.Fatalf("the first is forgotten after %d", i)
+		}
+		held := 0
+		for _, r := range s.tables.read {
+			held += r.Rows
+		}
+		if held > mostRemembered {
+			t.Fatalf("%d cells are remembered", held)
+		}
+	}
+	s.tables.remember("large", large(mostRemembered+1))
+	if s.tables.remembered("large") != nil {
+		t.Error("a table above the limit is remembered")
 	}
 }

@@ -37,28 +37,30 @@ type Options struct {
 
 // Engine serves one data set: one policy, one backend, one ledger.
 type Engine struct {
-	World    atomic.Pointer[World]
-	Backend  backend.Backend
-	Dialect  dialect.Dialect
-	Ledger   ledger.Ledger
-	Models   *mlext.Store
-	Watches  *watches.Store
-	Now      func() time.Time
-	Noise    *noise.Source
-	Log      *slog.Logger
-	Observer Observer
-	Asking   keyedLock
-	Unnoted  UnnotedFailures
-	Turns    Turns
-	Decoding Turns
-	Pairs    flow.Memory // of rows of two units
-	changing sync.Mutex  // one reload at a time
-	beside   string      // the ledger's path, of a shared one its mark's
-	Schema   schemaChange
-	answers  int64                                // limits.answer_memory, which waits for a restart
-	owned    bool                                 // the ledger is the policy's
-	After    func(time.Duration) <-chan time.Time // set by tests: in place of time.After, for words of progress
-	Collects func(*mlext.Collector)               // set by tests: sees the rows of each training as it begins to read them
+	World        atomic.Pointer[World]
+	Backend      backend.Backend
+	Dialect      dialect.Dialect
+	Ledger       ledger.Ledger
+	Models       *mlext.Store
+	Watches      *watches.Store
+	Now          func() time.Time
+	Noise        *noise.Source
+	Log          *slog.Logger
+	Observer     Observer
+	Asking       keyedLock
+	Unnoted      UnnotedFailures
+	Turns        Turns
+	Decoding     Turns
+	Synthetic    Turns       // of one analyst, to hold rows of synthetic tables
+	AllSynthetic Turns       // of all analysts
+	Pairs        flow.Memory // of rows of two units
+	changing     sync.Mutex  // one reload at a time
+	beside       string      // the ledger's path, of a shared one its mark's
+	Schema       schemaChange
+	answers      int64                                // limits.answer_memory, which waits for a restart
+	owned        bool                                 // the ledger is the policy's
+	After        func(time.Duration) <-chan time.Time // set by tests: in place of time.After, for words of progress
+	Collects     func(*mlext.Collector)               // set by tests: sees the rows of each training as it begins to read them
 }
 
 // World is a policy bound to a schema: what a reload replaces as a whole.

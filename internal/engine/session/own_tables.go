@@ -84,7 +84,11 @@ func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 
 // OwnRows are the rows of one of dpsql's own tables, as this analyst may see them.
 func (s *Session) OwnRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value, error) {
-	if made := s.Catalog.synthetic[t]; made != nil {
+	if x := s.Catalog.synthetic[t]; x != nil {
+		made, err := s.Engine.Models.Tables().Load(ctx, x)
+		if err != nil {
+			return nil, s.ModelsFailed(ctx, err)
+		}
 		return syntheticRows(made)
 	}
 	for _, own := range OwnTables {

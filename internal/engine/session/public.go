@@ -54,6 +54,13 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	case own > 0 && own < len(scans):
 		return nil, server.OwnTableJoined(scans[0].Pos)
 	case own == len(scans) && (own > 0 || eval.Check(q.Root, HasNoLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
+		if s.readsSynthetic(scans) {
+			done, err := s.syntheticTurn(ctx)
+			if err != nil {
+				return nil, s.Uncharged(ctx, err)
+			}
+			defer done()
+		}
 		rows := map[*plan.Table][][]sqltype.Value{}
 		for _, sc := range scans {
 			if rows[sc.Table] == nil {

@@ -18,7 +18,7 @@ type lastFacts interface {
 type Catalog struct {
 	plan.Catalog
 	tables    map[string]*plan.Table
-	synthetic map[*plan.Table]*mlext.Table // that the last bound statement reads
+	synthetic map[*plan.Table]*mlext.Stored // that the last bound statement reads
 }
 
 // Table resolves dpsql.* and everything that the policy shows.

@@ -31,12 +31,12 @@ func (s *Session) MayReadSources(sources []mlext.Source) bool {
 	return len(sources) > 0 // (2) without sources it is nobody's
 }
 
-// WithSynthetic is the session's catalog with the synthetic tables that a statement names, which are read from their store: names have a schema, or "". One that is not there, or that the analyst may not read, is left out.
+// WithSynthetic is the session's catalog with the synthetic tables that a statement names, whose heads are read from their store: names have a schema, or "". One that is not there, or that the analyst may not read, is left out.
 //
 // Proof: claim: who reads a synthetic table may read, by the policy in force, all that it was made from (MayReadSources). Each binding of a statement looks again, and so does each run (Bound.Predicts). Rows are found by the table that this call made.
 func (s *Session) WithSynthetic(ctx context.Context, names []string) (plan.Catalog, error) {
 	found := map[string]*plan.Table{}
-	s.Catalog.synthetic = map[*plan.Table]*mlext.Table{}
+	s.Catalog.synthetic = map[*plan.Table]*mlext.Stored{}
 	for _, name := range names {
 		list, err := s.Engine.Models.Tables().Named(ctx, name)
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Session) WithSynthetic(ctx context.Context, names []string) (plan.Catal
 		case 0:
 		case 1:
 			t := boundSynthetic(&list[0])
-			found[name], s.Catalog.synthetic[t] = t, list[0].Table
+			found[name], s.Catalog.synthetic[t] = t, &list[0]
 		default:
 			return nil, sqlerr.New(sqlerr.InvalidParam, "synthetic table %q is of several analysts", name).WithHint("Name it with its owner: synthetic.\"%s.%s\" or synthetic.\"%s.%s\".", list[0].Owner, list[0].Name, list[1].Owner, list[1].Name)
 		}

@@ -1,12 +1,42 @@
 package session
 
 import (
+	"context"
+	"runtime"
+	"slices"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
+
+// MostSyntheticCells is how many cells a synthetic table has at most: a statement over it holds some 50 bytes of memory for each while it runs.
+const MostSyntheticCells = 2_000_000
+
+// readsSynthetic says whether a statement has rows of a synthetic table.
+func (s *Session) readsSynthetic(scans []*plan.Scan) bool {
+	return slices.ContainsFunc(scans, func(sc *plan.Scan) bool { return s.Catalog.IsSynthetic(sc.Table) })
+}
+
+// syntheticTurn waits for a turn to hold a synthetic table's rows in memory: one of the analyst's own, and then one of all analysts', as many as there are cores.
+func (s *Session) syntheticTurn(ctx context.Context) (done func(), err error) {
+	own, err := s.Engine.Synthetic.Take(ctx, s.Analyst.Name, 1)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Engine.AllSynthetic.Take(ctx, "", runtime.GOMAXPROCS(0))
+	if err != nil {
+		own()
+		return nil, err
+	}
+	return func() {
+		all()
+		own()
+	}, nil
+}
 
 // syntheticRows are a synthetic table's rows.
 func syntheticRows(t *mlext.Table) ([][]sqltype.Value, error) {

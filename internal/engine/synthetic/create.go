@@ -28,8 +28,8 @@ import (
 
 var facts = []answer.Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
 
-// mostRows is how many rows a synthetic table has at most: they are in the proxy's memory while they are queried.
-const mostRows = 200_000
+// mostRows is how many rows a synthetic table of so many columns has at most: they are in the proxy's memory while they are queried.
+func mostRows(columns int) int { return min(200_000, session.MostSyntheticCells/max(columns, 1)) }
 
 // Creation is CREATE DP SYNTHETIC TABLE, bound and priced: all of it follows from the statement, the policy and the settings.
 type Creation struct {
@@ -245,15 +245,16 @@ func (c *Creation) synthesize(ctx context.Context, counts *synth.Counts) (*mlext
 	if err != nil {
 		return nil, err
 	}
-	rows := int(math.Round(math.Min(measured.Total, mostRows)))
+	most := mostRows(len(c.source.columns))
+	rows := int(math.Round(math.Min(measured.Total, float64(most))))
 	made := c.source.table(fitted, rows, synth.NewDraw(rand.Reader))
 	made.Name = c.Node.Name.Text
 	for _, row := range c.card() {
 		made.Card = append(made.Card, mlext.Fact{Name: fmt.Sprint(row[0]), Value: fmt.Sprint(row[1])})
 	}
 	made.Card = append(made.Card, mlext.Fact{Name: "rows", Value: fmt.Sprint(rows)}, mlext.Fact{Name: "pairs of columns measured", Value: fmt.Sprint(measured.Pairs())})
-	if measured.Total > mostRows {
-		made.Card = append(made.Card, mlext.Fact{Name: "rows of the source", Value: fmt.Sprintf("about %.0f; a synthetic table has at most %d", measured.Total, mostRows)})
+	if measured.Total > float64(most) {
+		made.Card = append(made.Card, mlext.Fact{Name: "rows of the source", Value: fmt.Sprintf("about %.0f; a synthetic table of %d columns has at most %d", measured.Total, len(c.source.columns), most)})
 	}
 	return made, nil
 }

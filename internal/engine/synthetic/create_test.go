@@ -9,14 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/synthetic"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/mlext/synth"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -353,6 +356,74 @@ func TestSealed(t *testing.T) {
 		}
 		if file, err := os.ReadFile(ledger + server.ModelsSuffix); err != nil || bytes.Contains(file, []byte("medications")) {
 			t.Errorf("the file has the table's text: %v", err)
+		}
+	}
+}
+
+// TestMemoryOfQueries: the catalogs, SHOW and EXPLAIN read no synthetic rows. Of one analyst one statement at a time holds some, of all analysts as many as there are cores, and each at most MostSyntheticCells cells.
+func TestMemoryOfQueries(t *testing.T) {
+	ann := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	e, ctx := ann.Engine, context.Background()
+	enginetest.MustTry(t, ann, "CREATE DP SYNTHETIC TABLE s AS SELECT gender FROM patients WITH (price = 1)")
+	take := func(turns *server.Turns, of string, most int) func() {
+		done, err := turns.Take(ctx, of, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	waits := func(turns *server.Turns, user string, want bool) {
+		t.Helper()
+		s := enginetest.NewSession(e, t, user)
+		for _, sql := range []string{"EXPLAIN SELECT * FROM s", "SHOW DP SYNTHETIC TABLES", "SELECT relname FROM pg_class WHERE relname = 's'", "SELECT epsilon FROM dpsql.budget"} {
+			enginetest.MustTry(t, s, sql)
+		}
+		p, err := enginetest.Prepare(s, "SELECT count(*) FROM s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := p.Run(ctx, nil)
+			ended <- err
+		}()
+		for {
+			select {
+			case err := <-ended:
+				if waited := errors.Is(err, context.Canceled); waited != want || err != nil && !waited {
+					t.Errorf("%s: waits %v: %v", user, waited, err)
+				}
+				return
+			case <-time.After(time.Millisecond):
+				if _, waiting := turns.Held(); waiting > 0 {
+					cancel()
+				}
+			}
+		}
+	}
+	own := take(&e.Synthetic, "ann", 1)
+	waits(&e.Synthetic, "ann", true)
+	waits(&e.Synthetic, "bob", false)
+	own()
+	var all []func()
+	for range runtime.GOMAXPROCS(0) {
+		all = append(all, take(&e.AllSynthetic, "", runtime.GOMAXPROCS(0)))
+	}
+	waits(&e.AllSynthetic, "ann", true)
+	for _, done := range all {
+		done()
+	}
+	waits(&e.AllSynthetic, "ann", false)
+	for _, turns := range []*server.Turns{&e.Synthetic, &e.AllSynthetic} {
+		if held, _ := turns.Held(); held != 0 {
+			t.Errorf("%d turns are kept", held)
+		}
+	}
+	for columns := 1; columns <= 64; columns++ {
+		if rows := synthetic.MostRows(columns); rows*columns > session.MostSyntheticCells || rows < 31_000 {
+			t.Errorf("%d columns: %d rows", columns, rows)
 		}
 	}
 }

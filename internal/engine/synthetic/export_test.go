@@ -35,3 +35,6 @@ func (c *Creation) Bins() []int { return c.source.sizes() }
 
 // Design is what is measured.
 func (c *Creation) Design() *synth.Design { return c.charge.design }
+
+// MostRows is mostRows.
+func MostRows(columns int) int { return mostRows(columns) }
