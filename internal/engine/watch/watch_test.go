@@ -19,8 +19,10 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/watch"
+	"github.com/dpsql/dpsql/internal/engine/watch/watches"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }
@@ -291,6 +293,72 @@ func TestWatchFailedLook(t *testing.T) {
 	}
 	if _, err := enginetest.Try(s, "SELECT count(*) FROM encounters"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID {
 		t.Errorf("ann is not stopped: %v", err)
+	}
+}
+
+// TestThresholdIsKept: the noise of the threshold stays the same from look to look, and is drawn anew after an alert. Looks with other noise would each cost, without end. False alarm: 1e-9.
+func TestThresholdIsKept(t *testing.T) {
+	c := &clock{monday}
+	e := serve(t, c, server.Options{})
+	s := enginetest.NewSession(e, t, "ann")
+	enginetest.MustTry(t, s, "CREATE DP WATCH w AS SELECT count(*) FROM encounters THRESHOLD 1 EVERY '1 hour' TIMES 2 WITH (price = 5)")
+	l := looker(e)
+	kept := func() *watches.Watch {
+		list, err := e.Watches.List(context.Background(), "ann")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d watches, %v", len(list), err)
+		}
+		return list[0]
+	}
+	raise := func(to int64) {
+		w := kept()
+		w.Secret.Raised = to
+		if ok, err := e.Watches.Save(context.Background(), w); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	const high = 1 << 40 // no noise of a look reaches it
+	raise(high)
+	for i := range 5 {
+		c.lookAt(t, l, time.Hour)
+		if w := kept(); w.Secret.Raised != high || w.Secret.Alerts != 0 || w.Looks != int64(i+1) {
+			t.Fatalf("after %d looks without an alert the threshold is raised by %d, with %d alerts", w.Looks, w.Secret.Raised, w.Secret.Alerts)
+		}
+	}
+	const low = 80 // fewer than there are encounters, so the next look alerts; noise of scale 3.3 is so large with probability 1e-10
+	raise(low)
+	c.lookAt(t, l, time.Hour)
+	w := kept()
+	if w.Secret.Alerts != 1 || w.Event.Scale.Float() > 3.5 {
+		t.Fatalf("no alert, or noise of scale %g", w.Event.Scale.Float())
+	}
+	if w.Secret.Raised >= low {
+		t.Errorf("after an alert the threshold is raised by %d still", w.Secret.Raised)
+	}
+}
+
+// TestWatchEndsWhereTheBoundGrew: a watch ends at its first look under a bound that is more than its event's.
+func TestWatchEndsWhereTheBoundGrew(t *testing.T) {
+	for _, rows := range []uint64{4, 5, 8, 400} {
+		c := &clock{monday}
+		e := serve(t, c, server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB, "max_rows_per_unit: 4\n    columns:\n      encounter_id", "max_rows_per_unit: 400\n    columns:\n      encounter_id")})
+		s := enginetest.NewSession(e, t, "ann")
+		enginetest.Set(t, s, "dpsql.clip", "4")
+		enginetest.MustTry(t, s, "CREATE DP WATCH w AS SELECT count(*) FROM encounters THRESHOLD 1000000"+sure)
+		l := looker(e)
+		inner := l.Ask
+		l.Ask = func(ctx context.Context, st *session.Statement, q *pgsyntax.Select) (whole, of session.Kind, err error) {
+			st.Session.Now.Clip = rows // as if nothing kept the statement at the bound of its creation
+			return inner(ctx, st, q)
+		}
+		c.lookAt(t, l, time.Hour)
+		want := "[1 0 looking]"
+		if rows > 4 {
+			want = "[1 0 ended: one person may have more rows by the policy of now]"
+		}
+		if got := shown(t, s, "w"); got != want {
+			t.Errorf("%d rows: %s", rows, got)
+		}
 	}
 }
 
