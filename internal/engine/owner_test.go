@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -112,6 +113,54 @@ func TestMinPeople(t *testing.T) {
 	mp, err := enginetest.PriceOf(hidden, p.Analysis())
 	if err != nil || len(mp.Events()) != 2 {
 		t.Errorf("the count of people is measured: %v, %v", mp, err)
+	}
+}
+
+// TestFreezeWithholdsWhatWasPaid: a frozen analyst reads, exports and changes no model and no synthetic table, of whosever making, also by statements that were prepared before; the others do, and after the freeze the analyst again.
+func TestFreezeWithholdsWhatWasPaid(t *testing.T) {
+	ctx := context.Background()
+	bob := enginetest.NewSession(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB).Engine, t, "bob")
+	e := bob.Engine
+	ann := enginetest.NewSession(e, t, "ann")
+	for name, s := range map[string]*session.Session{"a": ann, "b": bob} {
+		enginetest.MustTry(t, s, "CREATE DP SYNTHETIC TABLE s"+name+" AS SELECT gender FROM patients WITH (price = 1)")
+		enginetest.MustTry(t, s, "TRAIN DP MODEL m"+name+" USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT days, medications FROM encounters")
+	}
+	enginetest.MustTry(t, bob, "GRANT DP MODEL mb TO ann")
+	reads := []string{"SELECT count(*) FROM sa", "SELECT gender FROM synthetic.sb", "EXPLAIN SELECT * FROM sb", "SHOW DP SYNTHETIC TABLES", "SHOW DP MODELS", "DESCRIBE DP MODEL ma", "EXPORT DP MODEL mb AS json",
+		"SELECT dp_predict('ma', 3)", "SELECT dp_predict('mb', days) FROM (SELECT 4 AS days) q"}
+	changes := []string{"GRANT DP MODEL ma TO guest", "ALTER DP MODEL ma RENAME TO mc", "DROP DP MODEL mc", "DROP DP SYNTHETIC TABLE sa"}
+	var before []*enginetest.Prepared
+	for _, sql := range reads {
+		enginetest.MustTry(t, ann, sql)
+		p, err := enginetest.Prepare(ann, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = append(before, p)
+	}
+	if err := e.Freeze(ctx, "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range before {
+		if _, err := p.Run(ctx, nil); sqlerr.ID(err) != sqlerr.Frozen.ID {
+			t.Errorf("prepared before: %s: %v", reads[i], err)
+		}
+	}
+	late := enginetest.NewSession(e, t, "ann")
+	for _, sql := range append(reads, changes...) {
+		if _, err := enginetest.Try(late, sql); sqlerr.ID(err) != sqlerr.Frozen.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	for _, sql := range []string{"SELECT count(*) FROM sa", "SELECT dp_predict('mb', 3)", "SHOW DP MODELS"} {
+		enginetest.MustTry(t, bob, sql)
+	}
+	if err := e.Unfreeze(ctx, "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range append(reads, changes...) {
+		enginetest.MustTry(t, late, sql)
 	}
 }
 

@@ -35,8 +35,11 @@ const MostPredicted = 1 << 20
 // UsableModel finds a model that the session's analyst may use now.
 //
 // Proof: claim: who gets a model's coefficients, or anything that is computed of them, is its owner or was granted it, and may read, by the policy in force, every column that its query read, the target and those of its conditions included. (1) The store knows who was granted it. (2) Its sources are all that the query read
-// (plan.TablesRead), by the names that the policy of that time gave them. (3) Each is looked up in the analyst's own catalog, whatever search_path says. (4) One that was stored without sources is nobody's.
+// (plan.TablesRead), by the names that the policy of that time gave them. (3) Each is looked up in the analyst's own catalog, whatever search_path says. (4) One that was stored without sources is nobody's. (5) To a frozen analyst none is given, as no stored answer is.
 func UsableModel(ctx context.Context, s *session.Session, name mlext.Name) (*mlext.Stored, error) {
+	if err := s.NotFrozen(ctx); err != nil { // (5)
+		return nil, err
+	}
 	m, err := s.Engine.Models.Get(ctx, name, s.User) // (1) the store knows who was granted it
 	if err != nil {
 		return nil, s.ModelsFailed(ctx, err)

@@ -67,6 +67,9 @@ func (m *models) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, er
 	if err := s.Refresh(); err != nil {
 		return nil, err
 	}
+	if err := s.NotFrozen(ctx); err != nil {
+		return nil, err
+	}
 	name := mlext.Name{Owner: n.Owner.Text, Text: n.Name.Text}
 	ans, err := &answer.Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
 	switch n.Verb {

@@ -33,7 +33,7 @@ func (s *Session) MayReadSources(sources []mlext.Source) bool {
 
 // WithSynthetic is the session's catalog with the synthetic tables that a statement names, whose heads are read from their store: names have a schema, or "". One that is not there, or that the analyst may not read, is left out.
 //
-// Proof: claim: who reads a synthetic table may read, by the policy in force, all that it was made from (MayReadSources). Each binding of a statement looks again, and so does each run (Bound.Predicts). Rows are found by the table that this call made.
+// Proof: claim: who reads a synthetic table (1) may read, by the policy in force, all that it was made from (MayReadSources), and (2) is not frozen, as for stored answers. Each binding of a statement looks again, and so does each run (Bound.Predicts). Rows are found by the table that this call made.
 func (s *Session) WithSynthetic(ctx context.Context, names []string) (plan.Catalog, error) {
 	found := map[string]*plan.Table{}
 	s.Catalog.synthetic = map[*plan.Table]*mlext.Stored{}
@@ -51,10 +51,13 @@ func (s *Session) WithSynthetic(ctx context.Context, names []string) (plan.Catal
 				return nil, sqlerr.New(sqlerr.Privilege, "permission denied for synthetic table %s: it was made from columns that you may not read", name).WithHint("Ask the owner of the data for the right to read what it was made from.")
 			}
 		}
-		list = slices.DeleteFunc(list, func(x mlext.Stored) bool { return x.Broken() != nil || !s.MayReadSources(x.Table.Sources) })
+		list = slices.DeleteFunc(list, func(x mlext.Stored) bool { return x.Broken() != nil || !s.MayReadSources(x.Table.Sources) }) // (1)
 		switch len(list) {
 		case 0:
 		case 1:
+			if err := s.NotFrozen(ctx); err != nil { // (2)
+				return nil, err
+			}
 			t := boundSynthetic(&list[0])
 			found[name], s.Catalog.synthetic[t] = t, &list[0]
 		default:

@@ -30,6 +30,9 @@ func (t *tables) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, er
 	if err := s.Refresh(); err != nil {
 		return nil, err
 	}
+	if err := s.NotFrozen(ctx); err != nil {
+		return nil, err
+	}
 	if n.Verb == "DROP" {
 		err := store.Drop(ctx, n.Name.Text, s.Analyst.Name)
 		if err != nil && !(n.IfExists && sqlerr.ID(err) == sqlerr.UndefinedObject.ID) {
