@@ -274,8 +274,8 @@ func printJSON(to io.Writer, v any) error {
 func freezeCommand() *cobra.Command {
 	return freezer("freeze [analyst] --config policy.yaml", "Stop an analyst's statements, or everybody's, at once",
 		`Stop an analyst's private statements, or without a name everybody's. A running server ends the
-sessions of that analyst at once. The freeze lasts over restarts, until dpsql unfreeze. Stored answers,
-models and synthetic tables are withheld too.`,
+sessions of that analyst at once. The freeze lasts over restarts, until dpsql unfreeze. Stored
+answers, models and synthetic tables are withheld too.`,
 		"frozen", ownersLedger.Freeze)
 }
 

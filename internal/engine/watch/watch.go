@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -246,7 +247,11 @@ func (c *Creation) free(ctx context.Context) error {
 		}
 	}
 	if len(list) >= mostWatches {
-		return sqlerr.New(sqlerr.TooLong, "you have %d watches already", len(list)).WithHint("Drop one that has ended: DROP DP WATCH %s.", pgsyntax.QuoteIdent(list[0].Name))
+		refused := sqlerr.New(sqlerr.TooLong, "you have %d watches already", len(list))
+		if i := slices.IndexFunc(list, (*watches.Watch).HasEnded); i >= 0 {
+			return refused.WithHint("Drop one that has ended: DROP DP WATCH %s.", pgsyntax.QuoteIdent(list[i].Name))
+		}
+		return refused.WithHint("None has ended. Wait for one, or drop one that you can do without, whose price stays spent: SELECT watch, statement FROM dpsql.watches lists them.")
 	}
 	return nil
 }

@@ -596,6 +596,42 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
+// TestMostWatches: who has as many watches as one may have is told of one that has ended, and of none that looks.
+func TestMostWatches(t *testing.T) {
+	c := &clock{monday}
+	e := serve(t, c, server.Options{})
+	s := enginetest.NewSession(e, t, "ann")
+	const create = "CREATE DP WATCH %s AS SELECT count(*) FROM encounters THRESHOLD 1 TIMES 9 WITH (price = 0.001)"
+	for i := range 100 {
+		enginetest.MustTry(t, s, fmt.Sprintf(create, fmt.Sprintf("w%d", i)))
+	}
+	hint := func() string {
+		_, err := enginetest.Try(s, fmt.Sprintf(create, "more"))
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.ID != sqlerr.TooLong.ID {
+			t.Fatal(err)
+		}
+		return e.Hint
+	}
+	if got := hint(); !strings.HasPrefix(got, "None has ended.") || strings.Contains(got, "DROP") {
+		t.Errorf("where all look: %s", got)
+	}
+	list, err := e.Watches.List(context.Background(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list[40].End("the policy has no such analyst")
+	if ok, err := e.Watches.Save(context.Background(), list[40]); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	want := "DROP DP WATCH " + list[40].Name
+	if got := hint(); got != "Drop one that has ended: "+want+"." {
+		t.Errorf("where one has ended: %s", got)
+	}
+	enginetest.MustTry(t, s, want)
+	enginetest.MustTry(t, s, fmt.Sprintf(create, "more"))
+}
+
 // TestWatchFormats: a look reads the statement's literals as they were meant when it was created, whatever the settings of that session were.
 func TestWatchFormats(t *testing.T) {
 	c := &clock{monday}

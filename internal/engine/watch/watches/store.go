@@ -61,6 +61,9 @@ type Formats struct {
 // IsLooking says that there are looks to come.
 func (w *Watch) IsLooking() bool { return w.State == StateLooking }
 
+// HasEnded says that a watch looked and looks no more.
+func (w *Watch) HasEnded() bool { return strings.HasPrefix(w.State, StateEnded) }
+
 // End ends a watch and says why.
 func (w *Watch) End(why string) { w.State, w.Next = StateEnded+why, time.Time{} }
 
