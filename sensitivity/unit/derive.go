@@ -103,7 +103,7 @@ func (z *Linker) derive(r plan.Rel) (plan.Rel, error) {
 		rows, err := z.UnitRows(&plan.Aggregate{Input: n.Input, Keys: n.Input.Cols(), Pos: z.Out.Agg.Pos})
 		if e, ok := err.(*NotOfUnit); ok {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "over distinct rows of all persons only COUNT, MIN and MAX, or SUM and AVG of the one distinct column, can be taken").At(z.Out.Agg.Pos).
-				WithHint("Add %s to what is DISTINCT.", e.unit)
+				WithHint("Add %s to what is DISTINCT.", e.unit).WithCause(e)
 		}
 		return rows, err
 	case *plan.SetOp:

@@ -191,6 +191,9 @@ type NotOfUnit struct {
 	pos  int
 }
 
+// Unit is the name of the column that the groups lack, or words for it.
+func (e *NotOfUnit) Unit() string { return e.unit }
+
 func (e *NotOfUnit) Error() string { return "sensitivity: groups without " + e.unit }
 
 // unitOf is the first private table that shows the unit's column; nil if none does.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,7 +162,7 @@ func AnalyzeRows(ctx context.Context, s *session.Session, of RowsQuery) (*sensit
 	program, err := divide.Divide(ctx, bound, with)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, distinctBelow(ctx, s, of, err)
 	case program.Class != sensitivity.Private && len(program.Warnings) > 0: // limits that no value meets
 		return nil, sqlerr.New(sqlerr.Unsupported, "the query keeps no row: %s", strings.Join(program.Warnings, "; ")).At(int(q.Pos)).WithHint("Correct the conditions: a %s needs rows of people.", of.For.Noun)
 	case program.Class != sensitivity.Private:
@@ -171,7 +172,7 @@ func AnalyzeRows(ctx context.Context, s *session.Session, of RowsQuery) (*sensit
 	}
 	a, err := program.Analyze(ctx, 0, with)
 	if err != nil {
-		return nil, err
+		return nil, distinctBelow(ctx, s, of, err)
 	}
 	for _, f := range a.Formulas {
 		if f.Sum < 0 || a.Measures[f.Sum].Tree == nil { // a number of many people
@@ -186,6 +187,44 @@ func AnalyzeRows(ctx context.Context, s *session.Session, of RowsQuery) (*sensit
 	}
 	return a, nil
 }
+
+// distinctBelow is the error of rows that are distinct over all persons, with the query that keeps those of each person: as a column of the rows the unit would need a range.
+func distinctBelow(ctx context.Context, s *session.Session, of RowsQuery, err error) error {
+	var e *sqlerr.Error
+	var groups *unit.NotOfUnit
+	if !of.Query.Distinct || !errors.As(err, &e) || !errors.As(err, &groups) {
+		return err
+	}
+	bound, bindErr := plan.Bind(of.Query, s.Along(s.Catalog), s.Binding(of.Literals))
+	if bindErr != nil {
+		return err
+	}
+	names, key := make([]string, len(bound.Outputs)), pgsyntax.Target{Expr: &pgsyntax.ColumnRef{Path: []string{groups.Unit()}}}
+	for i, o := range bound.Outputs {
+		if names[i] = pgsyntax.QuoteIdent(o.Name); o.Name == groups.Unit() {
+			key.Alias = o.Name + "_of_unit"
+		}
+	}
+	inner := *of.Query
+	inner.Targets = append(slices.Clone(inner.Targets), key)
+	text := "SELECT " + strings.Join(names, ", ") + " FROM (" + pgsyntax.Print(&inner) + ") AS t"
+	sts, parseErr := pgsyntax.Parse(text)
+	if parseErr != nil {
+		return err
+	}
+	outer, ok := sts[0].Node.(*pgsyntax.Select)
+	if !ok || len(text) > mostHinted {
+		return err
+	}
+	of.Query = outer
+	if _, still := AnalyzeRows(ctx, s, of); still != nil && sqlerr.ID(still) != sqlerr.NoRange.ID { // which has a cure of its own
+		return err
+	}
+	return e.WithHint("Keep each person's rows apart below: %s.", text)
+}
+
+// mostHinted is the length of a statement in a hint.
+const mostHinted = 500
 
 // graft puts the analyst's query in the place of the one in FROM.
 func graft(outer, q *pgsyntax.Select) bool {
