@@ -32,7 +32,8 @@ statement it tells:
 It also names the first statement that the budget would not hold. It reads the schema and public
 tables, but no private row, and spends nothing.
 
-EVALUATE and EXECUTE are not rehearsed, as they need a trained model, or values.
+EVALUATE and EXECUTE are not rehearsed, as they need a trained model, or values. A watch is priced
+for one window of the budget: it costs as much again in each later window that it looks in.
 
 Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not, or were not rehearsed.`,
 		Args: cobra.ExactArgs(1),

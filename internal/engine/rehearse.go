@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/internal/engine/synthetic"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -117,7 +118,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		node = other.Read
 	}
 	switch n := node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Synthesize:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Synthesize, *pgsyntax.Watch:
 	case *pgsyntax.Copy:
 		if n.Query == nil || n.File+n.Program != "" {
 			return sqlerr.New(sqlerr.Unsupported, "only COPY (SELECT ...) TO STDOUT is supported").At(int(other.Pos))
@@ -132,8 +133,13 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		f.Class = "public"
 		_, err := Prepare(ctx, s, statement, nil)
 		return err
-	case *pgsyntax.Evaluate, *pgsyntax.Execute, *pgsyntax.Watch, *pgsyntax.DropWatch:
+	case *pgsyntax.Evaluate, *pgsyntax.Execute:
 		f.Class = NotRehearsed
+		return nil
+	case *pgsyntax.SyntheticTables:
+		if f.Class = "session"; n.Verb == "DROP" {
+			return r.drop(ctx, s, n.Name.Text)
+		}
 		return nil
 	case *pgsyntax.Other:
 		return sqlerr.New(sqlerr.Unsupported, "%s is not supported", n.Verb).At(int(n.Pos))
@@ -151,11 +157,16 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	case *private.Statement:
 		f.Class = string(sensitivity.Private)
 		return r.charge(ctx, k.Staged, f)
-	case interface{ Reservation() ledger.Reservation }: // TRAIN, or a synthetic table
+	case interface{ Reservation() ledger.Reservation }: // TRAIN, a synthetic table, or a watch
 		of := k.Reservation()
 		f.Class, f.Price, f.Paid, f.Loss = string(sensitivity.Private), of.Price, of.Price, of.Loss
 		if err := r.reserve(ctx, []ledger.Reservation{of}, f); err != nil {
 			return err
+		}
+		if made, is := k.(*synthetic.Creation); is && !f.Denied { // what follows may read it
+			if err := r.engine.Models.Tables().Keep(ctx, s.Analyst.Name, made.Empty(), true); err != nil {
+				return err
+			}
 		}
 		b, err := r.engine.Ledger.Balance(of.Payer)
 		f.Left = b.StatementsLeft(of.Loss)
@@ -163,6 +174,15 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	}
 	f.Class = string(sensitivity.Public)
 	return nil
+}
+
+// drop forgets a synthetic table of the script's.
+func (r *Rehearsal) drop(ctx context.Context, s *session.Session, name string) error {
+	err := r.engine.Models.Tables().Drop(ctx, name, s.Analyst.Name)
+	if sqlerr.ID(err) == sqlerr.UndefinedObject.ID { // a server may have one
+		return nil
+	}
+	return err
 }
 
 // charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.

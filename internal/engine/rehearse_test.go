@@ -134,8 +134,10 @@ func TestRehearseSaysWhatItAssumes(t *testing.T) {
 func TestRehearseWhatIsCharged(t *testing.T) {
 	const train = "TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.7, delta = 1e-9) AS SELECT days, medications FROM encounters"
 	const synthetic = "CREATE DP SYNTHETIC TABLE s AS SELECT gender, ward FROM patients WITH (price = 1)"
+	const looks = "CREATE DP WATCH w AS SELECT count(*) FROM encounters THRESHOLD 10 TIMES 3 WITH (price = 2)"
 	script := []string{"COPY (SELECT count(*) FROM encounters) TO STDOUT", "BEGIN", "DECLARE c CURSOR FOR SELECT sum(days) FROM encounters", "FETCH ALL FROM c", "COMMIT", train,
-		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1), synthetic}
+		"EVALUATE DP MODEL m ON SELECT days, medications FROM encounters", "PREPARE p AS SELECT avg(days) FROM encounters", "EXECUTE p", "COPY (SELECT days FROM encounters) TO STDOUT", "DELETE FROM encounters", strings.Replace(train, "0.7", "1000", 1), synthetic,
+		"SELECT gender, count(*) FROM s GROUP BY 1", "EXPLAIN SELECT ward FROM synthetic.s", "SHOW DP SYNTHETIC TABLES", "DROP DP SYNTHETIC TABLE s", "SELECT * FROM s", looks, "DROP DP WATCH w", "DROP DP SYNTHETIC TABLE of_a_server"}
 	r, err := engine.OpenRehearsal(context.Background(), server.Options{Policy: enginetest.ClinicPolicyFor(t, funcs.DuckDB), Backend: enginetest.Tame.Open(t, funcs.DuckDB)})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +147,7 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
-	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train, 12: synthetic} {
+	for i, asked := range []string{0: "SELECT count(*) FROM encounters", 2: "SELECT sum(days) FROM encounters", 5: train, 12: synthetic, 18: looks} {
 		if asked == "" {
 			continue
 		}
@@ -155,12 +157,12 @@ func TestRehearseWhatIsCharged(t *testing.T) {
 			t.Errorf("%s: forecast %+v, charged %+v", asked, got[i], c)
 		}
 	}
-	for i, class := range map[int]string{1: "session", 3: "session", 4: "session", 6: engine.NotRehearsed, 7: "session", 8: engine.NotRehearsed} {
+	for i, class := range map[int]string{1: "session", 3: "session", 4: "session", 6: engine.NotRehearsed, 7: "session", 8: engine.NotRehearsed, 13: "public", 14: "public", 15: "session", 16: "session", 19: "session", 20: "session"} {
 		if got[i].Class != class || got[i].Err != nil || got[i].Paid != 0 {
 			t.Errorf("%s: %+v", script[i], got[i])
 		}
 	}
-	for i, id := range map[int]string{9: sqlerr.RawRows.ID, 10: sqlerr.Unsupported.ID, 11: sqlerr.PriceTooLarge.ID} {
+	for i, id := range map[int]string{9: sqlerr.RawRows.ID, 10: sqlerr.Unsupported.ID, 11: sqlerr.PriceTooLarge.ID, 17: sqlerr.UndefinedTable.ID} {
 		if sqlerr.ID(got[i].Err) != id {
 			t.Errorf("%s: %v", script[i], got[i].Err)
 		}

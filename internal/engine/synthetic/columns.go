@@ -223,19 +223,34 @@ func noDomain(err error, q *pgsyntax.Select, o plan.Output) error {
 		WithHint("Ask the owner for its values in the policy, leave the column out, or make a number or a boolean of it: %s = '...' AS %s.", o.Name, o.Name).WithCause(err)
 }
 
-// table makes rows of the fitted model, as they are stored.
-func (src *source) table(m *synth.Model, rows int, draw *synth.Draw) *mlext.Table {
+// Empty is the table without rows, as a rehearsal binds statements to it.
+func (c *Creation) Empty() *mlext.Table {
+	out := c.source.empty(0)
+	out.Name = c.Node.Name.Text
+	return out
+}
+
+// empty is the table with cells that are not drawn yet.
+func (src *source) empty(rows int) *mlext.Table {
 	out := &mlext.Table{Rows: rows, Sources: src.tables}
-	for i, bins := range m.Sample(rows, draw) {
+	for i := range src.columns {
 		c := &src.columns[i]
 		col := mlext.TableColumn{Name: c.Name, OID: c.typ.OID, Typmod: c.typ.Typmod, Levels: c.Levels, Grid: c.grid, Cells: make([]int64, rows)}
 		if c.typ.IsEnum() { // its labels
 			col.OID, col.Typmod = sqltype.OIDText, -1
 		}
-		for r, b := range bins {
-			col.Cells[r] = c.cell(int(b), draw)
-		}
 		out.Columns = append(out.Columns, col)
+	}
+	return out
+}
+
+// table makes rows of the fitted model, as they are stored.
+func (src *source) table(m *synth.Model, rows int, draw *synth.Draw) *mlext.Table {
+	out := src.empty(rows)
+	for i, bins := range m.Sample(rows, draw) {
+		for r, b := range bins {
+			out.Columns[i].Cells[r] = src.columns[i].cell(int(b), draw)
+		}
 	}
 	return out
 }

@@ -315,12 +315,21 @@ func charge(ctx context.Context, s *session.Session, w *watches.Watch, key ledge
 	if err != nil {
 		return 0, err
 	}
-	ids, err := s.Engine.Ledger.ReserveAll(ctx, []ledger.Reservation{{Payer: s.Payer(), Statement: key, Text: ledger.CutText(createText(w)), Price: w.Price, Events: ledger.Events{w.Event}, Loss: loss, Filter: s.Filter}})
+	ids, err := s.Engine.Ledger.ReserveAll(ctx, []ledger.Reservation{reservation(s, w, key, loss)})
 	if err != nil {
 		return 0, err
 	}
 	w.Window = b.Window.Start // one that began since is charged at the next look
 	return ids[0], nil
+}
+
+func reservation(s *session.Session, w *watches.Watch, key ledger.Hash, loss dp.Loss) ledger.Reservation {
+	return ledger.Reservation{Payer: s.Payer(), Statement: key, Text: ledger.CutText(createText(w)), Price: w.Price, Events: ledger.Events{w.Event}, Loss: loss, Filter: s.Filter}
+}
+
+// Reservation is what creating the watch is charged.
+func (c *Creation) Reservation() ledger.Reservation {
+	return reservation(c.Session, &c.Watch, c.key, c.Loss)
 }
 
 // commit closes the charge: what it is for is kept with the watch.
