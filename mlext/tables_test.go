@@ -82,7 +82,7 @@ func TestTables(t *testing.T) {
 			replaced, err := one.Named(ctx, "ann.s")
 			must(err)
 			must(two.Keep(ctx, "ann", aTable("s", 1, 2, 3, 4), true))
-			cells(one, "ann.s", 4)                                                                 // not as it was when it was read before
+			cells(one, "ann.s", 4) // not as it was when it was read before
 			s[1].tables.read = nil
 			if _, err := two.Load(ctx, &replaced[0]); sqlerr.ID(err) != sqlerr.UndefinedTable.ID { // whose columns may be others
 				t.Errorf("the rows of a table that was replaced: %v", err)

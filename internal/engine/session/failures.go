@@ -227,7 +227,11 @@ func (s *Session) Uncharged(ctx context.Context, err error) error {
 
 // NotFrozen refuses an analyst whom the owner has stopped.
 func (s *Session) NotFrozen(ctx context.Context) error {
-	if _, _, err := s.Engine.Ledger.Lookup(ctx, ledger.Hash{}, s.Analyst.Name); err != nil {
+	_, _, err := s.Engine.Ledger.Lookup(ctx, ledger.Hash{}, s.Analyst.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return s.Uncharged(ctx, err)
+	case err != nil:
 		return s.LedgerFailed(err)
 	}
 	return nil
