@@ -66,14 +66,32 @@ func (t *Table) head() *Table {
 	return h
 }
 
+// mostTables is how many tables an analyst has at most: every client that reads the catalogs goes through all that it may see.
+const mostTables = 100
+
 // Hold keeps a free name for a table, as Store.Hold does for a model.
 func (t Tables) Hold(ctx context.Context, name, owner string, replace bool) (release func(), err error) {
+	if err := t.few(ctx, name, owner); err != nil {
+		return nil, err
+	}
 	return t.store.Hold(ctx, name, owner, replace)
 }
 
-// Free refuses a name that the analyst has given already.
+// Free refuses a name that the analyst has given already, and more tables than one may have.
 func (t Tables) Free(ctx context.Context, name, owner string, replace bool) error {
+	if err := t.few(ctx, name, owner); err != nil {
+		return err
+	}
 	return t.store.Free(ctx, name, owner, replace)
+}
+
+// few refuses one more table where the analyst has too many.
+func (t Tables) few(ctx context.Context, name, owner string) error {
+	list, err := t.store.rows(ctx, "", "''", "dataset = $1 AND owner = $2", t.store.dataset, owner)
+	if err != nil || len(list) < mostTables || slices.ContainsFunc(list, func(x Stored) bool { return x.Name == name }) {
+		return err
+	}
+	return sqlerr.New(sqlerr.TooLong, "you have %d synthetic tables already", len(list)).WithHint("Drop one that you can do without: SHOW DP SYNTHETIC TABLES lists them. What it cost stays spent.")
 }
 
 // Keep stores a table. Where its name was taken although it was held, it overwrites nothing: what was paid for is kept by the first free name of s_2, s_3 ..., which is in the error.

@@ -119,6 +119,44 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestMostTables: an analyst has at most so many tables; one of them can be replaced, and after a DROP there is room for another.
+func TestMostTables(t *testing.T) {
+	ctx := context.Background()
+	s, err := OpenFile(filepath.Join(t.TempDir(), "ledger-models"), "clinic", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := s.Tables()
+	try := func(name, owner string) string {
+		err := of.Free(ctx, name, owner, true)
+		release, held := of.Hold(ctx, name, owner, true)
+		if held == nil {
+			release()
+		}
+		if sqlerr.ID(err) != sqlerr.ID(held) {
+			t.Errorf("EXPLAIN says %v, and CREATE %v", err, held)
+		}
+		return sqlerr.ID(err)
+	}
+	for i := range mostTables {
+		if got := try(fmt.Sprint("s", i), "ann"); got != "" {
+			t.Fatalf("table %d: %s", i, got)
+		}
+		if err := of.Keep(ctx, "ann", aTable(fmt.Sprint("s", i), 1), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more, old, others := try("more", "ann"), try("s7", "ann"), try("more", "bob"); more != sqlerr.TooLong.ID || old != "" || others != "" {
+		t.Errorf("one more: %q, one again: %q, another's: %q", more, old, others)
+	}
+	if err := of.Drop(ctx, "s7", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if got := try("more", "ann"); got != "" {
+		t.Errorf("after a DROP: %s", got)
+	}
+}
+
 // counting counts the bytes that are read.
 type counting struct {
 	sidetable.Table
