@@ -18,6 +18,7 @@ const (
 type AggFacts struct {
 	IsTotal        bool // its value and symmetric noise. An average is not: its quotient is cut to its range, where the errors of all groups have one sign
 	IsStatistic    bool // of centred moments: a variance, a deviation, a correlation or a regression's
+	IsOfOne        bool // a statistic of one column's spread, which is 0 where its values are equal alone
 	IsProportional bool // a statistic in proportion to the bounds on what it is computed from
 	IsPick         bool // one of the values that it is given
 	IsDecision     bool // of booleans: whether all or some are true
@@ -40,12 +41,12 @@ var Aggregates = map[AggFunc]AggFacts{
 	"bool_and":        {IsDecision: true, IsOfUnit: true},
 	"every":           {IsDecision: true, IsOfUnit: true},
 	"bool_or":         {IsDecision: true, IsOfUnit: true},
-	"var_pop":         {IsStatistic: true, IsProportional: true},
-	"var_samp":        {IsStatistic: true, IsProportional: true},
-	"variance":        {IsStatistic: true, IsProportional: true},
-	"stddev_pop":      {IsStatistic: true},
-	"stddev_samp":     {IsStatistic: true},
-	"stddev":          {IsStatistic: true},
+	"var_pop":         {IsStatistic: true, IsOfOne: true, IsProportional: true},
+	"var_samp":        {IsStatistic: true, IsOfOne: true, IsProportional: true},
+	"variance":        {IsStatistic: true, IsOfOne: true, IsProportional: true},
+	"stddev_pop":      {IsStatistic: true, IsOfOne: true},
+	"stddev_samp":     {IsStatistic: true, IsOfOne: true},
+	"stddev":          {IsStatistic: true, IsOfOne: true},
 	"covar_pop":       {IsStatistic: true, IsProportional: true},
 	"covar_samp":      {IsStatistic: true, IsProportional: true},
 	"corr":            {IsStatistic: true},

@@ -498,8 +498,8 @@ func (e *Errors) isRanged(f sensitivity.Formula) bool {
 	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && f.Sum >= 0 && e.a.Measures[f.Sum].Declared
 }
 
-// isUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills. A correlation's range is never tight: it is NULL wherever its interval is all of it.
-func (e *Errors) isUnbounded(i int, v []*big.Int) bool {
+// IsUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills. A correlation's range is never tight: it is NULL wherever its interval is all of it.
+func (e *Errors) IsUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
 	if e.isRanged(f) && (f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio) {
 		m := &e.a.Measures[f.Sum]

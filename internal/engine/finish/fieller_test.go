@@ -150,15 +150,15 @@ func TestFewRows(t *testing.T) {
 			if val, low, high := e.interval(1, v); low != 0 || high != 10 || val < 0 || val > 10 {
 				t.Errorf("%d rows: %g in %g to %g", c, val, low, high)
 			}
-			if _, low, high := e.interval(4, v); !math.IsNaN(low) || !math.IsNaN(high) || !e.isUnbounded(4, v) || !e.isUnbounded(1, v) {
+			if _, low, high := e.interval(4, v); !math.IsNaN(low) || !math.IsNaN(high) || !e.IsUnbounded(4, v) || !e.IsUnbounded(1, v) {
 				t.Errorf("%d rows without a range: %g to %g", c, low, high)
 			}
 		}
 	}
-	if _, low, high := e.interval(4, ints(199, 0, 0)); math.IsNaN(low) || math.IsNaN(high) || e.isUnbounded(4, ints(199, 0, 0)) {
+	if _, low, high := e.interval(4, ints(199, 0, 0)); math.IsNaN(low) || math.IsNaN(high) || e.IsUnbounded(4, ints(199, 0, 0)) {
 		t.Errorf("%g to %g", low, high)
 	}
-	if v := ints(2000, 0, 0); e.isUnbounded(1, v) {
+	if v := ints(2000, 0, 0); e.IsUnbounded(1, v) {
 		_, low, high := e.interval(1, v)
 		t.Errorf("of 2,000 rows: %g to %g", low, high)
 	}

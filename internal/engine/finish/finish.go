@@ -188,7 +188,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		switch {
 		case e.HasTooFewPeople(i): // NULL by a released choice
 			v = nil
-		case e.isUnbounded(i, g.Values): // NULL by a released number of rows
+		case e.IsUnbounded(i, g.Values): // NULL by a released number of rows
 			v, err = nil, e.ctx.Err()
 		case f.IsOrderStatistic():
 			v, err = e.orderValue(i, g)
@@ -215,7 +215,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if math.IsNaN(width) || e.isUnbounded(i, g.Values) || item.Total && HidesGroups(a) || item.Some && !of.ofSome(i, g) {
+		if math.IsNaN(width) || e.IsUnbounded(i, g.Values) || item.Total && HidesGroups(a) || item.Some && !of.ofSome(i, g) {
 			row = append(row, nil)
 			continue
 		}

@@ -175,7 +175,7 @@ func (r *Run) noValue(fn plan.AggFunc, ranged bool) {
 			words += ". A larger dpsql.price needs fewer"
 		}
 	case fn.Facts().IsPick:
-		words = "rows after noise, so it may be any of them. " + r.larger()
+		words = "rows after noise to be told from none. " + r.larger()
 	}
 	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", fn, where, words))
 }

@@ -38,7 +38,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	list := r.Releases()
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(ctx, a), r.openLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
+		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(ctx, a), r.openLines(a), dateLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -167,6 +167,21 @@ func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
 	return lines
 }
 
+// dateLines say of order statistics of dates and times that their ends are not told, and how they are.
+func dateLines(a *StageRun) (lines []session.Warning) {
+	for i, f := range a.An.Formulas {
+		if !f.IsOrderStatistic() || a.An.Measures[f.Sum].Tree.Open || funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) == nil {
+			continue
+		}
+		fn := a.An.Agg.Aggs[i].Fn
+		w := session.Warning{Key: warningKey(a.An, "no ends of "+string(fn), 0), Text: fmt.Sprintf("%s of dates or times has no dp_low and dp_high. Of extract(epoch FROM x) in place of x it has both", fn)}
+		if !slices.Contains(lines, w) {
+			lines = append(lines, w)
+		}
+	}
+	return lines
+}
+
 // hiddenUpTo is up to which noisy number of people a release's groups are not shown; false where all are.
 func hiddenUpTo(a *sensitivity.Analysis, r *release.Release, least int64) (most int64, is bool) {
 	if r.Run != nil && r.Run.Selection != nil {
@@ -201,7 +216,7 @@ func (r *Run) lowerThreshold(a *StageRun) (epsilon float64, threshold int64) {
 // WorthNaming is how many times narrower intervals have to be that another setting is named.
 const WorthNaming = 2
 
-// wideLines say that many groups' intervals are wider than their values, with what makes them narrower: where the largest group's is narrow a bound of its own for the others, and else other noise, another choice of the bound, which noise may have made far too large, or a larger price.
+// wideLines say that many groups' intervals are wider than their values, or all of a percentile's range, with what makes them narrower: where the largest group's is narrow a bound of its own for the others, and else other noise, fewer rows of a person, another choice of the bound, which noise may have made far too large, or a larger price.
 func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 	if a.Release.Run == nil || a.Release.IsOnDisk() {
 		return nil
@@ -213,20 +228,25 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 	e = e.Simultaneous(r.simultaneousRows())
 	noise := r.narrowerNoise(a)
 	for i, f := range a.An.Formulas {
-		isCount := f.Kind == sensitivity.IsCount
-		if !isCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsRatio || e.HasTooFewPeople(i) {
+		if !isWidthTold(f) || e.HasTooFewPeople(i) {
 			continue
 		}
 		wide, groups, all, narrow := wideGroups(a, e, i, r.World.Policy.Query.MinPeople)
 		isChosen := slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && a.An.Measures[m].Bound != nil })
-		line := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", a.An.Agg.Aggs[i].Fn, wide, groups)
+		fn, than := a.An.Agg.Aggs[i].Fn, [2]string{"wider than the value", "wider than its value"}
+		if f.IsOrderStatistic() {
+			than = [2]string{"the whole range", "the whole range"}
+		}
+		line := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, groups)
 		switch {
 		case all && groups == 1:
-			line = fmt.Sprintf("%s: the interval is wider than the value", a.An.Agg.Aggs[i].Fn)
+			line = fmt.Sprintf("%s: the interval is %s", fn, than[0])
 		case all:
-			line = fmt.Sprintf("%s: the interval of each group is wider than its value", a.An.Agg.Aggs[i].Fn)
-		case isCount, wide < 2, groups < 3, 3*wide < groups:
+			line = fmt.Sprintf("%s: the interval of each group is %s", fn, than[1])
+		case f.Kind == sensitivity.IsCount, wide < 2, groups < 3, 3*wide < groups:
 			continue
+		case f.IsOrderStatistic():
+			line = fmt.Sprintf("%s: the intervals of %d of %d groups are the whole range", fn, wide, groups)
 		}
 		var cures []string
 		if m := f.Sum; narrow && m >= 0 && a.An.Measures[m].Bound != nil && a.An.Measures[m].IsSumBounded() {
@@ -236,18 +256,31 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		if noise != "" {
 			cures = append(cures, noise)
 		}
+		if isChosen && stage.ChoosesRows(a.An) {
+			cures = append(cures, "SET dpsql.clip = N helps, if hardly anybody has more than N rows")
+		}
 		if cures == nil {
 			cures = []string{"A larger dpsql.price with SET dpsql.fresh = on helps"}
+		} else if all && isChosen {
+			cures = append(cures, "SET dpsql.fresh = on helps at the same price, if noise chose far too large a bound")
 		}
 		line += ". " + strings.Join(cures, ", or ")
-		if all && isChosen {
-			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
-		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+// isWidthTold reports an aggregate whose interval is compared with its value, or with a percentile's range. Covariances and what is made of them may well be about 0.
+func isWidthTold(f sensitivity.Formula) bool {
+	switch f.Kind {
+	case sensitivity.IsCount, sensitivity.IsSum, sensitivity.IsRatio, sensitivity.IsAvg:
+		return true
+	case sensitivity.IsMoment:
+		return f.Moments.Stat.Facts().IsOfOne
+	}
+	return f.IsOrderStatistic() && !f.IsEnd() && f.Array == nil
 }
 
 // missedLines say that an answer errs by more than dpsql.target_error, and that one which errs less was kept.
@@ -329,7 +362,7 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	if cures := fewCures(a.An, sums, single); len(cures) > 0 {
 		words += ", or " + strings.Join(cures, ", or ")
 		if strings.HasPrefix(cures[0], perUnit) {
-			words += ". " + perUnit + " widens the intervals of grouped statements"
+			words += ". Intervals grow with max_rows_per_unit"
 		}
 	}
 	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, slices.Compact(columns)...), Text: words}}
@@ -376,7 +409,17 @@ func wideGroups(a *StageRun, e *finish.Errors, aggregate int, least int64) (wide
 		if a.An.People >= 0 && v[a.An.People].Cmp(big.NewInt(least)) < 0 {
 			continue // it is hidden
 		}
+		if of.IsUnbounded(aggregate, v) {
+			continue // it is NULL, which has a warning of its own
+		}
 		shown++
+		if a.An.Formulas[aggregate].IsOrderStatistic() {
+			isWhole := of.IsWholeRange(aggregate, &a.Release.Groups[g])
+			if all = all && isWhole; isWhole {
+				wide++
+			}
+			continue
+		}
 		x, width := of.Value(aggregate, v)
 		few := false
 		if people >= 0 && v[people] != nil {

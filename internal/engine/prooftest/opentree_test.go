@@ -241,12 +241,12 @@ func TestHeavyExtremes(t *testing.T) {
 // TestOpenNobody: without a range MIN and MAX are NULL where surely nobody is found, with a warning; an expression over them has the one end that is known.
 // Without a seed nobody would be found somewhere, or somebody nowhere, in about 1 of 1,000 runs (TestOpenAsksForMore); noise is the same in each run, so there is no false alarm.
 func TestOpenNobody(t *testing.T) {
-	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB), 22)
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "max_query_price: 5", "max_query_price: 20"), 22)
 	_, a := enginetest.Ask(t, s, "select max(free), dp_high(max(free)), dp_low(max(free)), dp_low(2 * max(free)), min(free) from encounters where days + 0 > 14")
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil, nil}) || !strings.Contains(strings.Join(a.Warnings, "\n"), "max is NULL, as there are too few people after noise to show a value of any without a declared range") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
-	enginetest.Set(t, s, "dpsql.price", "5")
+	enginetest.Set(t, s, "dpsql.price", "20")
 	if _, b := enginetest.Ask(t, s, "select dp_low(max(free)), dp_high(max(free)), dp_low(min(free)) from encounters where free between 0 and 50"); b.Rows[0][1] != 50.0 || b.Rows[0][2] != 0.0 || strings.Contains(strings.Join(b.Warnings, "\n"), "only the rank") {
 		t.Errorf("%v %q", b.Rows, b.Warnings) // the warning's cure
 	}

@@ -72,19 +72,20 @@ func RankError(t *sensitivity.Tree, deviation float64) float64 {
 }
 
 // Find reads a quantile. The least and the greatest of all are what end says. Other ranks that are closer to an end of the rows than the noise tells are moved to where it does, Error from the end; among no more
-// rows than that it is the median. It is Unknown of no rows, and of so few that any of them may be it: by their noisy number alone, as what is shown would miss more often if the interval decided.
+// rows than that it is the median. It is Unknown of no rows. The least and the greatest are Unknown too
+// where half of the people may be beyond what is shown: by their noisy number, which is many deviations then, so that it is no lucky noise that passes.
 func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	root, err := r.look(0, 0)
 	if err != nil {
 		return Answer{}, err
 	}
+	n := math.Round(sum(root))
 	if q.Fraction == 0 || q.Fraction == 1 {
 		a, found, err := r.end(root, q.Fraction == 0 == q.Descending)
-		a.Unknown = !found
+		a.Unknown = !found || n <= 2*EndError(r.tree, r.deviation, 0.05)
 		return a, err
 	}
-	n := math.Round(sum(root))
-	if n < 1 || n*max(q.Fraction, 1-q.Fraction) <= r.Error {
+	if n < 1 {
 		return Answer{Unknown: true}, nil
 	}
 	edge := math.Min(math.Floor(r.Error), math.Floor((n-1)/2))

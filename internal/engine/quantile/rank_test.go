@@ -116,7 +116,7 @@ func TestOpenAsksForMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if full, err := r.Find(sensitivity.Quantile{Fraction: fraction}); err != nil || full.Unknown == found || found && full.Below != a.Below {
+		if full, err := r.Find(sensitivity.Quantile{Fraction: fraction}); err != nil || full.Unknown == found && float64(people) > 2*EndError(tree, deviation, 0.05) || !full.Unknown && full.Below != a.Below {
 			t.Fatalf("open %t, of %d people %+v, %v; the end is %+v, %t", tree.Open, people, full, err, a, found)
 		}
 		return !found
@@ -151,4 +151,26 @@ func mustLook(t *testing.T, r *Reader) []float64 {
 		t.Fatal(err)
 	}
 	return root
+}
+
+// TestFewHaveNoEnd: the least and the greatest of people of whom half may be beyond what is read are unknown, and those of one person more are read.
+func TestFewHaveNoEnd(t *testing.T) {
+	const deviation = 5
+	tree := treeOver(1, 121, 1, 11, 11)
+	most := int(2 * EndError(tree, deviation, 0.05))
+	for people, unknown := range map[int]bool{most: true, most + 1: false} {
+		values := make([]int64, people)
+		for i := range values {
+			values[i] = 61
+		}
+		r, err := NewReader(tree, deviation, noisy(tree, values, func() float64 { return 0 }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fraction := range []float64{0, 1} {
+			if a, err := r.Find(sensitivity.Quantile{Fraction: fraction}); err != nil || a.Unknown != unknown {
+				t.Errorf("of %d people %+v, %v", people, a, err)
+			}
+		}
+	}
 }

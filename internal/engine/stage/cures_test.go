@@ -86,7 +86,7 @@ func TestCuresOfFewPeople(t *testing.T) {
 		if c.with == "" {
 			edits = c.edits
 		}
-		if _, told := ask(c.agg, c.from, edits...); !strings.Contains(told, words+price+c.cures) || strings.Contains(told, "widens the intervals of grouped") != strings.HasPrefix(c.cures, perUnit) {
+		if _, told := ask(c.agg, c.from, edits...); !strings.Contains(told, words+price+c.cures) || strings.Contains(told, "Intervals grow with max_rows_per_unit") != strings.HasPrefix(c.cures, perUnit) {
 			t.Errorf("%s of %s: %q", c.agg, c.from, told)
 		}
 		if c.with == "" {

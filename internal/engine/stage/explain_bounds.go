@@ -331,6 +331,11 @@ func setting(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 	return ""
 }
 
+// ChoosesRows reports a release for which dpsql chooses how many rows of a person count, which dpsql.clip says in its place.
+func ChoosesRows(a *sensitivity.Analysis) bool {
+	return slices.ContainsFunc(a.Choices, func(c *sensitivity.Choice) bool { return setting(a, c) == clipSetting })
+}
+
 // hasNoRange reports the choice of a bound on a sum without a declared range, which no number of rows fixes.
 func hasNoRange(a *sensitivity.Analysis, c *sensitivity.Choice) bool {
 	return c.By != sensitivity.ByFlow && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues && !a.Measures[c.Measure].Declared
@@ -374,7 +379,9 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 			return []string{"least(greatest(x, lo), hi) with constants and x IS NOT NULL"} // of BETWEEN on both columns a difference has twice their range
 		}
 		declared, between = declared && m.OfColumns, between && m.Column != ""
-		conds = append(conds, m.Column+" BETWEEN lo AND hi")
+		if cond := m.Column + " BETWEEN lo AND hi"; !slices.Contains(conds, cond) {
+			conds = append(conds, cond)
+		}
 	}
 	if declared {
 		out = append(out, "a range in the policy")
