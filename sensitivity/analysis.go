@@ -199,13 +199,19 @@ func (a *Analysis) HasMonths(m Measure) (is bool) {
 	a.visitOf(m, func(x plan.Scalar) {
 		switch x := x.(type) {
 		case *plan.Call:
-			is = is || slices.Contains([]string{"age", "justify_days", "justify_interval"}, x.Fn.Name)
+			is = is || slices.Contains([]string{"age", "justify_days", "justify_interval"}, x.Fn.Name) || x.Fn.Name == "make_interval" && slices.ContainsFunc(x.Args[:min(2, len(x.Args))], isNotZero)
 		case *plan.Const:
 			iv, ok := x.Value.(sqltype.Interval)
 			is = is || ok && iv.Months != 0
 		}
 	})
 	return is
+}
+
+// isNotZero reports an expression that is no constant 0.
+func isNotZero(x plan.Scalar) bool {
+	c, ok := x.(*plan.Const)
+	return !ok || c.Value != sqltype.Value(int64(0))
 }
 
 // visitOf calls f for what a measure's values are computed by, within the queries in FROM too.

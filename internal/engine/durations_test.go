@@ -132,6 +132,8 @@ func TestMonthsOfIntervals(t *testing.T) {
 			"select extract(year from (percentile_disc(array[0.5]) within group (order by greatest(interval '0', least(age('2024-01-01', " + born + "), interval '100 years'))))[1]) from tickets": {72, 75},
 			"select extract(year from (date '2024-01-01' - avg(age('2024-01-01', " + born + ")))::date) from tickets":                                                                              {1950, 1951},
 			"select extract(month from avg(closed_at - opened_at)) from tickets":                                                                                                                   {0, 0},
+			"select extract(year from sum(make_interval(years => n))) from tickets where n between 0 and 39":                                                                                       {5000, 20000},
+			"select extract(month from avg(make_interval(days => n))) from tickets where n between 0 and 25":                                                                                       {0, 0},
 			"select extract(year from avg(interval '1 month' * n)) from tickets":                                                                                                                   {1, 1},
 		} {
 			rows, err := enginetest.Try(s, sql)

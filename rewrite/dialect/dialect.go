@@ -70,8 +70,8 @@ type Equality interface {
 	JoinKey(x string, t sqltype.Type) (string, error)
 	// Spellings are keys that order values of a type and tell all of them apart whose texts or lengths differ.
 	Spellings(x string, t sqltype.Type) []string
-	// MinMaxArgument is an argument of GREATEST and LEAST; text is ordered by its bytes.
-	MinMaxArgument(x string, t sqltype.Type) string
+	// MinMax is GREATEST or LEAST; text is ordered by its bytes, and intervals by their length.
+	MinMax(name string, args []string, t sqltype.Type) string
 	// DistinctArgument is a side of IS DISTINCT FROM.
 	DistinctArgument(x string, t sqltype.Type) string
 	// Hash is a 64-bit hash of values and seed. It depends on nothing else.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
+	"github.com/dpsql/dpsql/rewrite/dialect/duckdb"
 )
 
 // comparisons has = <> < <= > >= over numbers, text, char(n), boolean, dates and times, intervals, uuid and bytea, with PostgreSQL's overloads. They
@@ -42,7 +43,7 @@ func comparison(op string, a, b sqltype.OID) *Func {
 			l, r := x[0], x[1]
 			switch a {
 			case span:
-				return duckFill(spanMicros("{x}")+" "+op+" "+spanMicros("{y}"), x)
+				return duckFill(duckdb.Micros("{x}")+" "+op+" "+duckdb.Micros("{y}"), x)
 			case sqltype.OIDBPChar:
 				l, r = "rtrim("+l+", ' ')", "rtrim("+r+", ' ')"
 			}
@@ -125,11 +126,6 @@ func zonedComparison(op string, a, b sqltype.OID) *Func {
 		return &g, nil
 	}
 	return f
-}
-
-// spanMicros is an interval's length in microseconds on DuckDB, with months of 30 days and days of 24 hours: what PostgreSQL compares.
-func spanMicros(x string) string {
-	return "((CAST(year(" + x + ") * 12 + month(" + x + ") AS HUGEINT) * 30 + day(" + x + ")) * 86400000000 + hour(" + x + ") * 3600000000 + minute(" + x + ") * 60000000 + microsecond(" + x + "))"
 }
 
 func isText(o sqltype.OID) bool {

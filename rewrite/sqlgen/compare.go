@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -15,10 +14,7 @@ func (p *printer) minMax(n *plan.MinMax, f *from, m mode) string {
 		name = "GREATEST"
 	}
 	list := p.sideBySide(n.Args, f, m)
-	for i := range list {
-		list[i] = p.d.MinMaxArgument(list[i], n.T)
-	}
-	return name + "(" + strings.Join(list, ", ") + ")"
+	return p.d.MinMax(name, list, n.T)
 }
 
 // distinctFrom prints IS [NOT] DISTINCT FROM. Where a database would bring sides of different types to one, in which a value may have no

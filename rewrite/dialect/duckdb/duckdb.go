@@ -123,7 +123,29 @@ func (d duckdb) Spellings(x string, t sqltype.Type) []string {
 	return []string{d.AsText(x)}
 }
 
-func (d duckdb) MinMaxArgument(x string, t sqltype.Type) string { return d.DistinctArgument(x, t) }
+// MinMax: DuckDB's own compares an interval's months before its days. The first of equal ones is kept.
+func (d duckdb) MinMax(name string, args []string, t sqltype.Type) string {
+	if t.OID != sqltype.OIDInterval {
+		for i := range args {
+			args[i] = d.DistinctArgument(args[i], t)
+		}
+		return name + "(" + strings.Join(args, ", ") + ")"
+	}
+	op := " < "
+	if name == "GREATEST" {
+		op = " > "
+	}
+	out := args[0]
+	for _, x := range args[1:] {
+		out = "list_transform([row(" + out + ", " + x + ")], lambda _m: CASE WHEN _m[1] IS NULL OR " + Micros("_m[2]") + op + Micros("_m[1]") + " THEN _m[2] ELSE _m[1] END)[1]"
+	}
+	return out
+}
+
+// Micros is an interval's length in microseconds, with months of 30 days and days of 24 hours: what PostgreSQL compares.
+func Micros(x string) string {
+	return "((CAST(year(" + x + ") * 12 + month(" + x + ") AS HUGEINT) * 30 + day(" + x + ")) * 86400000000 + hour(" + x + ") * 3600000000 + minute(" + x + ") * 60000000 + microsecond(" + x + "))"
+}
 
 func (duckdb) DistinctArgument(x string, t sqltype.Type) string {
 	if t.OID == sqltype.OIDBPChar {

@@ -126,11 +126,13 @@ func (d postgres) Spellings(x string, t sqltype.Type) []string {
 	return []string{text}
 }
 
-func (d postgres) MinMaxArgument(x string, t sqltype.Type) string {
+func (d postgres) MinMax(name string, args []string, t sqltype.Type) string {
 	if t.IsString() {
-		return "(" + d.ByBytes(x, t) + ")"
+		for i := range args {
+			args[i] = "(" + d.ByBytes(args[i], t) + ")"
+		}
 	}
-	return x
+	return name + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (postgres) DistinctArgument(x string, _ sqltype.Type) string { return x }
