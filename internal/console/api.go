@@ -121,7 +121,7 @@ type table struct {
 	behind  [][]byte    // what the proxy put behind the columns of each row
 }
 
-// query runs one statement of the page's own and holds its answer. The caller has the session's turn.
+// query runs one statement of the page's own and holds its answer. The caller has acquired the session.
 func (s *session) query(ctx context.Context, sql string) (*table, error) {
 	res := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read() // (3), (5) the session's own connection, and one statement: the extended protocol takes no second
 	s.noteEnd()
@@ -139,7 +139,7 @@ func (s *session) query(ctx context.Context, sql string) (*table, error) {
 	return t, nil
 }
 
-// noteEnd sees whether the proxy ended the session. The caller has its turn.
+// noteEnd sees whether the proxy ended the session. The caller has acquired it.
 func (s *session) noteEnd() {
 	if s.conn.IsClosed() {
 		s.gone.Store(true)
@@ -159,8 +159,10 @@ func texts(row [][]byte) []*string {
 
 // budget is what is left, in one line.
 func (c *Server) budget(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	if err := c.acquire(s, r); err != nil {
+		return nil, err
+	}
+	defer s.release()
 	left, err := s.left(r.Context())
 	return map[string]string{"left": left}, err
 }
@@ -224,8 +226,13 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	if busy { // (4)
 		return explanation{Note: "The price is shown when the running statement has ended."}, nil
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	switch err := c.acquire(s, r.WithContext(ctx)); {
+	case ctx.Err() != nil && err != nil:
+		return explanation{}, nil
+	case err != nil:
+		return nil, err
+	}
+	defer s.release()
 	if ctx.Err() != nil {
 		return explanation{}, nil
 	}
@@ -290,8 +297,10 @@ ORDER BY l.charge DESC LIMIT 200`
 
 // statements are the analyst's own charges. The proxy shows nobody else's.
 func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	if err := c.acquire(s, r); err != nil {
+		return nil, err
+	}
+	defer s.release()
 	t, err := s.query(r.Context(), ownStatements)
 	if err != nil {
 		return nil, err
@@ -310,8 +319,10 @@ ORDER BY n.nspname = 'dpsql', n.nspname, c.relname, a.attnum`
 
 // schema is what the analyst may ask about, and what may be set.
 func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	if err := c.acquire(s, r); err != nil {
+		return nil, err
+	}
+	defer s.release()
 	columns, err := s.query(r.Context(), ownColumns)
 	if err != nil {
 		return nil, err

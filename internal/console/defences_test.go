@@ -420,6 +420,64 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// TestWaiting: an analyst's requests wait for the statement that runs, few of them and not for long, and their connections keep nobody else at that address out.
+func TestWaiting(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, func(o *Options, _ *proxy.Options) { o.Wait = 2 * time.Second })
+	ann, bob := s.login(t, "ann"), s.login(t, "bob")
+	ended := make(chan []event)
+	go func() { ended <- ann.run("SELECT count(*) FROM encounters") }()
+	<-began
+	flooded := make(chan net.Conn, maxOfAddress+20)
+	for range cap(flooded) {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if err := ann.request("POST", "/api/budget", strings.NewReader("{}")).Write(conn); err != nil {
+			t.Fatal(err)
+		}
+		flooded <- conn
+	}
+	bob.ask("budget", "")
+	if r, body := ann.post("budget", struct{}{}); r.StatusCode != http.StatusConflict || !strings.Contains(body, "a statement is running") {
+		t.Errorf("ann's: %d %s", r.StatusCode, body)
+	}
+	ann.ask("cancel", "")
+	<-ended
+	bob.ask("budget", "")
+}
+
+// TestGivesWay: a connection whose request waits gives way to a new one, as one does that sends nothing.
+func TestGivesWay(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann := s.login(t, "ann")
+	s.console.mu.Lock()
+	for _, one := range s.console.sessions {
+		one.inUse <- struct{}{}
+		defer one.release()
+	}
+	s.console.mu.Unlock()
+	waits, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ann.request("POST", "/api/budget", strings.NewReader("{}")).Write(waits); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range maxOfAddress + 20 {
+			if conn, err := net.Dial("tcp", s.addr); err == nil {
+				t.Cleanup(func() { _ = conn.Close() })
+			}
+		}
+	}()
+	if text, err := io.ReadAll(waits); len(text) > 0 {
+		t.Errorf("it was answered: %s %v", text, err)
+	}
+}
+
 // TestLargeRows: events hold about so many bytes, however long rows are, and a log-in is short: what a client does not take, or a stranger sends, is in memory.
 func TestLargeRows(t *testing.T) {
 	s := serve(t, clinic(t), nil)

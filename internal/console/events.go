@@ -107,8 +107,10 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 		s.running = nil
 		s.mu.Unlock()
 	}()
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	if err := c.acquire(s, r.WithContext(ctx)); err != nil {
+		return nil, err
+	}
+	defer s.release()
 	st, err := in.at() // one text of a session at a time
 	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Verb == "COPY" {
 		err = sqlerr.New(sqlerr.Unsupported, "the console does not run COPY").WithHint("Run its query, then save the answer as CSV.")

@@ -129,11 +129,12 @@ type session struct {
 
 	gone atomic.Bool // the proxy ended it
 
-	turn sync.Mutex // held while its connection is in use
-	conn *pgconn.PgConn
-	tell func(*pgconn.Notice) // hears what the proxy says beside answers; guarded by turn
+	inUse chan struct{} // has a value while a request uses the connection
+	conn  *pgconn.PgConn
+	tell  func(*pgconn.Notice) // hears what the proxy says beside answers; guarded by inUse
 
 	mu         sync.Mutex
+	waiting    int                // requests that wait for the connection
 	running    context.CancelFunc // of the statement that runs; nil: none does
 	explaining context.CancelFunc // of the latest explanation
 }
@@ -174,7 +175,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		in.User, in.Password = l.user, ""
 	}
-	s := &session{id: rand.Text(), user: in.User, owner: l.owner, born: c.now(), used: c.now()}
+	s := &session{id: rand.Text(), user: in.User, owner: l.owner, born: c.now(), used: c.now(), inUse: make(chan struct{}, 1)}
 	if !s.owner {
 		err = c.open(r.Context(), s, at, in.Password, l.user)
 	}
@@ -256,8 +257,8 @@ func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, passwo
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.inUse <- struct{}{}
+	defer s.release()
 	var err error
 	s.conn, err = pgconn.ConnectConfig(ctx, cfg)
 	return err
@@ -331,6 +332,8 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 			if out != nil || err != nil { // else it has answered
 				c.ended(w)
 			}
+		case errors.Is(err, errBusy):
+			c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer."})
 		case err != nil && s.owner:
 			c.fail(w, http.StatusUnprocessableEntity, ownersProblem(err))
 		case err != nil:
@@ -340,6 +343,42 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 		}
 	}
 }
+
+// errBusy refuses a request whose session's connection is in use.
+var errBusy = errors.New("the session's connection is in use")
+
+// acquire gets a session's connection for a request. Few requests of a session wait for it, and none for long. Their own connections give way to new ones meanwhile: one session keeps nobody else out.
+func (c *Server) acquire(s *session, r *http.Request) error {
+	s.mu.Lock()
+	isFull := s.waiting == maxWaiting
+	if !isFull {
+		s.waiting++
+	}
+	s.mu.Unlock()
+	if isFull {
+		return errBusy
+	}
+	defer func() {
+		s.mu.Lock()
+		s.waiting--
+		s.mu.Unlock()
+	}()
+	serves(r, false)
+	defer serves(r, true)
+	wait := time.NewTimer(c.o.Wait)
+	defer wait.Stop()
+	select {
+	case s.inUse <- struct{}{}:
+		return nil
+	case <-wait.C:
+		return errBusy
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+// release lets the next request have the connection.
+func (s *session) release() { <-s.inUse }
 
 // sessionOf is a request's session; nil where there is none, or it has ended.
 func (c *Server) sessionOf(r *http.Request) *session {
@@ -397,8 +436,8 @@ func (c *Server) end(s *session) {
 		c.log.Warn("the owner's page was closed", "by", s.user, "session", s.id)
 	}
 	s.cancelAll()
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.inUse <- struct{}{}
+	defer s.release()
 	if s.conn == nil { // an owner's, or one that could not log in
 		return
 	}

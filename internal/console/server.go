@@ -30,6 +30,7 @@ type Options struct {
 	Most  time.Duration // and any session after this; 12 hours
 	Write time.Duration // for a client that does not read; 30 s
 	Read  time.Duration // for a request to arrive; 30 s
+	Wait  time.Duration // for another request of the same session to end; 30 s
 }
 
 // The limits of what a client may send and hold.
@@ -40,6 +41,7 @@ const (
 	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
 	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
 	maxGood        = 10000              // pairs that are remembered
+	maxWaiting     = 4                  // requests of one session that wait for its connection
 )
 
 // Server is a console. It serves one listener, once.
@@ -64,7 +66,7 @@ func New(o Options) *Server {
 	for _, d := range []struct {
 		v   *time.Duration
 		def time.Duration
-	}{{&o.Idle, 30 * time.Minute}, {&o.Most, 12 * time.Hour}, {&o.Write, 30 * time.Second}, {&o.Read, 30 * time.Second}} {
+	}{{&o.Idle, 30 * time.Minute}, {&o.Most, 12 * time.Hour}, {&o.Write, 30 * time.Second}, {&o.Read, 30 * time.Second}, {&o.Wait, 30 * time.Second}} {
 		if *d.v == 0 {
 			*d.v = d.def
 		}
