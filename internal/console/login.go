@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,18 +65,9 @@ func (c *Server) newLink(l link, within time.Duration) (fragment string) {
 func (c *Server) EndSessions(analyst string) int {
 	c.mu.Lock()
 	c.ends++
-	var list []*session
-	for _, s := range c.sessions {
-		if s.isOf(analyst) {
-			list = append(list, s)
-		}
-	}
 	maps.DeleteFunc(c.links, func(_ secretHash, l link) bool { return (&session{user: l.user, owner: l.owner}).isOf(analyst) })
 	c.mu.Unlock()
-	for _, s := range list {
-		c.end(s)
-	}
-	return len(list)
+	return c.endThose(func(s *session) bool { return s.isOf(analyst) })
 }
 
 // isOf says whether a session is an analyst's, or with "" the owner's.
@@ -134,6 +124,7 @@ type session struct {
 	tell  func(*pgconn.Notice) // hears what the proxy says beside answers; guarded by inUse
 
 	mu         sync.Mutex
+	wire       net.Conn           // to the proxy; nil: none yet
 	waiting    int                // requests that wait for the connection
 	running    context.CancelFunc // of the statement that runs; nil: none does
 	explaining context.CancelFunc // of the latest explanation
@@ -238,14 +229,17 @@ func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, passwo
 	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
 	var dialed atomic.Bool // the session; what is dialed later are cancels
 	cfg.DialFunc = func(context.Context, string, string) (net.Conn, error) {
-		ended := func() {}
-		if !dialed.Swap(true) {
-			ended = func() {
-				s.gone.Store(true)
-				go c.end(s)
-			}
+		if dialed.Swap(true) {
+			return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, func() {}), nil
 		}
-		return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, ended), nil // (2) proved is of the link that was followed; without one the proxy asks for the password
+		conn := c.o.Connect(net.TCPAddrFromAddrPort(at), proved, func() { // (2) proved is of the link that was followed; without one the proxy asks for the password
+			s.gone.Store(true)
+			go c.end(s)
+		})
+		s.mu.Lock()
+		s.wire = conn
+		s.mu.Unlock()
+		return conn, nil
 	}
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if s.tell != nil {
@@ -432,52 +426,66 @@ func (c *Server) end(s *session) {
 	_, was := c.sessions[s.id]
 	delete(c.sessions, s.id)
 	c.mu.Unlock()
+	c.close(s, was)
+}
+
+// close ends what a session has open. It does not wait for a client that does not read its answer.
+func (c *Server) close(s *session, was bool) {
 	if s.owner && was {
 		c.log.Warn("the owner's page was closed", "by", s.user, "session", s.id)
 	}
+	s.gone.Store(true)
 	s.cancelAll()
-	s.inUse <- struct{}{}
-	defer s.release()
-	if s.conn == nil { // an owner's, or one that could not log in
-		return
+	select {
+	case s.inUse <- struct{}{}:
+		defer s.release()
+		if s.conn != nil { // else the owner's, or one that could not log in
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_ = s.conn.Close(ctx)
+		}
+	default:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.wire != nil {
+			_ = s.wire.Close()
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = s.conn.Close(ctx)
+}
+
+// endThose ends the sessions that are chosen, and says how many. First no request is theirs any more; then they are closed.
+func (c *Server) endThose(chosen func(*session) bool) int {
+	c.mu.Lock()
+	var list []*session
+	for id, s := range c.sessions {
+		if chosen(s) {
+			list = append(list, s)
+			delete(c.sessions, id)
+		}
+	}
+	c.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, s := range list {
+		closing.Go(func() { c.close(s, true) })
+	}
+	closing.Wait()
+	return len(list)
 }
 
 // endIdle ends the sessions that are over.
 func (c *Server) endIdle() {
+	c.endThose(c.isOver)
 	c.mu.Lock()
-	var over []*session
-	for _, s := range c.sessions {
-		if c.isOver(s) {
-			over = append(over, s)
-		}
-	}
+	defer c.mu.Unlock()
 	for at, l := range c.links {
 		if !l.until.IsZero() && c.now().After(l.until) {
 			delete(c.links, at)
 		}
 	}
-	c.mu.Unlock()
-	for _, s := range over {
-		c.end(s)
-	}
 }
 
 // endAll ends all sessions.
-func (c *Server) endAll() {
-	c.mu.Lock()
-	list := slices.Collect(maps.Values(c.sessions))
-	c.mu.Unlock()
-	for _, s := range list {
-		s.cancelAll()
-	}
-	for _, s := range list {
-		c.end(s)
-	}
-}
+func (c *Server) endAll() { c.endThose(func(*session) bool { return true }) }
 
 func (c *Server) ended(w http.ResponseWriter) {
 	c.fail(w, http.StatusUnauthorized, problem{Message: "this session has ended", Hint: "Log in again."})

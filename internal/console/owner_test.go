@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+	"github.com/dpsql/dpsql/proxy"
 )
 
 // TestOwnersAlone: an analyst's secrets open none of the owner's endpoints, and the owner's none of an analyst's, whichever of them are mixed.
@@ -265,6 +267,70 @@ func TestOwnerSessionEnds(t *testing.T) {
 		if r, body := s.browser(t).post(e, struct{}{}); r.StatusCode != 401 {
 			t.Errorf("%s: %d %s", e, r.StatusCode, fmt.Sprint(body))
 		}
+	}
+}
+
+// TestEndSessionsThatDoNotRead: a command ends all of an analyst's sessions, also those whose client does not read an answer. None of them asks meanwhile.
+func TestEndSessionsThatDoNotRead(t *testing.T) {
+	s := serve(t, clinic(t), func(o *Options, _ *proxy.Options) { o.Write = time.Hour })
+	var all []*browser
+	for range 3 {
+		b := s.login(t, "ann")
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.request("POST", "/api/run", strings.NewReader(`{"sql": "SELECT repeat('x', 4000) FROM generate_series(1, 10000)"}`)).Write(conn); err != nil {
+			t.Fatal(err)
+		}
+		for !strings.Contains(b.ask("explain", "SELECT 1"), "the running statement") { // until it is asked: 40 MB are in no buffer
+			continue
+		}
+		all = append(all, b)
+	}
+	all = append(all, s.login(t, "ann"))
+	if n := s.console.EndSessions("ann"); n != len(all) {
+		t.Errorf("%d sessions", n)
+	}
+	for _, b := range all {
+		if r, body := b.post("budget", struct{}{}); r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%d %s", r.StatusCode, body)
+		}
+	}
+	s.login(t, "bob").ask("budget", "")
+}
+
+// TestEndSessionsDuringLogin: a log-in that is under way when an analyst's sessions are ended opens none.
+func TestEndSessionsDuringLogin(t *testing.T) {
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	s := serve(t, clinic(t), nil)
+	connect := s.console.o.Connect
+	s.console.o.Connect = func(from net.Addr, user string, ended func()) net.Conn {
+		arrived <- struct{}{}
+		<-goOn
+		return connect(from, user, ended)
+	}
+	b := s.browser(t)
+	entered := make(chan int)
+	go func() {
+		status, _ := b.enter(map[string]string{"user": "ann", "password": "demo"})
+		entered <- status
+	}()
+	<-arrived
+	s.console.EndSessions("ann")
+	close(goOn)
+	<-entered
+	if r, body := b.post("budget", struct{}{}); r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("%d %s", r.StatusCode, body)
+	}
+	s.console.mu.Lock()
+	defer s.console.mu.Unlock()
+	if n := len(s.console.sessions); n != 0 {
+		t.Errorf("%d sessions", n)
 	}
 }
 
