@@ -30,10 +30,13 @@ func (a Account) StatementsLeft(charge dp.Loss) int64 {
 	return a.Rooms.StatementsLeft(a.Spent, charge)
 }
 
-// Used is the share of the rooms that is spent: of the side that has more left, or of the deltas, if that is more. At 1 no further charge fits.
-func (a Account) Used() float64 {
+// Used is the share of the rooms that is spent: of epsilon, or of delta, if that is more. At 1 no further charge fits of those that need the part that is spent.
+func (a Account) Used() float64 { return max(a.Parts()) }
+
+// Parts are the shares that are spent of epsilon and of delta: of epsilon on the side that has more left. Where epsilon is spent, no charge fits. Where only delta is, those without a delta do.
+func (a Account) Parts() (epsilon, delta float64) {
 	if a.Ended {
-		return 1
+		return 1, 1
 	}
 	share := func(left, room float64) float64 { return max(0, min(1, left/room)) }
 	left := 0.0
@@ -43,10 +46,11 @@ func (a Account) Used() float64 {
 	if a.Rooms.Renyi > 0 {
 		left = max(left, share(a.Left.Renyi, a.Rooms.Renyi))
 	}
+	epsilon = 1 - left
 	if a.Rooms.Delta > 0 {
-		left = min(left, share(a.Left.Delta, a.Rooms.Delta))
+		delta = 1 - share(a.Left.Delta, a.Rooms.Delta)
 	}
-	return 1 - left
+	return epsilon, delta
 }
 
 // canAdmit says whether one more charge fits.

@@ -11,14 +11,15 @@ import (
 
 // Forecast is when one's statements end at the present pace: when the first of the budgets ends that bind them. An analyst's are the own, those of the roles, and everybody's.
 type Forecast struct {
-	Analyst string     `json:"analyst,omitempty"` // none: everybody together, or a role
-	Role    string     `json:"role,omitempty"`
-	Of      string     `json:"of"`    // whose budget ends first
-	Spent   bool       `json:"spent"` // it has ended
-	Since   time.Time  `json:"since"` // its first charge of the window, from which the pace is taken
-	Ends    *time.Time `json:"ends"`  // null: later than its window
-	Text    string     `json:"text"`
-	Pace    string     `json:"pace,omitempty"` // how it was taken, in words; none where it is spent
+	Analyst    string     `json:"analyst,omitempty"` // none: everybody together, or a role
+	Role       string     `json:"role,omitempty"`
+	Of         string     `json:"of"`          // whose budget ends first
+	Spent      bool       `json:"spent"`       // it has ended
+	DeltaSpent bool       `json:"delta_spent"` // delta has ended, and epsilon has not
+	Since      time.Time  `json:"since"`       // its first charge of the window, from which the pace is taken
+	Ends       *time.Time `json:"ends"`        // null: later than its window
+	Text       string     `json:"text"`
+	Pace       string     `json:"pace,omitempty"` // how it was taken, in words; none where it is spent
 }
 
 // maxForecast is how far ahead one looks.
@@ -60,55 +61,90 @@ func Forecasts(history []ledger.Spent, d DatasetOf, now time.Time) []Forecast {
 		}
 	}
 	least, words := d.leastPace()
-	left := func(a Account) float64 { // in nanoseconds
+	left := func(a Account, used float64) float64 { // in nanoseconds
 		switch {
-		case a.Used >= spentShare:
+		case used >= spentShare:
 			return 0
-		case a.Used <= 0:
+		case used <= 0:
 			return math.Inf(1)
 		}
 		took := least
 		if at, ok := first[a.who()]; ok { // else it was charged since the history was read
 			took = max(least, now.Sub(at))
 		}
-		return (1 - a.Used) / a.Used * float64(took)
+		return (1 - used) / used * float64(took)
 	}
 	out := []Forecast{}
 	for _, a := range d.Accounts {
-		binds := a
-		for _, b := range d.Accounts {
-			if (b.Analyst == "" && b.Role == "" || slices.Contains(a.Roles, b.Role)) && left(b) < left(binds) {
-				binds = b
+		endsFirst := func(used func(Account) float64) (of Account, after float64) { // which of the budgets that bind ends first, and when
+			of, after = a, left(a, used(a))
+			for _, b := range d.Accounts {
+				if l := left(b, used(b)); (b.Analyst == "" && b.Role == "" || slices.Contains(a.Roles, b.Role)) && l < after {
+					of, after = b, l
+				}
 			}
+			return of, after
 		}
-		after := left(binds)
+		binds, after := endsFirst(func(b Account) float64 {
+			if b.NoDelta {
+				return 1
+			}
+			return b.Used
+		})
 		if math.IsInf(after, 1) {
 			continue
 		}
-		f := Forecast{Analyst: a.Analyst, Role: a.Role, Of: binds.who(), Spent: after == 0, Since: now}
+		ofEpsilon, afterEpsilon := endsFirst(Account.usedEpsilon)
+		before, part := "", ""
+		switch {
+		case after == 0 && afterEpsilon > 0:
+			before = fmt.Sprintf("delta is spent%s%s: %s, %d others are left", ofWhom(binds, a), d.renewal(), deltaSpent, a.More)
+			if binds, after = ofEpsilon, afterEpsilon; math.IsInf(after, 1) {
+				out = append(out, Forecast{Analyst: a.Analyst, Role: a.Role, Of: binds.who(), DeltaSpent: true, Since: now, Text: before})
+				continue
+			}
+			before += "; epsilon "
+		case after < afterEpsilon:
+			part = "delta "
+		}
+		f := Forecast{Analyst: a.Analyst, Role: a.Role, Of: binds.who(), Spent: after == 0, DeltaSpent: before != "", Since: now}
 		if at, ok := first[f.Of]; ok {
 			f.Since = at
 		}
-		of := ""
-		if f.Of != a.who() {
-			of = fmt.Sprintf(" (%s's)", f.Of)
-		}
+		of := ofWhom(binds, a)
 		switch ends := now.Add(time.Duration(min(after, float64(maxForecast)))).Round(time.Minute); {
 		case f.Spent:
 			f.Text = "spent" + of + d.renewal()
 		case after < float64(maxForecast) && (d.Ends == nil || ends.Before(*d.Ends)):
-			f.Ends, f.Text = &ends, "ends about "+minute(ends)+of
+			f.Ends, f.Text = &ends, part+"ends about "+minute(ends)+of
 		case d.Ends != nil:
 			f.Text = "lasts for this window"
 		default:
 			f.Text = "lasts for longer than 100 years"
 		}
+		f.Text = before + f.Text
 		if !f.Spent {
 			f.Pace = fmt.Sprintf("At the pace since %s. It is taken over %s at least", minute(f.Since), words)
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// ofWhom says whose budget it is, where it is not the own.
+func ofWhom(binds, own Account) string {
+	if binds.who() == own.who() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s's)", binds.who())
+}
+
+// usedEpsilon is the part of epsilon that is spent.
+func (a Account) usedEpsilon() float64 {
+	if a.UsedEpsilon != nil {
+		return *a.UsedEpsilon
+	}
+	return a.Used
 }
 
 func rolesOf(s ledger.Spent) (out []string) {

@@ -18,7 +18,7 @@ func forecasts(t *testing.T, history []ledger.Spent, d DatasetOf, now time.Time,
 	var got []string
 	for _, f := range Forecasts(history, d, now) {
 		got = append(got, Account{Analyst: f.Analyst, Role: f.Role}.who()+": "+f.Text)
-		if f.Ends != nil != strings.HasPrefix(f.Text, "ends about") || f.Spent != strings.HasPrefix(f.Text, "spent") || f.Spent != (f.Pace == "") {
+		if f.Ends != nil != strings.Contains(f.Text, "ends about") || f.Spent != strings.HasPrefix(f.Text, "spent") || f.Pace == "" && !f.Spent && !f.DeltaSpent || f.DeltaSpent != strings.HasPrefix(f.Text, "delta is spent") {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -72,6 +72,20 @@ func TestForecastsOfSpent(t *testing.T) {
 	d.Renews = nil // a lifetime
 	forecasts(t, nil, d, day26(4, 3), "everybody: spent. The lifetime holds no further window", "ann: spent. The lifetime holds no further window", "bob: spent (everybody's). The lifetime holds no further window")
 	forecasts(t, nil, DatasetOf{Accounts: []Account{{Used: 1}}}, day26(4, 3), "everybody: spent, and does not renew")
+}
+
+// TestForecastsOfDelta: where delta ends before epsilon, that is said, and what is still answered.
+func TestForecastsOfDelta(t *testing.T) {
+	history := []ledger.Spent{{At: day26(4, 2), Window: day26(4, 1), Analyst: "ann"}}
+	start, ends, tenth, none, spent := day26(4, 1), day26(5, 1), 0.1, 0.0, 1.0
+	d := DatasetOf{Per: ledger.WindowMonth, Start: &start, Ends: &ends, Renews: &ends, Accounts: []Account{{Used: 0.5, UsedEpsilon: &tenth, More: 9}, {Analyst: "ann", Used: 0.999, NoDelta: true, UsedEpsilon: &tenth, More: 7}}}
+	const no = "statements over unknown groups and with Gaussian noise are no longer answered"
+	forecasts(t, history, d, day26(4, 3), "everybody: delta ends about 2026-04-04 00:00 UTC", "ann: delta is spent, renews 2026-05-01 00:00 UTC: "+no+", 7 others are left; epsilon ends about 2026-04-12 00:00 UTC")
+	d.Accounts[1].Used, d.Accounts[1].UsedEpsilon = 1, &spent
+	forecasts(t, history, d, day26(4, 3), "everybody: delta ends about 2026-04-04 00:00 UTC", "ann: spent, renews 2026-05-01 00:00 UTC")
+	d.Accounts = []Account{{Used: 1, UsedEpsilon: &none, More: 9}, {Analyst: "ann", Used: 0.5, More: 7}}
+	forecasts(t, history, d, day26(4, 3), "everybody: delta is spent, renews 2026-05-01 00:00 UTC: "+no+", 9 others are left",
+		"ann: delta is spent (everybody's), renews 2026-05-01 00:00 UTC: "+no+", 7 others are left; epsilon ends about 2026-04-04 00:00 UTC")
 }
 
 // TestForecastsOfDays: a budget of a day is over before a day's pace is known, so that of an hour is taken.

@@ -69,26 +69,28 @@ type SoFar struct {
 
 // Account is one balance. A null is no number: the pure side has ended, there is no Renyi side, or the policy does not know whose it is.
 type Account struct {
-	Analyst    string     `json:"analyst,omitempty"` // "": the data set, or a role
-	Role       string     `json:"role,omitempty"`
-	Roles      []string   `json:"roles,omitempty"` // of an analyst, those whose budgets bind too
-	Used       float64    `json:"used"`            // the part of the own budget that is spent
-	Quota      *float64   `json:"quota"`           // epsilon by the policy; the data set's is its total
-	Granted    float64    `json:"granted"`
-	PureSpent  *float64   `json:"pure_spent"`
-	PureRoom   float64    `json:"pure_room"`
-	PureLeft   *float64   `json:"pure_left"`
-	RenyiSpent *float64   `json:"renyi_spent"`
-	RenyiRoom  *float64   `json:"renyi_room"`
-	RenyiLeft  *float64   `json:"renyi_left"`
-	DeltaSpent float64    `json:"delta_spent"`
-	DeltaRoom  float64    `json:"delta_room"`
-	DeltaLeft  float64    `json:"delta_left"` // what is left is the least of the own, the roles' and the data set's
-	Statements int64      `json:"statements"`
-	More       int64      `json:"statements_left"` // at the usual price
-	Failures   int64      `json:"failures"`
-	Ended      bool       `json:"ended"` // by the lifetime
-	Renews     *time.Time `json:"renews_at"`
+	Analyst     string     `json:"analyst,omitempty"` // "": the data set, or a role
+	Role        string     `json:"role,omitempty"`
+	Roles       []string   `json:"roles,omitempty"` // of an analyst, those whose budgets bind too
+	Used        float64    `json:"used"`            // the part of the own budget that is spent: of epsilon or of delta, the larger
+	UsedEpsilon *float64   `json:"used_epsilon"`    // where Used is of delta: the part of epsilon that is spent
+	NoDelta     bool       `json:"delta_spent"`     // the delta of a statement that selects groups does not fit
+	Quota       *float64   `json:"quota"`           // epsilon by the policy; the data set's is its total
+	Granted     float64    `json:"granted"`
+	PureSpent   *float64   `json:"pure_spent"`
+	PureRoom    float64    `json:"pure_room"`
+	PureLeft    *float64   `json:"pure_left"`
+	RenyiSpent  *float64   `json:"renyi_spent"`
+	RenyiRoom   *float64   `json:"renyi_room"`
+	RenyiLeft   *float64   `json:"renyi_left"`
+	DeltaSpent  float64    `json:"delta_spent"`
+	DeltaRoom   float64    `json:"delta_room"`
+	DeltaLeft   float64    `json:"delta_left"` // what is left is the least of the own, the roles' and the data set's
+	Statements  int64      `json:"statements"`
+	More        int64      `json:"statements_left"` // at the usual price
+	Failures    int64      `json:"failures"`
+	Ended       bool       `json:"ended"` // by the lifetime
+	Renews      *time.Time `json:"renews_at"`
 }
 
 // Report says what a ledger holds, and what the policy of one of its data sets gives to whom.
@@ -138,6 +140,10 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 		}
 		one := Account{Used: of.Used(), Quota: quota, Granted: of.Granted, PureRoom: of.Rooms.Pure, DeltaSpent: of.Spent.Delta, DeltaRoom: of.Rooms.Delta, DeltaLeft: left.Delta,
 			Statements: of.Statements, More: more, Failures: of.Failures, Ended: of.Ended}
+		one.NoDelta = d.Dataset == p.Dataset && of.Rooms.Delta > 0 && of.Left.Delta < p.Query.Delta
+		if epsilon, delta := of.Parts(); delta > epsilon {
+			one.UsedEpsilon = &epsilon
+		}
 		if !math.IsInf(of.Spent.Pure, 1) {
 			one.PureSpent, one.PureLeft = &of.Spent.Pure, &left.Pure
 		}
@@ -172,6 +178,9 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 	}
 	return out
 }
+
+// deltaSpent is what a spent delta ends.
+const deltaSpent = "statements over unknown groups and with Gaussian noise are no longer answered"
 
 // returns says whether a budget with windows comes back at the window's end.
 func (d DatasetOf) returns() string {
@@ -235,19 +244,26 @@ func (d DatasetOf) words() DatasetWords {
 	} else {
 		out.Budget += "for ever"
 	}
-	unknown, ended := false, false
+	unknown, ended, delta := false, false, false
 	for _, a := range d.Accounts {
 		who := a.who()
 		if a.Role == "" && a.Analyst == "" {
 			who = "(everybody)"
 		}
 		unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
+		used := fmt.Sprintf("%.3g %%", 100*a.Used)
+		if a.UsedEpsilon != nil {
+			used, delta = used+" of delta", true
+		}
 		short := func(x float64) string { return fmt.Sprintf("%.4g", x) }
-		out.Rows = append(out.Rows, []string{who, fmt.Sprintf("%.3g %%", 100*a.Used), orDash(a.Quota, "?"), short(a.Granted), orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"), orDash(a.RenyiSpent, "-"),
+		out.Rows = append(out.Rows, []string{who, used, orDash(a.Quota, "?"), short(a.Granted), orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"), orDash(a.RenyiSpent, "-"),
 			orDash(a.RenyiLeft, "-"), short(a.DeltaSpent), short(a.DeltaLeft), fmt.Sprint(a.Statements), fmt.Sprint(a.More), fmt.Sprint(a.Failures)})
 	}
 	say := func(format string, args ...any) { out.Legend = append(out.Legend, fmt.Sprintf(format, args...)) }
 	say("used: the part of the own budget that is spent")
+	if delta {
+		say("of delta: less is spent of epsilon. Where delta is spent, %s, and others are", deltaSpent)
+	}
 	if d.Order != nil {
 		say("Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons", *d.Order)
 	}

@@ -1,12 +1,33 @@
 package owner
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/policy"
 )
+
+// TestReportOfDelta: where delta is spent and epsilon is not, the words say so, and how many statements without a delta fit.
+func TestReportOfDelta(t *testing.T) {
+	f, err := budget.NewFilter(budget.Params{Epsilon: 2, Delta: 1e-6, QueryEpsilon: 0.2, Accountant: budget.AccountantPure})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms, err := f.Rooms(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := dp.Loss{Pure: 0.2, Delta: 0.9999 * rooms.Delta}
+	d := ledger.DatasetAccounts{Dataset: "clinic", Filter: f, Began: f, Account: ledger.Account{Rooms: rooms, Spent: spent, Left: rooms.Left(spent)}}
+	b := Report(ledger.Accounts{Datasets: []ledger.DatasetAccounts{d}}, &policy.Policy{Dataset: "clinic", Query: policy.Query{Delta: 1e-9}})
+	a, words := b.Datasets[0].Accounts[0], b.Words().Datasets[0]
+	if a.More != 9 || !a.NoDelta || a.UsedEpsilon == nil || *a.UsedEpsilon > 0.11 || words.Rows[0][1] != "100 % of delta" || !strings.Contains(strings.Join(words.Legend, "\n"), "of delta: less is spent of epsilon") {
+		t.Errorf("%+v %v", a, words)
+	}
+}
 
 // An unspent budget that is a multiple of the usual price is reported to hold that many statements.
 func TestReportWholePrices(t *testing.T) {

@@ -46,6 +46,10 @@ func RefusedByBudget(s *session.Session, d *ledger.Denied, what, hint string) er
 		}
 	}
 	detail := fmt.Sprintf("Left: %.3g %% of %s %s.", 100*(1-account.Used()), whose, session.QuotaText(account.Rooms.Pure, d.Balance.Dataset.Rooms.Pure))
+	if without := (dp.Loss{Pure: d.Charge.Pure, Renyi: d.Charge.Renyi}); d.Charge.Delta > 0 && d.Balance.CanAdmit(without) {
+		epsilon, delta := account.Parts()
+		detail = fmt.Sprintf("Its delta does not fit: %.3g %% is left of the delta of %s %s, and %.3g %% of its epsilon. Statements over unknown groups and with Gaussian noise need a delta; others are answered.", 100*(1-delta), whose, session.QuotaText(account.Rooms.Pure, d.Balance.Dataset.Rooms.Pure), 100*(1-epsilon))
+	}
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
 			detail += " It does not come back: the lifetime holds no further window."

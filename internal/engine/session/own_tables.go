@@ -167,7 +167,7 @@ func (s *Session) budgetLine() (string, error) {
 	}
 	f := b.Filter
 	line := s.LeftLine(b, dp.Loss{}) + RenewsNote(b)
-	share := fmt.Sprintf("; %.3g %% of your %s is spent", 100*b.Analyst.Used(), QuotaText(min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted), f.Epsilon))
+	share := fmt.Sprintf("; %.3g %% of %syour %s is spent", 100*b.Analyst.Used(), deltaOf(b.Analyst), QuotaText(min(f.Epsilon, s.Analyst.Epsilon+b.Analyst.Granted), f.Epsilon))
 	if len(line)+len(share) <= BudgetLineLength {
 		line += share
 	}
@@ -198,7 +198,15 @@ func QuotaText(epsilon, dataset float64) string {
 
 // UsedNote says which share of the own budget is spent.
 func UsedNote(b ledger.Balance) string {
-	return fmt.Sprintf("%.3g %% of your budget is spent", 100*b.Analyst.Used())
+	return fmt.Sprintf("%.3g %% of %syour budget is spent", 100*b.Analyst.Used(), deltaOf(b.Analyst))
+}
+
+// deltaOf says that the share of an account that is spent is of its delta, of which less is left than of its epsilon.
+func deltaOf(a ledger.Account) string {
+	if epsilon, delta := a.Parts(); delta > epsilon {
+		return "the delta of "
+	}
+	return ""
 }
 
 // LeftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's. asked is the charge of the statement before it: where its delta leaves fewer of its like, that is said.

@@ -13,15 +13,15 @@ const number = (x: number | null) => {
 };
 const everybody = (analyst: string) => analyst || "everybody";
 
-// A table is headed by its columns. Columns with a star have numbers.
+// A table is headed by its columns. Columns with a star have numbers, and those with a dot have sentences.
 function Rows({ label, columns, rows, none }: { label: string; columns: string[]; rows: ComponentChildren[][]; none: string }) {
   if (rows.length === 0) return <p class="said">{none}</p>;
-  const kind = (i: number) => (columns[i].endsWith("*") ? "number" : "");
+  const kind = (i: number) => (columns[i].endsWith("*") ? "number" : columns[i].endsWith(".") ? "words" : "");
   return (
     <div class="rows" tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
-          <tr>{columns.map((c, i) => <th scope="col" class={kind(i)}>{c.replace("*", "")}</th>)}</tr>
+          <tr>{columns.map((c, i) => <th scope="col" class={kind(i)}>{c.replace(/[*.]$/, "")}</th>)}</tr>
         </thead>
         <tbody>{rows.map((r) => <tr>{r.map((v, i) => <td class={kind(i)}>{v}</td>)}</tr>)}</tbody>
       </table>
@@ -133,7 +133,7 @@ function Budget({ again }: { again: number }) {
             </dl>
             {mine && <Spending of={over} />}
             {overFailed && <Failure of={overFailed} />}
-            <Rows label="Accounts" none="" columns={["who", "stop", "forecast", ...words.columns.slice(1).map((c) => c + "*")]}
+            <Rows label="Accounts" none="" columns={["who", "stop", "forecast.", ...words.columns.slice(1).map((c) => c + "*")]}
               rows={d.accounts.map((a, i) => [words.rows[i][0], a.role ? "" : freezer(a.analyst ?? ""), forecast(a)?.text ?? "", ...words.rows[i].slice(1)])} />
             <ul class="said">{words.legend.map((l) => <li>{l}</li>)}</ul>
           </section>
