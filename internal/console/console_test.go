@@ -109,6 +109,22 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestColumnRoles: a column that is an error or an end of another's interval is told to be that, whatever its name, and so is a constant.
+func TestColumnRoles(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	for sql, want := range map[string]string{
+		"SELECT readmitted, count(*) AS n, dp_error(count(*)) AS e, DP_LOW(count( * )) AS a, dp_high(count(*))::numeric, dp_low(avg(days)), 'x'::text AS k FROM encounters GROUP BY 1": `[{"name":"readmitted","kind":"text"},{"name":"n","kind":"number"},{"name":"e","kind":"number","part":"dp_error","of":1},{"name":"a","kind":"number","part":"dp_low","of":1},` +
+			`{"name":"dp_high","kind":"number","part":"dp_high","of":1},{"name":"dp_low","kind":"number","part":"dp_low"},{"name":"k","kind":"text","constant":true}]`,
+		"SELECT 1 AS a UNION SELECT 2":            `[{"name":"a","kind":"number"}]`,
+		"SELECT *, 5 AS n FROM (VALUES (1)) v(x)": `[{"name":"x","kind":"number"},{"name":"n","kind":"number"}]`,
+	} {
+		if got := of(b.run(sql), "columns"); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
 // TestIntervals: a number's interval is the one of dp_low and dp_high in the same statement, whatever is rounded or hidden.
 func TestIntervals(t *testing.T) {
 	s := serve(t, clinic(t), nil)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -57,6 +58,47 @@ func (e *stream) send(event string, v any) {
 type column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // number, time, bool or text
+	columnRole
+}
+
+// columnRole is what a column is by the statement's text.
+type columnRole struct {
+	Constant bool   `json:"constant,omitempty"`
+	Part     string `json:"part,omitempty"` // dp_error, dp_low or dp_high
+	Of       *int   `json:"of,omitempty"`   // of which column it is the part; nil: of none that is shown
+}
+
+// rolesOf says what the columns of a statement are, by its select list; nil where that does not name each column.
+func rolesOf(st pgsyntax.Statement) []columnRole {
+	s, ok := st.Node.(*pgsyntax.Select)
+	if !ok || s.Op != "" {
+		return nil
+	}
+	out, texts := make([]columnRole, len(s.Targets)), make([]string, len(s.Targets))
+	for i, t := range s.Targets {
+		if _, isStar := t.Expr.(*pgsyntax.Star); isStar {
+			return nil
+		}
+		texts[i] = pgsyntax.PrintExpr(t.Expr)
+	}
+	for i, t := range s.Targets {
+		e := t.Expr
+		for cast, is := e.(*pgsyntax.Cast); is; cast, is = e.(*pgsyntax.Cast) {
+			e = cast.X
+		}
+		switch e := e.(type) {
+		case *pgsyntax.Literal:
+			out[i].Constant = true
+		case *pgsyntax.FuncCall:
+			if (e.Name == "dp_error" || e.Name == "dp_low" || e.Name == "dp_high") && len(e.Args) == 1 {
+				out[i].Part = e.Name
+				if of := slices.Index(texts, pgsyntax.PrintExpr(e.Args[0])); of >= 0 {
+					out[i].Of = &of
+				}
+			}
+		}
+	}
+	return out
 }
 
 // kinds are the types that the page shows in another way than text.
@@ -65,14 +107,18 @@ var kinds = map[sqltype.OID]string{
 	sqltype.OIDDate: "time", sqltype.OIDTimestamp: "time", sqltype.OIDTimestamptz: "time", sqltype.OIDBool: "bool",
 }
 
-func columnsOf(fields []pgconn.FieldDescription) []column {
+func columnsOf(fields []pgconn.FieldDescription, roles []columnRole) []column {
 	out := []column{}
-	for _, f := range fields {
+	for i, f := range fields {
 		kind := kinds[sqltype.OID(f.DataTypeOID)]
 		if kind == "" {
 			kind = "text"
 		}
-		out = append(out, column{f.Name, kind})
+		c := column{Name: f.Name, Kind: kind}
+		if len(roles) == len(fields) {
+			c.columnRole = roles[i]
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -126,7 +172,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 		events.send("notice", map[string]string{"severity": n.Severity, "text": n.Message})
 	}
 	defer func() { s.tell = nil }()
-	tag, err := s.stream(ctx, st.Text, events)
+	tag, err := s.stream(ctx, st, events)
 	switch {
 	case s.gone.Load():
 		events.send("error", problem{Message: "this session has ended", Hint: "Log in again."})
@@ -145,13 +191,13 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 }
 
 // stream runs one statement and sends its answer.
-func (s *session) stream(ctx context.Context, sql string, events *stream) (tag string, err error) {
-	results := s.conn.Exec(ctx, sql) // (3) the session's own connection
+func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *stream) (tag string, err error) {
+	results := s.conn.Exec(ctx, st.Text) // (3) the session's own connection
 	for results.NextResult() {
 		rows := results.ResultReader()
 		n := len(rows.FieldDescriptions()) - 1 // the last column has the intervals
 		if n >= 0 {
-			events.send("columns", columnsOf(rows.FieldDescriptions()[:n]))
+			events.send("columns", columnsOf(rows.FieldDescriptions()[:n], rolesOf(st)))
 		}
 		p, size := rowsEvent{}, 0
 		for sent := 0; rows.NextRow(); sent++ {

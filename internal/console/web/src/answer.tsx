@@ -1,8 +1,9 @@
 // The answer: its notices, a table with each number's interval, and a chart.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column, Interval, Row } from "./api";
-import { measures } from "./columns";
+import { measures, noChart } from "./columns";
 import { csv } from "./csv";
+import { follow } from "./follow";
 import { ends } from "./format";
 
 export interface Asked {
@@ -13,9 +14,8 @@ export interface Asked {
   tag: string;
 }
 
-// The rows that the table has at first; a chart has no more bars than it can show.
+// The rows that the table has at first.
 const shownRows = 500;
-const mostBars = 200;
 
 function save(name: string, type: string, text: string) {
   const a = document.createElement("a");
@@ -65,12 +65,16 @@ function Chart({ of, measure }: { of: Asked; measure: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState("");
   useEffect(() => {
+    let watch: ResizeObserver | undefined;
     let gone = false;
     import("./chart").then(({ draw }) => {
       if (gone || !place.current) return;
-      place.current.replaceChildren(draw(of.columns, of.rows, measure, Math.max(320, place.current.clientWidth)));
+      watch = follow(place.current, (width) => draw(of.columns, of.rows, measure, width));
     }).catch((e) => setFailed(String(e)));
-    return () => { gone = true; };
+    return () => {
+      gone = true;
+      watch?.disconnect();
+    };
   }, [of, measure]);
   return (
     <>
@@ -84,9 +88,10 @@ export function Answer({ of, running, old }: { of: Asked; running: boolean; old:
   const [chosen, setChosen] = useState<"table" | "chart">("chart");
   const [measure, setMeasure] = useState(0);
   const list = measures(of.columns, of.rows);
-  const can = !running && list.length > 0 && of.rows.length > 0 && of.rows.length <= mostBars;
-  const view = can ? chosen : "table";
   const drawn = list.includes(measure) ? measure : list[0];
+  const why = noChart(of.columns, of.rows, drawn);
+  const can = !running && why === "";
+  const view = can ? chosen : "table";
   const saveChart = async () => {
     const { svg } = await import("./chart");
     const chart = document.querySelector(".chart svg");
@@ -104,7 +109,8 @@ export function Answer({ of, running, old }: { of: Asked; running: boolean; old:
                 <button aria-pressed={view === "table"} onClick={() => setChosen("table")}>Table</button>
               </div>
             )}
-            {view === "chart" && list.length > 1 && (
+            {!running && why !== "" && <span class="said">{why}</span>}
+            {!running && (view === "chart" || why !== "") && list.length > 1 && (
               <label>Value{" "}
                 <select value={String(drawn)} onChange={(e) => setMeasure(Number((e.target as HTMLSelectElement).value))}>
                   {list.map((i) => <option value={String(i)}>{of.columns[i].name}</option>)}

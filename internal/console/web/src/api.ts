@@ -28,6 +28,8 @@ export interface Table {
 export interface Column {
   name: string;
   kind: "number" | "time" | "bool" | "text";
+  constant?: boolean;
+  part?: "dp_error" | "dp_low" | "dp_high"; // of another column's interval
 }
 
 export interface Interval {

@@ -1,7 +1,7 @@
 // Charts of an answer, with its intervals: bars with error bars, or a line with a ribbon over time. Loaded when the first is shown.
 import * as Plot from "@observablehq/plot";
-import type { Column, Row } from "./api";
-import { measures } from "./columns";
+import type { Column, Interval, Row } from "./api";
+import { keys } from "./columns";
 
 interface Point {
   x: string | number | Date;
@@ -25,30 +25,38 @@ function time(text: string | null): Date {
   return new Date(`${m[1]}T${m[2] ?? "00:00:00"}${zone}`);
 }
 
+// isExact: a number without an interval, as of a synthetic or a public table, has none to draw.
+const isExact = (i: Interval | undefined) => !i || (i.low !== undefined && i.low === i.high);
+
 // draw makes the chart of one measure.
 export function draw(columns: Column[], rows: Row[], measure: number, width: number): SVGSVGElement | HTMLElement {
-  const keys = columns.map((_, i) => i).filter((i) => !measures(columns, rows).includes(i));
-  const key = keys[keys.length - 1];
+  const all = keys(columns, rows);
+  const key = all.find((i) => columns[i].kind === "time") ?? all[all.length - 1];
+  const others = all.filter((i) => i !== key);
   const byTime = key !== undefined && columns[key].kind === "time";
   const scale = key !== undefined && columns[key].kind === "number" && rows.length > 20;
   const x = (r: Row) => (key === undefined ? columns[measure].name : byTime ? time(r.values[key]) : scale ? Number(r.values[key]) : (r.values[key] ?? "NULL"));
-  const facet = keys.length > 1 ? (r: Row) => keys.slice(0, -1).map((k) => r.values[k] ?? "NULL").join(", ") : () => undefined;
+  const facet = others.length > 0 ? (r: Row) => others.map((k) => r.values[k] ?? "NULL").join(", ") : () => undefined;
   const points = rows.map((r): Point => {
     const y = number(r.values[measure]);
     const interval = r.intervals[measure];
-    return { x: x(r), facet: facet(r), y, low: interval?.low ?? (interval ? NaN : y), high: interval?.high ?? (interval ? NaN : y) };
+    return { x: x(r), facet: facet(r), y, ...(isExact(interval) ? { low: NaN, high: NaN } : { low: interval!.low ?? NaN, high: interval!.high ?? NaN }) };
   }).filter((p) => typeof p.x === "string" || Number.isFinite(Number(p.x)));
   const known = points.filter((p) => Number.isFinite(p.low) && Number.isFinite(p.high));
   const facets = [...new Set(points.map((p) => p.facet))].length;
-  const inFacets = facets > 1 ? { fy: "facet" } : {};
+  const series = facets > 1 && byTime; // lines over time are compared in one picture, other charts stand below each other
+  const below = facets > 1 && !series;
+  const inFacets = below ? { fy: "facet" } : {};
   const title = (p: Point) => `${key === undefined ? "" : p.x instanceof Date ? p.x.toISOString().slice(0, 10) : p.x}${p.facet ? ", " + p.facet : ""}: ${Number.isFinite(p.y) ? p.y : "NULL"}${Number.isFinite(p.low) ? ` (${p.low} to ${p.high})` : ""}`;
   const fill = "var(--accent, #1f5fbf)";
   const line = byTime || scale;
+  const colour = series ? { z: "facet" } : {};
   const marks: Plot.Markish[] = line
     ? [
-        Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill, fillOpacity: 0.25, sort: "x", className: "ribbon", ...inFacets }),
-        Plot.lineY(points, { x: "x", y: "y", stroke: fill, sort: "x", ...inFacets }),
-        Plot.dot(points, { x: "x", y: "y", fill, r: 2, title, ...inFacets }),
+        Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill: series ? "facet" : fill, fillOpacity: 0.25, sort: "x", className: "ribbon", ...colour, ...inFacets }),
+        Plot.lineY(points, { x: "x", y: "y", stroke: series ? "facet" : fill, sort: "x", className: "line", ...colour, ...inFacets }),
+        Plot.dot(points, { x: "x", y: "y", fill: series ? "facet" : fill, r: 2, title, ...inFacets }),
+        ...(series ? [Plot.text(points, Plot.selectLast({ x: "x", y: "y", z: "facet", text: "facet", textAnchor: "start", dx: 5, fill: "currentColor", sort: "x" }))] : []),
       ]
     : [
         Plot.barY(points.filter((p) => Number.isFinite(p.y)), { x: "x", y: "y", fill, fillOpacity: 0.55, title, className: "bar", ...inFacets }),
@@ -59,13 +67,13 @@ export function draw(columns: Column[], rows: Row[], measure: number, width: num
   const name = columns[measure].name;
   const chart = Plot.plot({
     width,
-    height: facets > 1 ? Math.max(320, facets * 140) : 320,
+    height: below ? Math.max(320, facets * 140) : 320,
     marginLeft: 70,
-    marginRight: facets > 1 ? 90 : 20,
+    marginRight: facets > 1 ? 110 : 20,
     marginBottom: 45,
     style: { background: "transparent", color: "inherit", fontSize: "12px" },
     ariaLabel: `${name}${key === undefined ? "" : " by " + columns[key].name}`,
-    ariaDescription: "Each value is drawn with its 95% interval. The table has the same numbers.",
+    ariaDescription: `${known.length === 0 ? "" : known.length === points.length ? "Each value is drawn with its 95% interval. " : "Values are drawn with their 95% interval where it is known. "}The table has the same numbers.`,
     x: { label: key === undefined ? null : columns[key].name, ...(byTime ? { type: "utc" } : scale ? {} : { type: "band", padding: 0.25 }), ...order },
     y: { label: name, grid: true, zero: !line },
     fy: { label: null },

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
 import { Failure, problemOf } from "./failure";
+import { follow } from "./follow";
 import * as owner from "./owner-api";
 
 const at = (t: string) => new Date(t).toISOString().slice(0, 16).replace("T", " ");
@@ -49,11 +50,15 @@ function Spending({ of }: { of: owner.OverTime }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState("");
   useEffect(() => {
+    let watch: ResizeObserver | undefined;
     let gone = false;
     import("./spending").then(({ draw }) => {
-      if (!gone && place.current) place.current.replaceChildren(draw(of, new Date(), Math.max(320, place.current.clientWidth)));
+      if (!gone && place.current) watch = follow(place.current, (width) => draw(of, new Date(), width));
     }).catch((e) => setFailed(String(e)));
-    return () => { gone = true; };
+    return () => {
+      gone = true;
+      watch?.disconnect();
+    };
   }, [of]);
   return (
     <>
