@@ -1,10 +1,13 @@
 package browser
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // analystsPage opens the demo's page of its analyst.
@@ -24,6 +27,40 @@ func (p *tab) ask(sql, until string) {
 	p.write(sql)
 	p.run()
 	p.until(until)
+}
+
+// TestCompletion: the editor offers the columns of the tables in FROM, dpsql's own statements and settings, and no keyword that dpsql refuses.
+func TestCompletion(t *testing.T) {
+	p := analystsPage(t)
+	for _, c := range []struct {
+		before, after string // the cursor is between them
+		want          string
+	}{
+		{"SELECT med", " FROM encounters", "medications"},
+		{"SELECT count(*) FROM encounters WHERE med", "", "medications"},
+		{"SELECT gender, count(*) FROM encounters JOIN patients USING (patient_id) GROUP BY gen", "", "gender"},
+		{"TRA", "", "TRAIN DP MODEL"}, {"EVAL", "", "EVALUATE DP MODEL"}, {"CREA", "", "CREATE DP WATCH"}, {"CREA", "", "CREATE DP SYNTHETIC TABLE"},
+		{"SET dpsql.pri", "", "dpsql.price"}, {"SELECT * FROM enc", "", "encounters"}, {"SELECT dp_lo", "", "dp_low"}, {"SEL", "", "SELECT"},
+		{"INS", "", ""}, {"GRAN", "", ""}, {"TRUNC", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT med", " FROM patients", ""},
+	} {
+		p.write(c.before + c.after)
+		for range c.after {
+			p.do(chromedp.KeyEvent(kb.ArrowLeft))
+		}
+		p.do(chromedp.KeyEvent(" ", chromedp.KeyModifiers(2))) // Ctrl-Space
+		const offered = `[...document.querySelectorAll(".cm-tooltip-autocomplete .cm-completionLabel")].map((l) => l.textContent)`
+		if c.want != "" {
+			p.until(offered + `.includes("` + c.want + `")`)
+			continue
+		}
+		p.do(chromedp.Sleep(300 * time.Millisecond)) // until there would be some
+		typed := strings.ToLower(c.before[strings.LastIndex(c.before, " ")+1:])
+		for _, label := range value[[]string](p, offered) {
+			if strings.HasPrefix(strings.ToLower(label), typed) {
+				t.Errorf("%s: %s is offered", c.before, label)
+			}
+		}
+	}
 }
 
 // TestCharts: a chart has marks of what is known alone, axes of what tells rows apart, and lines over time. Where there is none, the page says why.

@@ -1,13 +1,13 @@
 // The SQL editor: CodeMirror with PostgreSQL's dialect, and completion of the analyst's own schema.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { PostgreSQL, sql, SQLDialect } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import type { Schema } from "./schema";
+import { quoted, type Schema, type SchemaTable } from "./schema";
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--keyword)" },
@@ -36,6 +36,26 @@ const functions: [string, string][] = [
   ["round", ""], ["floor", ""], ["ceil", ""], ["abs", ""], ["ln", ""], ["exp", ""], ["sqrt", ""], ["power", ""], ["lower", ""], ["upper", ""], ["length", ""], ["substring", ""], ["width_bucket", ""],
 ];
 
+// The dialect has the words that dpsql takes: what it refuses is not offered.
+const dpsql = SQLDialect.define({
+  ...PostgreSQL.spec,
+  keywords: "all alter and any as asc begin between by case commit create cross current_date current_timestamp deallocate desc describe distinct dp drop else end escape evaluate every except execute exists explain false fetch filter first following from full group grouping having if ilike in inner intersect interval is join last lateral left like limit method model natural not null nulls of offset on or order outer over partition preceding prepare range recursive replace reset right rollback row rows select set sets show similar split start synthetic table target then threshold time timestamp to train transaction true unbounded union using values verbose watch when where window with within zone",
+  types: "bigint bool boolean char date decimal double float int integer interval numeric precision real smallint text time timestamp timestamptz varchar",
+  builtin: "",
+});
+
+// Statements of dpsql's own.
+const statements: [string, string][] = [
+  ["TRAIN DP MODEL", "name USING ... TARGET ... WITH (epsilon = ...) AS SELECT ..."], ["EVALUATE DP MODEL", "name ON SELECT ..."],
+  ["CREATE DP WATCH", "name AS SELECT ... THRESHOLD ... EVERY '1 day'"], ["CREATE DP SYNTHETIC TABLE", "name WITH (epsilon = ...) AS SELECT ..."],
+];
+
+// inFrom are the tables that a text names behind FROM, JOIN or a comma.
+function inFrom(text: string, tables: SchemaTable[]): SchemaTable[] {
+  const named = new Set([...text.matchAll(/(?:\b(?:from|join)\b|,)\s*((?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))?)/gi)].map((m) => m[1].replaceAll('"', "").toLowerCase()));
+  return tables.filter((t) => named.has(t.name.toLowerCase()) || named.has((t.schema + "." + t.name).toLowerCase()));
+}
+
 export interface Editor {
   view: EditorView;
   text(): string;
@@ -47,19 +67,22 @@ export interface Editor {
 
 export function editor(parent: HTMLElement, start: string, changed: () => void, run: () => void): Editor {
   let settings: [string, string][] = [];
+  let tables: SchemaTable[] = [];
   const more = (c: CompletionContext) => {
     const word = c.matchBefore(/[\w.]*/);
     if (!word || (word.from === word.to && !c.explicit)) return null;
     return {
       from: word.from,
       options: [
+        ...(word.text.includes(".") ? [] : inFrom(c.state.doc.toString(), tables).flatMap((t) => t.columns.map((k) => ({ label: k.name, apply: quoted(k.name), detail: `${t.name}, ${k.type}`, type: "property", boost: 50 })))),
+        ...statements.map(([label, detail]) => ({ label, detail, type: "keyword" })),
         ...functions.map(([label, detail]) => ({ label, detail, type: "function", apply: label + "(" })),
         ...settings.map(([label, detail]) => ({ label, detail, type: "property" })),
       ],
     };
   };
   const language = new Compartment();
-  const dialect = (schema: Record<string, readonly string[]>, defaultSchema = "public") => [sql({ dialect: PostgreSQL, schema, defaultSchema, upperCaseKeywords: true }), PostgreSQL.language.data.of({ autocomplete: more })];
+  const dialect = (schema: Record<string, readonly string[]>, defaultSchema = "public") => [sql({ dialect: dpsql, schema, defaultSchema, upperCaseKeywords: true }), dpsql.language.data.of({ autocomplete: more })];
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -96,6 +119,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
       view.dispatch(setDiagnostics(view.state, list));
     },
     learn(schema) {
+      tables = schema.tables;
       settings = schema.settings.map((s) => [s.name, s.says]);
       view.dispatch({ effects: language.reconfigure(dialect(Object.fromEntries(schema.tables.map((t) => [t.schema + "." + t.name, t.columns.map((c) => c.name)])))) });
     },
