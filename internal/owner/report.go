@@ -74,7 +74,7 @@ type Account struct {
 	Roles       []string   `json:"roles,omitempty"` // of an analyst, those whose budgets bind too
 	Used        float64    `json:"used"`            // the part of the own budget that is spent: of epsilon or of delta, the larger
 	UsedEpsilon *float64   `json:"used_epsilon"`    // where Used is of delta: the part of epsilon that is spent
-	NoDelta     bool       `json:"delta_spent"`     // the delta of a statement that selects groups does not fit
+	NoDelta     bool       `json:"no_delta"`        // the delta of a statement that selects groups does not fit
 	Quota       *float64   `json:"quota"`           // epsilon by the policy; the data set's is its total
 	Granted     float64    `json:"granted"`
 	PureSpent   *float64   `json:"pure_spent"`

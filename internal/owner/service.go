@@ -145,18 +145,19 @@ func (s *Service) Releases() ([]ReleaseOf, error) {
 
 // AnalystOf is an analyst of the policy in force, and what that analyst sees.
 type AnalystOf struct {
-	Name     string         `json:"name"`
-	Epsilon  float64        `json:"epsilon"` // the quota
-	MaxPrice float64        `json:"max_price"`
-	Roles    []string       `json:"roles"` // those with a budget
-	Tables   []server.Table `json:"tables"`
+	Name       string         `json:"name"`
+	Epsilon    float64        `json:"epsilon"` // the quota
+	MaxPrice   float64        `json:"max_price"`
+	Roles      []string       `json:"roles"`       // those with a budget
+	OtherRoles []string       `json:"other_roles"` // those without one
+	Tables     []server.Table `json:"tables"`
 }
 
 // Analysts lists them.
 func (s *Service) Analysts() ([]AnalystOf, error) {
 	out := []AnalystOf{}
 	for _, a := range s.Policy().Analysts {
-		one := AnalystOf{Name: a.Name, Epsilon: a.Epsilon, MaxPrice: a.MaxQueryEpsilon, Roles: []string{}}
+		one := AnalystOf{Name: a.Name, Epsilon: a.Epsilon, MaxPrice: a.MaxQueryEpsilon, Roles: []string{}, OtherRoles: append([]string{}, a.OtherRoles...)}
 		for _, r := range a.Roles {
 			one.Roles = append(one.Roles, r.Name)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // shownValues is how many values of a domain a column's comment lists.
-const shownValues = 8
+const shownValues = 200
 
 // addComments publishes what the policy says of the tables and columns that the analyst may see, as comments: psql's \d+ and \dt+ show them.
 func addComments(a *adder) {

@@ -113,6 +113,8 @@ next:
 				a.may = append(a.may, r.may...)
 				if of := (Role{r.name.text, r.epsilon, r.name.position}); r.epsilon > 0 && !slices.Contains(a.Roles, of) {
 					a.Roles = append(a.Roles, of)
+				} else if r.epsilon == 0 && !slices.Contains(a.OtherRoles, of.Name) {
+					a.OtherRoles = append(a.OtherRoles, of.Name)
 				}
 				continue next
 			}
@@ -123,6 +125,7 @@ next:
 			p.hint("did you mean %s?", near)
 		}
 	}
+	slices.Sort(a.OtherRoles)
 	slices.SortFunc(a.Roles, func(a, b Role) int { return strings.Compare(a.Name, b.Name) })
 }
 

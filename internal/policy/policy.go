@@ -94,9 +94,10 @@ type Query struct {
 // Analyst is one who may connect.
 type Analyst struct {
 	Name            string
-	Verifier        string  // SCRAM-SHA-256 verifier in PostgreSQL's form; "" where none is needed and none was given
-	Epsilon         float64 // of the data set's budget: a quota
-	Roles           []Role  // those with a budget, by name: each statement counts against all of them too
+	Verifier        string   // SCRAM-SHA-256 verifier in PostgreSQL's form; "" where none is needed and none was given
+	Epsilon         float64  // of the data set's budget: a quota
+	Roles           []Role   // those with a budget, by name: each statement counts against all of them too
+	OtherRoles      []string // those without one, by name
 	MaxQueryEpsilon float64
 	may             []grant
 	at              position

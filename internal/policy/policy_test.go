@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -511,5 +513,20 @@ func TestTooMuch(t *testing.T) {
 		if err == nil || want == "" && (strings.Contains(err.Error(), "deep") || strings.Contains(err.Error(), "at most")) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %.200v", text, err)
 		}
+	}
+}
+
+// TestOtherRoles: an analyst's roles without a budget are kept beside those with one.
+func TestOtherRoles(t *testing.T) {
+	f := &file{p: &Policy{}}
+	f.p.Roles = []Role{{Name: "lab", Epsilon: 1}}
+	var a Analyst
+	doc, err := parser.ParseBytes([]byte("[ward, lab, clinic]"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.memberships(doc.Docs[0].Body, &a, "analysts.ann.roles", []role{{name: word{text: "clinic"}}, {name: word{text: "lab"}, epsilon: 1}, {name: word{text: "ward"}}})
+	if len(f.p.Roles) != 1 || len(a.Roles) != 1 || a.Roles[0].Name != "lab" || !slices.Equal(a.OtherRoles, []string{"clinic", "ward"}) {
+		t.Errorf("%+v", a)
 	}
 }

@@ -63,6 +63,20 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// TestSchemaFollows: a synthetic table that was made is in the schema at once. A narrow window has all of the tabs.
+func TestSchemaFollows(t *testing.T) {
+	p := analystsPage(t)
+	p.ask("CREATE DP SYNTHETIC TABLE mine WITH (epsilon = 0.5) AS SELECT gender FROM patients", `[...document.querySelectorAll("aside summary")].some((s) => s.textContent.endsWith("mine"))`)
+	p.do(emulation.SetDeviceMetricsOverride(420, 800, 1, false))
+	p.until(`[...document.querySelectorAll("button")].every((b) => b.getBoundingClientRect().right <= innerWidth)`)
+	_, owners := demo(t)
+	o := open(t)
+	o.do(emulation.SetDeviceMetricsOverride(420, 800, 1, false), chromedp.Navigate(owners))
+	o.button("Open the owner's page")
+	o.until(`document.querySelectorAll("[role=tab]").length == 5`)
+	o.until(`[...document.querySelectorAll("[role=tab], header button")].every((b) => b.getBoundingClientRect().right <= innerWidth)`)
+}
+
 // TestCharts: a chart has marks of what is known alone, axes of what tells rows apart, and lines over time. Where there is none, the page says why.
 func TestCharts(t *testing.T) {
 	p := analystsPage(t)

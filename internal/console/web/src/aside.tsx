@@ -3,6 +3,19 @@ import { useEffect, useState } from "preact/hooks";
 import * as api from "./api";
 import { quoted, type Schema } from "./schema";
 
+// Says is a comment. A long one, such as of a column with many values, is opened.
+function Says({ text }: { text: string }) {
+  if (text.length <= 240) return <div class="said">{text}</div>;
+  const end = text.lastIndexOf(" ", 200);
+  const cut = end > 0 ? end : 200;
+  return (
+    <details class="said">
+      <summary>{text.slice(0, cut)} …</summary>
+      {text.slice(cut)}
+    </details>
+  );
+}
+
 function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name: string) => void }) {
   if (!schema) return <p class="said">Loading</p>;
   return (
@@ -15,7 +28,7 @@ function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name:
             {t.columns.map((c) => (
               <li>
                 <button class="plain" onClick={() => insert(quoted(c.name))} title="Insert into the statement">{c.name}</button> <span class="said">{c.type}</span>
-                {c.says && <div class="said">{c.says}</div>}
+                {c.says && <Says text={c.says} />}
               </li>
             ))}
           </ul>

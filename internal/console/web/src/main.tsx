@@ -132,6 +132,14 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     }, 350);
   }, []);
 
+  const learn = async () => {
+    const got = await api.schema();
+    const s = read(got.columns, got.settings);
+    setSchema(s);
+    ed.current!.learn(s);
+    return s;
+  };
+
   const run = useCallback(async () => {
     if (busy.current) return;
     busy.current = true;
@@ -161,6 +169,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
         },
       });
       now.tag = end.tag;
+      if (!/^(SELECT|SET|SHOW|EXPLAIN|EVALUATE)\b/.test(end.tag)) learn().catch((e) => setFailed(problemOf(e))); // there may be other tables
       if (end.left) setLeft(end.left);
     } catch (e) {
       const p = problemOf(e);
@@ -181,10 +190,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     (async () => {
       try {
         setLeft((await api.budget()).left);
-        const got = await api.schema();
-        const s = read(got.columns, got.settings);
-        setSchema(s);
-        ed.current!.learn(s);
+        const s = await learn();
         if (ed.current!.text() === "") ed.current!.replace(example(s));
         else explain();
       } catch (e) {

@@ -69,6 +69,7 @@ export interface Analyst {
   epsilon: number;
   max_price: number;
   roles: string[];
+  other_roles: string[];
   tables: { name: string; columns: string[] }[] | null;
 }
 

@@ -230,8 +230,8 @@ function Analysts({ again }: { again: number }) {
   return (
     <>
       <p class="said">As the policy in force has them. Change the policy file, then run dpsql reload.</p>
-      <Rows label="Analysts" none="The policy has no analyst." columns={["name", "roles with a budget", "quota (epsilon)*", "largest price*", "sees"]}
-        rows={list.map((a) => [a.name, a.roles.join(", ") || "–", number(a.epsilon), number(a.max_price), (a.tables ?? []).length === 0 ? "nothing" : (
+      <Rows label="Analysts" none="The policy has no analyst." columns={["name", "roles", "quota (epsilon)*", "largest price*", "sees"]}
+        rows={list.map((a) => [a.name, [...a.roles.map((r) => r + " (with a budget)"), ...a.other_roles].join(", ") || "–", number(a.epsilon), number(a.max_price), (a.tables ?? []).length === 0 ? "nothing" : (
           <ul class="plain">{a.tables!.map((t) => <li><code>{t.name}</code> <span class="said">{(t.columns ?? []).join(", ")}</span></li>)}</ul>
         )])} />
     </>
