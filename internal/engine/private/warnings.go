@@ -261,10 +261,10 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		}
 		if cures == nil {
 			cures = []string{"A larger dpsql.price with SET dpsql.fresh = on helps"}
-		} else if all && isChosen {
-			cures = append(cures, "SET dpsql.fresh = on helps at the same price, if noise chose far too large a bound")
 		}
-		line += ". " + strings.Join(cures, ", or ")
+		if line += ". " + strings.Join(cures, ", or "); all && isChosen {
+			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
+		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
