@@ -508,7 +508,7 @@ func (z *Grouper) joinTwo(x plan.Scalar, a, b int, colsOf func(sensitivity.Sourc
 	cols := slices.Concat(colsOf(l), colsOf(r))
 	list := z.conditionsOver([]plan.Scalar{x}, func(id plan.ColID) bool { return slices.Contains(cols, id) })
 	kept := keep(list, cols, len(l.Tuples)*len(r.Tuples))
-	one := sensitivity.Source{Keys: slices.Concat(l.Keys, r.Keys), Why: l.Why + " with " + r.Why, Complete: (l.Complete || l.Fixed) && (r.Complete || r.Fixed)}
+	one := sensitivity.Source{Keys: slices.Concat(l.Keys, r.Keys), Why: l.Why + " with " + r.Why, Complete: (l.Complete || l.Fixed) && (r.Complete || r.Fixed), Unlisted: l.Unlisted || r.Unlisted}
 	for _, t := range l.Tuples {
 		for _, u := range r.Tuples {
 			if tuple := slices.Concat(t, u); kept(tuple) {

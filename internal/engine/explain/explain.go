@@ -215,7 +215,11 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
 		return rep, err
 	}
-	rep.All = append(finishingLines(p.Staged), warningLines(p.Staged)...)
+	rep.All = finishingLines(p.Staged)
+	if words := p.ConsistentLine(); words != "" {
+		rep.All = append(rep.All, answer.Keyed("Consistent", "%s", words))
+	}
+	rep.All = append(rep.All, warningLines(p.Staged)...)
 	if note := r.StateNote(); note != "" {
 		rep.All = append(rep.All, answer.Note("A%s", note[1:]))
 	}

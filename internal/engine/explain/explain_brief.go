@@ -180,7 +180,7 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 	for _, rel := range rep.Releases {
 		all = append(all, rel.Lines...)
 	}
-	for _, keys := range [][]string{{"Target"}, {"Warnings"}, {"Intervals", "Shown", "Shown as released"}} {
+	for _, keys := range [][]string{{"Target"}, {"Warnings"}, {"Consistent"}, {"Intervals", "Shown", "Shown as released"}} {
 		for _, l := range all {
 			if slices.Contains(keys, l.Key) {
 				add(briefLine(l))

@@ -16,18 +16,19 @@ import (
 // for one goroutine. Widths are worked out once, where they are asked: those of a release that was topped up take some milliseconds each.
 type Errors struct {
 	a        *sensitivity.Analysis
-	ctx      context.Context // the statement's: once it has ended, widths that take time are NaN
-	values   []mixture       // a measure's noise, in steps
-	together bool            // several intervals hold together
-	miss     float64         // how often an interval may miss: usualMiss, or less where several shall hold together
-	quantile map[int]float64 // a measure: the half width of its interval, in steps
-	pairs    map[int]float64 // a formula: the width of those that combine two measures
-	cells    map[int]*Errors // of groups that are sums of so many
-	tighter  map[int]*Errors // of so many intervals that shall hold together
-	lost     []lostMass      // a measure
-	sums     int             // of how many released groups each value is the sum
-	few      []bool          // a measure: its bound could not be chosen (HasTooFewPeople)
-	selected []*selected     // a measure: where a group is shown by its number; nil: it is in any case
+	ctx      context.Context            // the statement's: once it has ended, widths that take time are NaN
+	values   []mixture                  // a measure's noise, in steps
+	together bool                       // several intervals hold together
+	miss     float64                    // how often an interval may miss: usualMiss, or less where several shall hold together
+	quantile map[int]float64            // a measure: the half width of its interval, in steps
+	pairs    map[int]float64            // a formula: the width of those that combine two measures
+	cells    map[int]*Errors            // of groups that are sums of so many
+	tighter  map[int]*Errors            // of so many intervals that shall hold together
+	lost     []lostMass                 // a measure
+	sums     int                        // of how many released groups each value is the sum
+	few      []bool                     // a measure: its bound could not be chosen (HasTooFewPeople)
+	selected []*selected                // a measure: where a group is shown by its number; nil: it is in any case
+	adjusted map[*release.Group]*Errors // of groups whose values add up (Consistent)
 	release  *release.Release
 	cut      map[int]release.Cut // a measure of trees
 }
@@ -111,6 +112,9 @@ func (e *Errors) Cells(n int) *Errors {
 
 // For are the errors of a group of a release; where none is named, of what is the sum of most cells. Answers, NOTICEs, EXPLAIN and dpsql.target_error all go by it.
 func (e *Errors) For(r *release.Release, g *release.Group) *Errors {
+	if of := e.adjusted[g]; of != nil {
+		return of
+	}
 	if g != nil {
 		return e.Cells(g.Cells)
 	}

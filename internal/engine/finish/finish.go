@@ -93,19 +93,24 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 	if err != nil {
 		return nil, err
 	}
-	least := big.NewInt(minPeople)
+	return whole.shown(ctx, r, minPeople, together, none)
+}
+
+// shown is Shown of a release that the errors are of.
+func (e *Errors) shown(ctx context.Context, r *release.Release, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
+	a, least := e.a, big.NewInt(minPeople)
 	each := func(yield func([]sqltype.Value) error) error {
 		return r.Each(func(g *release.Group) error {
 			if a.People >= 0 && minPeople > 0 && g.Values[a.People].Cmp(least) < 0 {
 				return nil
 			}
-			row, err := whole.For(r, g).row(ctx, g, together)
+			row, err := e.For(r, g).row(ctx, g, together)
 			if err != nil {
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				if f := a.Formulas[i]; none != nil && whole.isNull(i, row[len(g.Keys)+i]) {
-					none(item.Fn, whole.isRanged(f) || f.IsOrderStatistic() && !a.Measures[f.Sum].Tree.Open)
+				if f := a.Formulas[i]; none != nil && e.isNull(i, row[len(g.Keys)+i]) {
+					none(item.Fn, e.isRanged(f) || f.IsOrderStatistic() && !a.Measures[f.Sum].Tree.Open)
 				}
 			}
 			return yield(row)
@@ -115,7 +120,7 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 		return &eval.Relation{Cols: a.Agg.Cols(), Each: each}, nil
 	}
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
-	err = each(func(row []sqltype.Value) error {
+	err := each(func(row []sqltype.Value) error {
 		rel.Rows = append(rel.Rows, row)
 		return ctx.Err()
 	})

@@ -31,7 +31,11 @@ type term struct {
 	weight float64
 	law    *law
 	d      noise.Distribution
+	times  int // so many of it, independent of one another, are added up; 0: one
 }
+
+// of is how many noises are added up.
+func (t term) of() float64 { return float64(max(1, t.times)) }
 
 // mixtureOf: fine is how many parts of a step the events are in.
 func mixtureOf(run *price.Run, tops []release.Top, i int, fine uint64) (m mixture, err error) {

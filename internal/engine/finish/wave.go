@@ -56,7 +56,7 @@ func reach(all []addend, ln float64) float64 {
 	for _, a := range all {
 		for _, t := range a.terms {
 			w := a.weight * t.weight
-			variance += a.of() * w * w * t.law.variance()
+			variance += a.of() * t.of() * w * w * t.law.variance()
 			if t.law.laplace {
 				least = math.Min(least, 1/(w*t.law.scale))
 			}
@@ -77,9 +77,9 @@ func reach(all []addend, ln float64) float64 {
 			for _, m := range a.terms {
 				b, s := t*a.weight*m.weight, m.law.scale
 				if m.law.laplace {
-					sum += a.of() * (2*lnSinh(0.5/s) - lnSinh((1/s+b)/2) - lnSinh((1/s-b)/2))
+					sum += a.of() * m.of() * (2*lnSinh(0.5/s) - lnSinh((1/s+b)/2) - lnSinh((1/s-b)/2))
 				} else {
-					sum += a.of() * b * b * s * s / 2
+					sum += a.of() * m.of() * b * b * s * s / 2
 				}
 			}
 		}

@@ -256,7 +256,7 @@ func dither(ctx context.Context, all []addend, miss float64) (beyond func(x floa
 	certain, apart := certain+rarer, math.Sqrt(apart*apart+2*rarer)
 	for _, a := range all {
 		for _, t := range a.terms {
-			variance += a.of() * a.weight * a.weight * t.weight * t.weight * t.law.variance()
+			variance += a.of() * t.of() * a.weight * a.weight * t.weight * t.weight * t.law.variance()
 		}
 		if r := a.weight * a.rounding; a.parts {
 			fixed += a.of() * r
@@ -288,7 +288,7 @@ func dither(ctx context.Context, all []addend, miss float64) (beyond func(x floa
 		for _, a := range all {
 			for _, t := range a.terms {
 				if ln > -nothing {
-					ln += a.of() * t.law.lnWave(at*a.weight*t.weight)
+					ln += a.of() * t.of() * t.law.lnWave(at*a.weight*t.weight)
 				}
 			}
 		}

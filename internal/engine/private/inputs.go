@@ -176,10 +176,24 @@ func (r *Run) answering() (list []*release.Release) {
 // leaves are the relations of the stages that a computation reads.
 func (r *Run) leaves(ctx context.Context, c divide.Computed, together int) ([]*eval.Relation, error) {
 	rels := make([]*eval.Relation, len(r.StageRuns))
+	var adjusted map[int]*finish.Adjusted
+	if c.Root == r.Program.Answer.Root {
+		var err error
+		if adjusted, err = r.adjusted(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, l := range c.Leaves {
 		for _, p := range l.Parts {
 			a := r.StageRuns[p.Stage]
 			var err error
+			if d := adjusted[p.Stage]; d != nil {
+				rels[p.Stage], err = d.Shown(ctx, r.World.Policy.Query.MinPeople, together, r.noValue)
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
 			if rels[p.Stage], err = finish.Shown(ctx, a.An, r.StageRuns[a.As].Release, r.World.Policy.Query.MinPeople, together, r.noValue); err != nil {
 				return nil, err
 			}

@@ -19,7 +19,7 @@ func NewSession(e *server.Engine, user, application string) (*Session, error) {
 	}
 	p := s.World.Policy
 	s.Start = Settings{Epsilon: min(p.Query.Epsilon, s.Analyst.MaxQueryEpsilon), Mechanism: price.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
-		Bounding: p.Query.Bounding, Notices: "off", Low: LowKeep, Rounding: RoundError}
+		Bounding: p.Query.Bounding, Notices: "off", Low: LowKeep, Rounding: RoundError, Consistent: ConsistentOn}
 	if application == "psql" {
 		s.Start.Notices = "brief"
 	}

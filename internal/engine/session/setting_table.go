@@ -38,11 +38,12 @@ const (
 
 // The words that settings take, the usual one first where a mistake leaves it.
 var (
-	mechanismWords = []string{string(price.Auto), string(price.Laplace), string(price.Gaussian)}
-	boundingWords  = []string{"linf", "auto", "l2", ByElastic, ByTruncate, ByWeights, byFlow}
-	lowWords       = []string{LowKeep, LowNull, LowDrop}
-	roundingWords  = []string{RoundError, RoundOff}
-	noticeWords    = []string{"off", "brief", "full"}
+	mechanismWords  = []string{string(price.Auto), string(price.Laplace), string(price.Gaussian)}
+	boundingWords   = []string{"linf", "auto", "l2", ByElastic, ByTruncate, ByWeights, byFlow}
+	lowWords        = []string{LowKeep, LowNull, LowDrop}
+	roundingWords   = []string{RoundError, RoundOff}
+	consistentWords = []string{ConsistentOn, ConsistentNonnegative, ConsistentOff}
+	noticeWords     = []string{"off", "brief", "full"}
 )
 
 var settingTable = map[string]setting{
@@ -161,6 +162,15 @@ var settingTable = map[string]setting{
 		func(s *Settings) string { return onOff(s.Simultaneous) },
 		func(_ *Session, to *Settings, v string) (err error) {
 			to.Simultaneous, err = parseSwitch("dpsql.simultaneous", v)
+			return err
+		},
+	},
+	"dpsql.consistent": {
+		"Adjust numbers of ROLLUP, CUBE and GROUPING SETS after the noise, so that groups add up to their totals: on, nonnegative (no count below 0) or off.",
+		kindEnum, consistentWords,
+		func(s *Settings) string { return s.Consistent },
+		func(_ *Session, to *Settings, v string) (err error) {
+			to.Consistent, err = choice("dpsql.consistent", v, consistentWords...)
 			return err
 		},
 	},

@@ -21,11 +21,12 @@ type Settings struct {
 	Fresh        bool   // stored releases do not answer
 	Low          string // what becomes of values less than their error
 	Rounding     string
+	Consistent   string            // whether numbers of grouping sets add up
 	Simultaneous bool              // intervals hold in all rows of an answer at once
 	Split        sensitivity.Split // of EVALUATE: no session sets it
 }
 
-// What dpsql.on_low_count and dpsql.rounding make of an answer, so that noise does not look like data.
+// What dpsql.on_low_count, dpsql.rounding and dpsql.consistent make of an answer, so that noise does not look like data.
 const (
 	LowKeep = "keep"
 	LowNull = "null"
@@ -33,6 +34,10 @@ const (
 
 	RoundOff   = "off"
 	RoundError = "error"
+
+	ConsistentOn          = "on"
+	ConsistentNonnegative = "nonnegative"
+	ConsistentOff         = "off"
 )
 
 // The words of dpsql.bounding for rows that are joined off the unit; under any other one of them is taken, by expected error.

@@ -1,0 +1,457 @@
+package finish
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Level is the release of one grouping set, which is adjusted together with those of others.
+type Level struct {
+	An       *sensitivity.Analysis
+	Release  *release.Release
+	Keys     []int // of each of An's keys: which one of the statement it is
+	Measures []int // of each quantity that is adjusted: An's measure
+}
+
+// Adjusted is a release whose groups add up to those of others, with the errors of its new values.
+type Adjusted struct {
+	release *release.Release
+	errors  *Errors
+}
+
+// Shown is Shown of the adjusted values.
+func (d *Adjusted) Shown(ctx context.Context, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
+	return d.errors.shown(ctx, d.release, minPeople, together, none)
+}
+
+// The limits of an adjustment: groups of all levels together, and products of numbers that it takes.
+const (
+	mostAdjusted  = 1 << 12
+	mostProducts  = 1 << 29
+	mostMagnitude = 1 << 50 // of a value, so that float64 holds it with parts
+	mostTurns     = 400     // of the search for values that are not negative
+)
+
+// Consistent adjusts the values of levels so that a group's are the sums of those of its parts: weighted least squares over all released numbers. With notNegative counts are not below 0. nil: they stay as they are, as the limits do not allow it.
+//
+// Proof: claim: the same guarantee as the releases have, and intervals that hold as often. (1) All that is read are released values and their public laws: post-processing. (2) Of each quantity the true values fulfil every constraint, parent = sum of children (stage.hierarchyOf says of which analyses: the children are a partition of the parent's rows, and
+// nothing is clipped, or all alike). y = true + noise, with independent noises of variances V, so y' = y - V C'(C V C')^-1 C y fulfils C y' = 0, differs from the true values by a linear combination of the noises (C true = 0), and its variances are V less squares: none is larger than before (Gauss and Markov). Constraints that follow from others are left out. (3) The interval of a value is that of
+// its linear combination, by the laws of the noises (mixture), so it holds whatever they are. (4) Whole numbers that add up are taken near y' (rounded), and so are those that are not negative. Whatever they are, their distance from y' is known once y' is, and widens the interval (|shown - true| <= |shown - y'| + |y' - true|). (5) Quantities have noise independent of each other's,
+// and an adjusted one is made of its own noise alone, so formulas of several measures stay as they are.
+func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjusted, error) {
+	t, ok := treeOf(levels)
+	if !ok {
+		return nil, nil
+	}
+	out := make([]*Adjusted, len(levels))
+	for l, v := range levels {
+		e, err := Of(ctx, v.An, v.Release)
+		if err != nil {
+			return nil, err
+		}
+		e.adjusted = map[*release.Group]*Errors{}
+		r := *v.Release
+		r.Groups = slices.Clone(r.Groups)
+		for i := range r.Groups {
+			r.Groups[i].Values = slices.Clone(r.Groups[i].Values)
+		}
+		out[l] = &Adjusted{&r, e}
+	}
+	laws := make([][]string, len(t.cells)) // of each cell, what tells its mixtures from others'
+	found := make([]map[string]mixture, len(levels[0].Measures))
+	for q := range levels[0].Measures {
+		counts := notNegative && isCountMeasure(levels[0].An.Measures[levels[0].Measures[q]].Kind)
+		fit, ok := t.fit(ctx, levels, out, q)
+		if !ok {
+			return nil, ctx.Err()
+		}
+		whole := t.rounded(fit, counts)
+		found[q] = map[string]mixture{}
+		for j, c := range t.cells {
+			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(fit.value[j] + whole[j])
+			away := math.Ceil(4*math.Abs(float64(whole[j])-fit.moved[j])) / 4 // (4) known once y' is
+			m := fit.mixture(t, j, away)
+			key := fmt.Sprintf("%g %v", away, m.key)
+			laws[j] = append(laws[j], key)
+			found[q][key] = m.mixture
+		}
+	}
+	same := make([]map[string]*Errors, len(levels))
+	for j, c := range t.cells {
+		key := strings.Join(laws[j], "; ")
+		d := out[c.level]
+		of := same[c.level][key]
+		if of == nil {
+			of = d.errors.fresh()
+			of.adjusted, of.values = nil, slices.Clone(of.values)
+			for q, at := range levels[c.level].Measures {
+				of.values[at] = found[q][laws[j][q]]
+			}
+			if same[c.level] == nil {
+				same[c.level] = map[string]*Errors{}
+			}
+			same[c.level][key] = of
+		}
+		d.errors.adjusted[&d.release.Groups[c.group]] = of
+	}
+	return out, nil
+}
+
+func isCountMeasure(k sensitivity.MeasureKind) bool {
+	return k == sensitivity.CountRows || k == sensitivity.CountValues || k == sensitivity.Units || k == sensitivity.SomeUnits
+}
+
+// levelCell is a group of a level.
+type levelCell struct{ level, group int }
+
+// tree says which groups are the sums of which others.
+type tree struct {
+	cells   []levelCell
+	first   []int    // of a level: its first cell
+	order   []int    // levels, those of few keys first
+	above   [][]int  // of a level: the next ones of fewer keys
+	parents [][]int  // of a cell: its cell in each of above
+	sums    []sumsOf // constraints
+}
+
+// sumsOf: a cell is the sum of its children.
+type sumsOf struct {
+	parent   int
+	children []int
+}
+
+// treeOf finds the groups' places; false: some group has no parent, or no children, or the limits do not allow it.
+func treeOf(levels []Level) (*tree, bool) {
+	t := &tree{above: make([][]int, len(levels))}
+	for l, v := range levels {
+		t.first = append(t.first, len(t.cells))
+		for g := range v.Release.Groups {
+			t.cells = append(t.cells, levelCell{l, g})
+		}
+		t.order = append(t.order, l)
+	}
+	if len(t.cells) > mostAdjusted {
+		return nil, false
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int { return len(levels[a].Keys) - len(levels[b].Keys) })
+	within := func(a, b int) bool { // a's keys are some of b's, but not all
+		return len(levels[a].Keys) < len(levels[b].Keys) && !slices.ContainsFunc(levels[a].Keys, func(k int) bool { return !slices.Contains(levels[b].Keys, k) })
+	}
+	for l := range levels {
+		for up := range levels {
+			if within(up, l) && !slices.ContainsFunc(t.order, func(m int) bool { return within(up, m) && within(m, l) }) {
+				t.above[l] = append(t.above[l], up)
+			}
+		}
+	}
+	t.parents = make([][]int, len(t.cells))
+	for l, v := range levels {
+		for _, up := range t.above[l] {
+			keys := levels[up].Keys
+			at := map[string]int{}
+			for g := range levels[up].Release.Groups {
+				at[textOf(levels[up].Release.Groups[g].Keys)] = len(t.sums)
+				t.sums = append(t.sums, sumsOf{parent: t.first[up] + g})
+			}
+			begin := len(t.sums) - len(levels[up].Release.Groups)
+			for g := range v.Release.Groups {
+				own := make([]sqltype.Value, len(keys))
+				for i, k := range keys {
+					own[i] = v.Release.Groups[g].Keys[slices.Index(v.Keys, k)]
+				}
+				s, ok := at[textOf(own)]
+				if !ok {
+					return nil, false
+				}
+				j := t.first[l] + g
+				t.sums[s].children = append(t.sums[s].children, j)
+				t.parents[j] = append(t.parents[j], t.sums[s].parent)
+			}
+			if slices.ContainsFunc(t.sums[begin:], func(s sumsOf) bool { return len(s.children) == 0 }) {
+				return nil, false
+			}
+		}
+	}
+	last := levels[t.order[len(t.order)-1]].Keys
+	if t.overlaps() && slices.ContainsFunc(levels, func(v Level) bool {
+		return slices.ContainsFunc(v.Keys, func(k int) bool { return !slices.Contains(last, k) })
+	}) {
+		return nil, false
+	}
+	n, m := float64(len(t.cells)), float64(len(t.sums))
+	return t, n*m*(n+m) <= mostProducts
+}
+
+// overlaps: a group is a part of groups of several levels of which none is a part of another.
+func (t *tree) overlaps() bool {
+	return slices.ContainsFunc(t.above, func(up []int) bool { return len(up) > 1 })
+}
+
+func textOf(keys []sqltype.Value) string {
+	var text []byte
+	for _, k := range keys {
+		text = sqltype.AppendKey(text, k)
+	}
+	return string(text)
+}
+
+// fit is the adjustment of one quantity.
+type fit struct {
+	value    []int64 // of each cell, as it was released
+	variance []float64
+	moved    []float64 // by how much a value is adjusted
+	laws     []mixture // a level: what its values have
+	forms    []form    // orthogonal to each other where variances weigh
+}
+
+// form is a linear form of the cells that is 0 of the true values.
+type form struct {
+	of     []float64
+	size   float64 // its variance
+	rest   float64 // what it is of the released values
+	factor []float64
+}
+
+// fit adjusts quantity q; false: some noise is not known, or a value is too large.
+func (t *tree) fit(ctx context.Context, levels []Level, out []*Adjusted, q int) (*fit, bool) {
+	f := &fit{}
+	for l, v := range levels {
+		m := out[l].errors.values[v.Measures[q]]
+		if !(m.variance > tolerance) || math.IsInf(m.variance, 0) {
+			return nil, false
+		}
+		f.laws = append(f.laws, m)
+	}
+	for _, c := range t.cells {
+		x := levels[c.level].Release.Groups[c.group].Values[levels[c.level].Measures[q]]
+		if !x.IsInt64() || x.CmpAbs(big.NewInt(mostMagnitude)) > 0 {
+			return nil, false
+		}
+		f.value, f.variance = append(f.value, x.Int64()), append(f.variance, f.laws[c.level].variance)
+	}
+	f.moved = make([]float64, len(t.cells))
+	for _, s := range t.sums {
+		if ctx.Err() != nil {
+			return nil, false
+		}
+		next := form{of: make([]float64, len(t.cells))}
+		next.of[s.parent] = 1
+		rest, size := f.value[s.parent], f.variance[s.parent]
+		for _, j := range s.children {
+			next.of[j] = -1
+			rest -= f.value[j]
+			size += f.variance[j]
+		}
+		next.rest = float64(rest)
+		for _, k := range f.forms {
+			share := 0.0
+			for j, x := range k.factor {
+				share += x * next.of[j]
+			}
+			if share == 0 {
+				continue
+			}
+			next.rest -= share * k.rest
+			for j, x := range k.of {
+				next.of[j] -= share * x
+			}
+		}
+		for j, x := range next.of {
+			next.size += f.variance[j] * x * x
+		}
+		if next.size < 1e-9*size { // it follows from the others
+			continue
+		}
+		next.factor = make([]float64, len(t.cells))
+		for j, x := range next.of {
+			next.factor[j] = f.variance[j] * x / next.size
+			f.moved[j] -= next.factor[j] * next.rest
+		}
+		f.forms = append(f.forms, next)
+	}
+	return f, true
+}
+
+// projected brings numbers to the nearest of those that add up.
+func (f *fit) projected(x []float64) {
+	for _, k := range f.forms {
+		rest := 0.0
+		for j, c := range k.of {
+			rest += c * x[j]
+		}
+		for j, c := range k.factor {
+			x[j] -= c * rest
+		}
+	}
+}
+
+// adjustedLaw is a mixture, and what tells it from others.
+type adjustedLaw struct {
+	mixture
+	key [][3]int64
+}
+
+// part is how finely weights are told apart; they are rounded up to it.
+const part = 1e-9
+
+// mixture is the noise of a cell's adjusted value, which is moved by away more.
+func (f *fit) mixture(t *tree, j int, away float64) adjustedLaw {
+	weights := make([]float64, len(t.cells))
+	weights[j] = 1
+	for _, k := range f.forms {
+		if by := k.factor[j]; by != 0 {
+			for i, x := range k.of {
+				weights[i] -= by * x
+			}
+		}
+	}
+	times := map[[2]int64]int64{}
+	for i, w := range weights {
+		if size := math.Abs(w); size > part {
+			times[[2]int64{int64(t.cells[i].level), int64(math.Ceil(size / part))}]++
+		}
+	}
+	var out adjustedLaw
+	for k, n := range times {
+		out.key = append(out.key, [3]int64{k[0], k[1], n})
+	}
+	slices.SortFunc(out.key, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
+	m := &out.mixture
+	m.parts, m.rounding = true, away
+	for _, k := range out.key {
+		base, w, n := f.laws[k[0]], float64(k[1])*part, float64(k[2])
+		for _, b := range base.terms {
+			b.weight *= w
+			b.times = int(k[2])
+			m.terms = append(m.terms, b)
+		}
+		m.rounding += w * n * base.rounding
+		m.variance += w * w * n * base.variance
+	}
+	m.variance += away * away
+	return out
+}
+
+// rounded is by how much each value is moved in whole numbers, so that they add up. Where each level has one above, a group's rest is spread over its parts, so that each number is less than 1 from the adjusted one. Else the finest level is made so along one way up, and the others are its sums.
+func (t *tree) rounded(f *fit, notNegative bool) []int64 {
+	to := slices.Clone(f.moved)
+	if notNegative {
+		to = f.notNegative()
+	}
+	whole, done := make([]int64, len(t.cells)), make([]bool, len(t.cells))
+	last := t.order[len(t.order)-1]
+	several := t.overlaps()
+	way := []int{last} // up from the finest level
+	for l := last; len(t.above[l]) > 0; {
+		l = t.above[l][0]
+		way = append(way, l)
+	}
+	for _, l := range t.order {
+		if several && !slices.Contains(way, l) {
+			continue
+		}
+		if len(t.above[l]) == 0 {
+			for j := t.first[l]; j < len(t.cells) && t.cells[j].level == l; j++ {
+				whole[j], done[j] = max(int64(math.Round(to[j])), t.least(f, j, notNegative)), true
+			}
+			continue
+		}
+		for _, s := range t.sums {
+			if t.cells[s.children[0]].level == l && t.cells[s.parent].level == t.above[l][0] {
+				t.spread(f, to, whole, s, notNegative)
+				for _, j := range s.children {
+					done[j] = true
+				}
+			}
+		}
+	}
+	if !several {
+		return whole
+	}
+	for _, l := range slices.Backward(t.order) {
+		for _, s := range t.sums {
+			if t.cells[s.parent].level != l || done[s.parent] || slices.ContainsFunc(s.children, func(j int) bool { return !done[j] }) {
+				continue
+			}
+			whole[s.parent] = -f.value[s.parent]
+			for _, j := range s.children {
+				whole[s.parent] += f.value[j] + whole[j]
+			}
+			done[s.parent] = true
+		}
+	}
+	return whole
+}
+
+// least is how far a cell may be moved down.
+func (t *tree) least(f *fit, j int, notNegative bool) int64 {
+	if notNegative {
+		return -f.value[j]
+	}
+	return math.MinInt64
+}
+
+// spread makes whole numbers of a group's parts that add up to it: all rounded down, and the rest to those that lost most by it.
+func (t *tree) spread(f *fit, to []float64, whole []int64, s sumsOf, notNegative bool) {
+	rest := f.value[s.parent] + whole[s.parent]
+	by := slices.Clone(s.children)
+	for _, j := range by {
+		whole[j] = max(int64(math.Floor(to[j])), t.least(f, j, notNegative))
+		rest -= f.value[j] + whole[j]
+	}
+	lost := func(j int) float64 { return to[j] - float64(whole[j]) }
+	slices.SortStableFunc(by, func(a, b int) int {
+		switch x, y := lost(a), lost(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	for ; rest > 0; rest-- {
+		j := by[int(rest-1)%len(by)]
+		whole[j]++
+	}
+	for k := len(by) - 1; rest < 0; k = (k + len(by) - 1) % len(by) {
+		if j := by[k]; whole[j] > t.least(f, j, notNegative) {
+			whole[j]--
+			rest++
+		}
+	}
+}
+
+// notNegative is by how much values are moved so that they add up and none is negative: the least squares of those, by Dykstra's projections in turn (Boyle and Dykstra 1986).
+func (f *fit) notNegative() []float64 {
+	x, off := make([]float64, len(f.value)), make([]float64, len(f.value))
+	for j, v := range f.value {
+		x[j] = float64(v) + f.moved[j]
+	}
+	for range mostTurns {
+		worst := 0.0
+		for j := range x {
+			y := x[j] + off[j]
+			worst = math.Max(worst, -x[j])
+			x[j] = math.Max(0, y)
+			off[j] = y - x[j]
+		}
+		f.projected(x)
+		if worst < 1e-3 {
+			break
+		}
+	}
+	for j, v := range f.value {
+		x[j] = math.Max(0, x[j]) - float64(v)
+	}
+	return x
+}

@@ -1,0 +1,258 @@
+package stage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/divide"
+)
+
+// Hierarchy is an aggregate over grouping sets, whose numbers are made to add up after the noise.
+type Hierarchy struct {
+	Stages   []int
+	Keys     [][]int // a stage: of each of its keys which one of the aggregate it is
+	Measures [][]int // a stage: of each quantity which of its measures it is
+	Adjusted []string
+	left     []leftOut // aggregates that stay as they are
+}
+
+type leftOut struct{ name, why string }
+
+// HierarchyOf says which numbers of a leaf's grouping sets can be made to add up; nil: none, for the reason that is given, or since no set is a part of another.
+//
+// Proof: of finish.Consistent (2): the true values of a group are the sums of those of its parts, and what is measured is unbiased for them, or biased alike. (1) Each row of a group of the coarser set is in exactly one group of the finer one: a key that the coarser set has not has a public value in every row, by the database's own rules or the form of the key, not by the policy's word alone (isPartition). A group that has no parts, or no whole, is none of the domain, and then nothing is adjusted (finish.treeOf).
+// (2) A measure adds up: it is a sum over rows, or over units of which each is in one group (isAdditive). (3) What a unit counts for in a group is bounded by keys or by the policy, not by a choice, a clip, a cap or a norm (isWhole). What a declared bound cuts is no interval's in any level. Or each unit is in one group of each set, and the same edge was chosen for all (private.Run.adjusted): then a unit's clipped part is the same number in each.
+// (4) Releases are of one state of the data, and their noise is their own, not that of another's groups (private.Run.adjusted). (5) Nobody else reads them: intervals of sums over rows count on noise that is independent from row to row, unless the aggregate has grouping sets (plan.term.once).
+func (p *Staged) hierarchyOf(leaf divide.Leaf, analysis func(stage int) *sensitivity.Analysis) (h *Hierarchy, why string) {
+	n, ok := leaf.At.(*plan.Aggregate)
+	if !ok || len(n.Sets) < 2 {
+		return nil, ""
+	}
+	h = &Hierarchy{}
+	for _, part := range leaf.Parts {
+		if slices.Contains(h.Stages, part.Stage) || p.Stages[part.Stage].As != part.Stage {
+			return nil, "a grouping set is there twice"
+		}
+		if p.readers(part.Stage) > 1 { // (5) nobody else reads them
+			return nil, "another part of the statement has one of the numbers"
+		}
+		keys := make([]int, len(analysis(part.Stage).Keys))
+		for k, v := range part.Values[:len(n.Keys)] {
+			if v.From >= 0 && v.From < len(keys) {
+				keys[v.From] = k
+			}
+		}
+		h.Stages, h.Keys = append(h.Stages, part.Stage), append(h.Keys, keys)
+	}
+	if !h.isNested() {
+		return nil, ""
+	}
+	for i, st := range h.Stages {
+		a := analysis(st)
+		switch {
+		case !a.Groups.Public:
+			return nil, "noise chooses which groups are shown"
+		case a.People >= 0:
+			return nil, "the policy hides groups of few people"
+		case a.Joined != nil, a.Pairs != nil:
+			return nil, "a row belongs to several people"
+		}
+		for up := range h.Stages {
+			if !isWithin(h.Keys[up], h.Keys[i]) {
+				continue
+			}
+			if name := isPartition(a, h.Keys[i], h.Keys[up]); name != "" { // (1) each row is in one group of the finer set
+				return nil, fmt.Sprintf("rows may have a value of %s that is in no group", name)
+			}
+		}
+	}
+	h.measures(n, analysis)
+	if len(h.Adjusted) == 0 {
+		return nil, h.left[0].why
+	}
+	return h, ""
+}
+
+// readers is how many leaves of the program read a stage.
+func (p *Staged) readers(stage int) (n int) {
+	count := func(c divide.Computed) {
+		for _, l := range c.Leaves {
+			if slices.ContainsFunc(l.Parts, func(part divide.Part) bool { return p.Stages[part.Stage].As == stage }) {
+				n++
+			}
+		}
+	}
+	count(p.Program.Answer)
+	for _, st := range p.Stages {
+		for _, in := range st.Inputs {
+			count(in.Computed)
+		}
+	}
+	return n
+}
+
+// isWithin: a has some of b's keys, but not all.
+func isWithin(a, b []int) bool {
+	return len(a) < len(b) && !slices.ContainsFunc(a, func(k int) bool { return !slices.Contains(b, k) })
+}
+
+func (h *Hierarchy) isNested() bool {
+	return slices.ContainsFunc(h.Keys, func(a []int) bool {
+		return slices.ContainsFunc(h.Keys, func(b []int) bool { return isWithin(a, b) })
+	})
+}
+
+// isPartition gives the name of a key that the coarser set has not, and of which rows may have other values than the groups; "": there is none.
+func isPartition(a *sensitivity.Analysis, keys, coarser []int) string {
+	for _, s := range a.Groups.Sources {
+		isComplete := s.Fixed || s.Complete && !s.Unlisted
+		for _, k := range s.Keys {
+			if !isComplete && !slices.Contains(coarser, keys[k]) {
+				if name := a.VisibleName(a.Keys[k].Col); name != "" {
+					return name
+				}
+				return a.Query.Columns[a.Keys[k].Col].Name
+			}
+		}
+	}
+	return ""
+}
+
+// measures finds the quantities, aggregate by aggregate, and why an aggregate has none.
+func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensitivity.Analysis) {
+	h.Measures = make([][]int, len(h.Stages))
+	for i, g := range n.Aggs {
+		why, slots := "", [][]int(nil)
+		for _, st := range h.Stages {
+			a := analysis(st)
+			f := a.Formulas[i]
+			if f.IsOrderStatistic() || f.IsPick() || f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone {
+				why = "its parts do not add up"
+				break
+			}
+			slots = append(slots, f.Uses())
+			for _, at := range f.Uses() {
+				if at < 0 {
+					continue
+				}
+				m := &a.Measures[at]
+				switch {
+				case !isAdditive(a, m): // (2) it adds up
+					why = "its parts do not add up"
+				case !isWhole(a, m): // (3) nothing is clipped, or all alike
+					why = "its bound is chosen for each grouping set by itself"
+				}
+			}
+		}
+		first := analysis(h.Stages[0])
+		for q := 0; why == "" && q < len(slots[0]); q++ {
+			if slots[0][q] < 0 {
+				continue
+			}
+			for l, at := range slots {
+				if q >= len(at) || at[q] < 0 || !isSameQuantity(&first.Measures[slots[0][q]], &analysis(h.Stages[l]).Measures[at[q]]) {
+					why = "it is measured in other ways in other grouping sets"
+					break
+				}
+			}
+		}
+		if why != "" {
+			h.left = append(h.left, leftOut{nameOf(g), why})
+			continue
+		}
+		h.Adjusted = append(h.Adjusted, nameOf(g))
+		for q, at := range slots[0] {
+			if at < 0 || slices.Contains(h.Measures[0], at) {
+				continue
+			}
+			for l := range slots {
+				h.Measures[l] = append(h.Measures[l], slots[l][q])
+			}
+		}
+	}
+	for _, list := range h.Measures { // a measure that is two quantities elsewhere
+		if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) < len(list) {
+			h.left, h.Adjusted = []leftOut{{"", "aggregates share their parts in one grouping set, but not in another"}}, nil
+		}
+	}
+}
+
+func nameOf(g plan.AggItem) string { return strings.TrimSuffix(string(g.Fn), "(*)") }
+
+// isAdditive: the measure of a group is the sum of those of its parts.
+func isAdditive(a *sensitivity.Analysis, m *sensitivity.Measure) bool {
+	switch m.Kind {
+	case sensitivity.CountRows, sensitivity.CountValues, sensitivity.SumValues, sensitivity.CentredSum:
+		return !m.NeedsOwnScan() && !m.Joined && !m.Distinct
+	case sensitivity.Units, sensitivity.SomeUnits:
+		return a.Limit.PerUnit == 1 && !a.Limit.Capped
+	}
+	return false
+}
+
+// isWhole: what one unit counts for in a group is not cut by what differs between grouping sets.
+func isWhole(a *sensitivity.Analysis, m *sensitivity.Measure) bool {
+	if a.Limit.Capped || a.Limit.Cap != nil || a.Limit.Norm != sensitivity.NoNorm || a.Clipped {
+		return false
+	}
+	return m.Bound == nil || a.Limit.PerUnit == 1
+}
+
+// isSameQuantity: totals of the two count the same, in the same steps.
+func isSameQuantity(a, b *sensitivity.Measure) bool {
+	if a.Kind != b.Kind || !a.Grid.Equal(b.Grid) || a.RowLo != b.RowLo || a.RowHi != b.RowHi || a.DoubledCentre() != b.DoubledCentre() || a.Factor != b.Factor || a.Rows != b.Rows || (a.Bound == nil) != (b.Bound == nil) || (a.Product == nil) != (b.Product == nil) {
+		return false
+	}
+	p, r := a.Product, b.Product
+	return p == nil || p.CutX == r.CutX && p.CutY == r.CutY && p.Cut == r.Cut && p.Offset == r.Offset
+}
+
+// Hierarchies are those of the answer under dpsql.consistent, with the reasons why others are none.
+func (p *Staged) hierarchies(analysis func(stage int) *sensitivity.Analysis) (list []*Hierarchy, reasons []string) {
+	if p.Session.Now.Consistent == session.ConsistentOff {
+		return nil, nil
+	}
+	for _, l := range p.Program.Answer.Leaves {
+		h, why := p.hierarchyOf(l, analysis)
+		if h != nil {
+			list = append(list, h)
+		} else if why != "" && !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+	}
+	return list, reasons
+}
+
+// Hierarchies are the aggregates of the answer whose grouping sets are made to add up.
+func (p *Staged) Hierarchies(analysis func(stage int) *sensitivity.Analysis) []*Hierarchy {
+	list, _ := p.hierarchies(analysis)
+	return list
+}
+
+// ConsistentLine says for EXPLAIN which numbers are made to add up, and which are not; "" where there are no grouping sets.
+func (p *Staged) ConsistentLine() string {
+	list, reasons := p.hierarchies(func(i int) *sensitivity.Analysis { return p.Stages[i].An })
+	var adjusted, left []string
+	for _, h := range list {
+		adjusted = append(adjusted, h.Adjusted...)
+		for _, l := range h.left {
+			left = append(left, l.name+": "+l.why)
+		}
+	}
+	left = append(left, reasons...)
+	words := ""
+	if len(adjusted) > 0 {
+		words = strings.Join(adjusted, ", ") + " of the grouping sets add up, adjusted after the noise. No interval is wider for it"
+	}
+	if len(left) > 0 {
+		if words != "" {
+			words += ". "
+		}
+		words += "Not adjusted: " + strings.Join(left, "; ")
+	}
+	return words
+}
