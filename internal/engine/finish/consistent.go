@@ -42,7 +42,17 @@ const (
 	mostTurns     = 400     // of the search for values that are not negative
 )
 
-// Consistent adjusts the values of levels so that a group's are the sums of those of its parts: weighted least squares over all released numbers. With notNegative counts are not below 0. nil: they stay as they are, as the limits do not allow it.
+// Errors are those of a release's largest group, without its groups.
+func (d *Adjusted) Errors() *Errors {
+	e := d.errors.adjusted[nil].fresh()
+	e.release = e.release.WithoutGroups()
+	return e
+}
+
+// leastGain is how much of a value's variance an adjustment takes away at least, in squared steps: more than whole numbers that add up cost (TestConsistent).
+const leastGain = 0.25
+
+// Consistent adjusts the values of levels so that a group's are the sums of those of its parts: weighted least squares over all released numbers. With notNegative counts are not below 0. nil: they stay as they are, as the limits do not allow it, or whole numbers would cost more than they gain.
 //
 // Proof: claim: the same guarantee as the releases have, and intervals that hold as often. (1) All that is read are released values and their public laws: post-processing. (2) Of each quantity the true values fulfil every constraint, parent = sum of children (stage.hierarchyOf says of which analyses: the children are a partition of the parent's rows, and
 // nothing is clipped, or all alike). y = true + noise, with independent noises of variances V, so y' = y - V C'(C V C')^-1 C y fulfils C y' = 0, differs from the true values by a linear combination of the noises (C true = 0), and its variances are V less squares: none is larger than before (Gauss and Markov). Constraints that follow from others are left out. (3) The interval of a value is that of
@@ -69,14 +79,30 @@ func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjus
 	}
 	laws := make([][]string, len(t.cells)) // of each cell, what tells its mixtures from others'
 	found := make([]map[string]mixture, len(levels[0].Measures))
+	widest, any := make([][]mixture, len(levels)), false
+	for l, d := range out {
+		widest[l] = slices.Clone(d.errors.values)
+		for _, at := range levels[l].Measures {
+			widest[l][at].variance = 0
+		}
+	}
 	for q := range levels[0].Measures {
 		counts := notNegative && isCountMeasure(levels[0].An.Measures[levels[0].Measures[q]].Kind)
 		fit, ok := t.fit(ctx, levels, out, q)
-		if !ok {
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		whole := t.rounded(fit, counts)
 		found[q] = map[string]mixture{}
+		if !ok || !t.isWorth(fit) {
+			for j, c := range t.cells {
+				at := levels[c.level].Measures[q]
+				laws[j], found[q][fmt.Sprint(c.level)] = append(laws[j], fmt.Sprint(c.level)), out[c.level].errors.values[at]
+				widest[c.level][at] = out[c.level].errors.values[at]
+			}
+			continue
+		}
+		any = true
+		whole := t.rounded(fit, counts)
 		for j, c := range t.cells {
 			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(fit.value[j] + whole[j])
 			away := math.Ceil(4*math.Abs(float64(whole[j])-fit.moved[j])) / 4 // (4) known once y' is
@@ -84,7 +110,18 @@ func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjus
 			key := fmt.Sprintf("%g %v", away, m.key)
 			laws[j] = append(laws[j], key)
 			found[q][key] = m.mixture
+			if w := &widest[c.level][levels[c.level].Measures[q]]; m.variance > w.variance {
+				*w = m.mixture
+			}
 		}
+	}
+	if !any {
+		return nil, nil
+	}
+	for l, d := range out {
+		largest := d.errors.fresh()
+		largest.adjusted, largest.values = nil, widest[l]
+		d.errors.adjusted[nil] = largest // of no group named
 	}
 	same := make([]map[string]*Errors, len(levels))
 	for j, c := range t.cells {
@@ -282,6 +319,20 @@ func (t *tree) fit(ctx context.Context, levels []Level, out []*Adjusted, q int) 
 	return f, true
 }
 
+// isWorth: no value of a quantity becomes less exact by whole numbers that add up. Those of levels that none is above are rounded to the nearest, which costs nothing.
+func (t *tree) isWorth(f *fit) bool {
+	for j, c := range t.cells {
+		gain := 0.0
+		for _, k := range f.forms {
+			gain += k.factor[j] * k.factor[j] * k.size
+		}
+		if len(t.above[c.level]) > 0 && gain < leastGain {
+			return false
+		}
+	}
+	return true
+}
+
 // projected brings numbers to the nearest of those that add up.
 func (f *fit) projected(x []float64) {
 	for _, k := range f.forms {
@@ -351,6 +402,7 @@ func (t *tree) rounded(f *fit, notNegative bool) []int64 {
 	whole, done := make([]int64, len(t.cells)), make([]bool, len(t.cells))
 	last := t.order[len(t.order)-1]
 	several := t.overlaps()
+	owed := make([]float64, len(t.cells)) // of cells that are sums: what their parts lost so far
 	way := []int{last} // up from the finest level
 	for l := last; len(t.above[l]) > 0; {
 		l = t.above[l][0]
@@ -368,7 +420,14 @@ func (t *tree) rounded(f *fit, notNegative bool) []int64 {
 		}
 		for _, s := range t.sums {
 			if t.cells[s.children[0]].level == l && t.cells[s.parent].level == t.above[l][0] {
-				t.spread(f, to, whole, s, notNegative)
+				t.spread(f, to, whole, owed, s, notNegative)
+				if several && l == last {
+					for _, j := range s.children {
+						for _, up := range t.others(j, way) {
+							owed[up] += to[j] - float64(whole[j])
+						}
+					}
+				}
 				for _, j := range s.children {
 					done[j] = true
 				}
@@ -401,17 +460,35 @@ func (t *tree) least(f *fit, j int, notNegative bool) int64 {
 	return math.MinInt64
 }
 
-// spread makes whole numbers of a group's parts that add up to it: all rounded down, and the rest to those that lost most by it.
-func (t *tree) spread(f *fit, to []float64, whole []int64, s sumsOf, notNegative bool) {
+// others are the cells that j is a part of, but for those of some levels.
+func (t *tree) others(j int, but []int) (list []int) {
+	for _, up := range t.parents[j] {
+		for _, a := range append(t.others(up, but), up) {
+			if !slices.Contains(but, t.cells[a].level) && !slices.Contains(list, a) {
+				list = append(list, a)
+			}
+		}
+	}
+	return list
+}
+
+// spread makes whole numbers of a group's parts that add up to it: all rounded down, and the rest to those that lost most by it, or whose other sums did.
+func (t *tree) spread(f *fit, to []float64, whole []int64, owed []float64, s sumsOf, notNegative bool) {
 	rest := f.value[s.parent] + whole[s.parent]
 	by := slices.Clone(s.children)
 	for _, j := range by {
 		whole[j] = max(int64(math.Floor(to[j])), t.least(f, j, notNegative))
 		rest -= f.value[j] + whole[j]
 	}
-	lost := func(j int) float64 { return to[j] - float64(whole[j]) }
+	lost := map[int]float64{}
+	for _, j := range by {
+		lost[j] = to[j] - float64(whole[j])
+		for _, up := range t.others(j, nil) {
+			lost[j] += owed[up]
+		}
+	}
 	slices.SortStableFunc(by, func(a, b int) int {
-		switch x, y := lost(a), lost(b); {
+		switch x, y := lost[a], lost[b]; {
 		case x > y:
 			return -1
 		case x < y:

@@ -2,6 +2,7 @@ package private
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -12,6 +13,9 @@ import (
 
 // adjusted are the answer's releases whose numbers are made to add up, by stage (dpsql.consistent).
 func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
+	if r.consistent != nil {
+		return r.consistent, nil
+	}
 	out := map[int]*finish.Adjusted{}
 	for _, h := range r.Hierarchies(func(i int) *sensitivity.Analysis { return r.StageRuns[i].An }) {
 		levels := r.levels(h)
@@ -26,7 +30,20 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 			out[h.Stages[i]] = d
 		}
 	}
+	r.consistent = out
 	return out, nil
+}
+
+// errorsOf are those of a release's values as they are shown.
+func (r *Run) errorsOf(ctx context.Context, a *StageRun) (*finish.Errors, error) {
+	adjusted, err := r.adjusted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d := adjusted[slices.Index(r.StageRuns, a)]; d != nil {
+		return d.Errors(), nil
+	}
+	return finish.Of(ctx, a.An, a.Release)
 }
 
 // levels are a hierarchy's releases; nil where they are not adjusted, by what was released: stage.hierarchyOf (4), and (3) of chosen bounds.

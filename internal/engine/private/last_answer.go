@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -22,11 +23,12 @@ import (
 type LastAnswer struct {
 	Releases     []*StageRun
 	shown        string
-	isRounded    bool            // dpsql.rounding
-	simultaneous int             // in so many rows the intervals hold at once
-	hidden       []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
-	warnings     []string        // what the answer is warned of, also where the session was told before
-	leftOut      []sqltype.Value // for each release which rows are in no answer; NULL: none is said to be
+	isRounded    bool             // dpsql.rounding
+	simultaneous int              // in so many rows the intervals hold at once
+	hidden       []sqltype.Value  // for each release up to which noisy number of people groups are not shown; NULL: all are
+	warnings     []string         // what the answer is warned of, also where the session was told before
+	adjusted     []*finish.Errors // for each release whose values were made to add up
+	leftOut      []sqltype.Value  // for each release which rows are in no answer; NULL: none is said to be
 }
 
 // LastAnswer is what the session keeps of the answer.
@@ -34,6 +36,11 @@ func (r *Run) LastAnswer() *LastAnswer {
 	last := &LastAnswer{shown: r.Shown.Note(), isRounded: r.Session.Now.Rounding == session.RoundError, simultaneous: r.simultaneousRows()}
 	for _, a := range r.Releases() {
 		last.Releases = append(last.Releases, &StageRun{Stage: &stage.Stage{An: a.An}, Release: a.Release.WithoutGroups(), Free: a.Free})
+		var errors *finish.Errors
+		if d := r.consistent[slices.Index(r.StageRuns, a)]; d != nil {
+			errors = d.Errors()
+		}
+		last.adjusted = append(last.adjusted, errors)
 		var hidden sqltype.Value
 		if most, is := hiddenUpTo(a.An, a.Release, r.World.Policy.Query.MinPeople); is {
 			hidden = most
@@ -56,7 +63,7 @@ func (l *LastAnswer) Rows(ctx context.Context) ([][]sqltype.Value, error) {
 		warnings = strings.Join(l.warnings, "\n")
 	}
 	for i, a := range l.Releases {
-		of, err := a.facts(ctx, int64(i+1), l.simultaneous, l.isRounded)
+		of, err := a.facts(ctx, l.adjusted[i], int64(i+1), l.simultaneous, l.isRounded)
 		if err != nil {
 			return nil, err
 		}
@@ -86,13 +93,17 @@ func whatIsMeasured(a *sensitivity.Analysis, measure int) sqltype.Value {
 }
 
 // facts are those of one release.
-func (l *StageRun) facts(ctx context.Context, number int64, together int, isRounded bool) ([][]sqltype.Value, error) {
+func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, number int64, together int, isRounded bool) ([][]sqltype.Value, error) {
 	e, err := finish.Of(ctx, l.An, l.Release)
 	if err != nil {
 		return nil, err
 	}
 	cells := l.Release.MostCells()
 	e = e.Simultaneous(together).For(l.Release, nil)
+	shown := e // the noise is that of the release
+	if adjusted != nil {
+		shown = adjusted.Simultaneous(together)
+	}
 	var rows [][]sqltype.Value
 	for i, m := range l.An.Measures {
 		ev, numbers, err := l.Release.Noise(i)
@@ -120,10 +131,10 @@ func (l *StageRun) facts(ctx context.Context, number int64, together int, isRoun
 				bound += ", " + end
 			}
 		}
-		shown := stage.InUnits(run.Scale.Float(), stage.NoiseStep(m))
+		scale := stage.InUnits(run.Scale.Float(), stage.NoiseStep(m))
 		if len(l.Release.Tops) > 0 || cells > 1 { // the scale of one noise of the same variance
-			if shown = stage.InUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
-				law, shown = "laplace", shown/math.Sqrt2
+			if scale = stage.InUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
+				law, scale = "laplace", scale/math.Sqrt2
 			}
 			if numbers > 1 {
 				law += fmt.Sprintf(", mean of %d", numbers)
@@ -134,12 +145,12 @@ func (l *StageRun) facts(ctx context.Context, number int64, together int, isRoun
 		}
 		var width sqltype.Value // NULL where the value is, and of trees: a count's noise is no value's error
 		if !e.IsUnknown(i) && m.Tree == nil {
-			x := stage.InUnits(e.Widest(i), step)
+			x := stage.InUnits(shown.Widest(i), step)
 			if width = x; isRounded {
 				width = server.RoundError(x)
 			}
 		}
-		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, stage.NoiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
+		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, stage.NoiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, scale,
 			width, l.Release.LastQuote().Price, l.Free})
 	}
 	return rows, nil

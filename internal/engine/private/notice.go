@@ -73,6 +73,9 @@ func (r *Run) Notice(ctx context.Context) string {
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (" + r.GroupOfErrors() + r.simultaneousNote() + "): " + errs + OutlierNote(first...)
 	}
+	if len(r.consistent) > 0 {
+		text += "; numbers of the grouping sets are adjusted to add up (dpsql.consistent)"
+	}
 	if s.Now.Notices == "full" {
 		if len(paid) > 0 {
 			text += "\ncharge: " + stage.PriceLine(stage.Total(paid), s.Filter.Order)
@@ -144,7 +147,11 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun) string {
 	}
 	var parts []string
 	for i, a := range list {
-		if errs := stage.Texts(r.LargestErrors(ctx, a.An, a.Release, r.simultaneousRows())); errs != nil {
+		e, err := r.errorsOf(ctx, a)
+		if err != nil {
+			return ""
+		}
+		if errs := stage.Texts(r.LargestErrorsBy(e, a.An, a.Release, r.simultaneousRows())); errs != nil {
 			parts = append(parts, stagePrefix(list, i)+strings.Join(errs, ", "))
 		}
 	}

@@ -88,6 +88,9 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, event 
 		return nil, err
 	}
 	s.Progress.At("computing the answer")
+	if _, err := r.adjusted(ctx); err != nil {
+		return nil, s.Unfinished(ctx, err)
+	}
 	last := r.LastAnswer()
 	s.Last = last
 	notice, mark := r.Notice(ctx), r.Mark()

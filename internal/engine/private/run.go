@@ -29,11 +29,12 @@ type Run struct {
 	PublicRows map[plan.Rel]*eval.Relation
 	waits      int // how often it waited for others who asked the same
 	settled    []*stage.Stage
-	notes      []string // of dpsql.target_error, one a stage
-	first      int64    // the first of its reservations, which name the snapshot that it reads
-	state      string   // stored releases of this state of the data alone answer; "": of any
-	setAside   int      // stored releases that would answer, were those of the other stages of the same state of the data
-	Nulls      []string // of what values are NULL that PostgreSQL would have, or would raise for
+	notes      []string                 // of dpsql.target_error, one a stage
+	first      int64                    // the first of its reservations, which name the snapshot that it reads
+	state      string                   // stored releases of this state of the data alone answer; "": of any
+	setAside   int                      // stored releases that would answer, were those of the other stages of the same state of the data
+	consistent map[int]*finish.Adjusted // by stage; nil: not looked at yet
+	Nulls      []string                 // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
 // StageRun is a stage that is run.

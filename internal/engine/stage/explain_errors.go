@@ -216,9 +216,17 @@ func (p *Staged) GroupOfErrors() string {
 
 // LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together. Where rows are chosen by noisy numbers that group may not be among them, so they are the widest of any group that is not NULL.
 func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
-	s, pr, chosen := p.Session, p.Program, p.Program.HasNoisyRowChoice()
 	e, err := finish.Of(ctx, a, r)
-	if err != nil || r.Len() == 0 {
+	if err != nil {
+		return nil
+	}
+	return p.LargestErrorsBy(e, a, r, together)
+}
+
+// LargestErrorsBy are those by errors that are known.
+func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
+	s, pr, chosen := p.Session, p.Program, p.Program.HasNoisyRowChoice()
+	if r.Len() == 0 {
 		return nil
 	}
 	e = e.Simultaneous(together)
@@ -264,6 +272,7 @@ func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *
 				}
 			}
 		case !math.IsNaN(width) && e.CanBeClipped(n.Formula) || chosen: // the more a group has, the more may be lost
+			var err error
 			if width, err = WidestShown(s, a, r, e, n.Formula); err != nil {
 				return nil
 			}

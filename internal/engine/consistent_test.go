@@ -1,0 +1,157 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+)
+
+const sumsPolicy = `
+dataset: sums
+backend: BACKEND
+unit: people.id
+population: 400
+data_version: "1"
+tables:
+  people:
+    columns:
+      id: {}
+      kind: {values: [a, b]}
+      grade: {values: [1, 2, 3]}
+      mood: {values: [a, b]}
+      age: {range: [0, 100]}
+  calls:
+    unit: person -> people.id
+    max_rows_per_unit: 3
+    columns:
+      person: {}
+      topic: {values: [x, y]}
+      minutes: {range: [0, 60]}
+  mails:
+    unit: person -> people.id
+    max_rows_per_unit: auto
+    columns:
+      person: {}
+      topic: {values: [x, y]}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {price: 0.5}
+analysts:
+  ann: {password: VERIFIER, may: [people, calls, mails]}
+`
+
+var sumsStatements = []string{
+	`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('a', 'b')), grade int NOT NULL CHECK (grade IN (1, 2, 3)), mood text NOT NULL, age int NOT NULL)`,
+	`CREATE TABLE "public".calls (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')), minutes int NOT NULL)`,
+	`CREATE TABLE "public".mails (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')))`,
+	`INSERT INTO "public".people SELECT i, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 1 + i % 3, 'a', i % 100 FROM generate_series(1, 400) AS g(i)`,
+	`INSERT INTO "public".calls SELECT 1 + i % 400, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END, i % 60 FROM generate_series(1, 1000) AS g(i)`,
+	`INSERT INTO "public".mails SELECT 1 + i % 400, 'x' FROM generate_series(1, 1000) AS g(i)`,
+}
+
+// addsUp compares the number in a column of each row with the sum of those rows that have its keys, a NULL for each that it lacks, and one key more.
+func addsUp(rows [][]sqltype.Value, keys, column int) error {
+	number := func(v sqltype.Value) decimal.Decimal { return decimal.RequireFromString(fmt.Sprint(v)) }
+	for _, total := range rows {
+		for k := range keys {
+			if total[k] != nil {
+				continue
+			}
+			sum, parts := decimal.Zero, 0
+			for _, row := range rows {
+				is := row[k] != nil
+				for other := range keys {
+					is = is && (other == k || row[other] == total[other])
+				}
+				if is {
+					sum, parts = sum.Add(number(row[column])), parts+1
+				}
+			}
+			if parts > 0 && !sum.Equal(number(total[column])) {
+				return fmt.Errorf("%v, but its parts have %v", total, sum)
+			}
+		}
+	}
+	return nil
+}
+
+// TestConsistentAnswers: numbers of grouping sets add up where groups hold all rows and nothing is clipped, with intervals that are no wider; a repeat is free and the same, after a top-up they add up again, and dpsql.consistent = off shows what was released. EXPLAIN and the notice tell it. Else nothing is adjusted, and EXPLAIN says why.
+func TestConsistentAnswers(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.PersonlessSession(t, d, sumsPolicy, sumsStatements)
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		for _, c := range []struct {
+			sql     string
+			keys    int
+			columns []int
+			widths  int
+		}{
+			{"select kind, grade, count(*), sum(age), avg(age), dp_error(count(*)), dp_error(sum(age)), dp_error(avg(age)) from people group by rollup (kind, grade)", 2, []int{2, 3}, 5},
+			{"select kind, grade, count(*), count(distinct id), sum(age), dp_error(count(*)) from people group by cube (kind, grade)", 2, []int{2, 3, 4}, 5},
+			{"select kind, grade, count(*), dp_error(count(*)) from people group by grouping sets ((kind), (grade), ())", 2, []int{2}, 3},
+			{"select kind, topic, count(*), sum(minutes), count(*) filter (where minutes > 30), dp_error(count(*)) from calls join people on id = person group by rollup (kind, topic)", 2, []int{2, 3, 4}, 5},
+		} {
+			rows, a := enginetest.Ask(t, s, c.sql)
+			if !strings.Contains(a.Notice, "adjusted to add up") || !strings.Contains(enginetest.Explained(t, s, c.sql), "add up, adjusted after the noise") {
+				t.Errorf("%s: %s\n%s", c.sql, a.Notice, enginetest.Explained(t, s, c.sql))
+			}
+			for _, column := range c.columns {
+				if err := addsUp(a.Rows, c.keys, column); err != nil {
+					t.Errorf("%s: %v", c.sql, err)
+				}
+			}
+			before := enginetest.PaidFor(t, s)
+			if _, again := enginetest.Ask(t, s, c.sql); fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) {
+				t.Errorf("%s: %v, then %v", c.sql, a.Rows, again.Rows)
+			}
+			enginetest.Set(t, s, "dpsql.consistent", "off")
+			_, off := enginetest.Ask(t, s, c.sql)
+			if strings.Contains(off.Notice, "adjusted to add up") || strings.Contains(enginetest.Explained(t, s, c.sql), "Consistent") {
+				t.Errorf("%s: %s", c.sql, off.Notice)
+			}
+			if addsUp(off.Rows, c.keys, c.columns[0]) == nil {
+				t.Errorf("%s adds up by chance, or off does nothing", c.sql)
+			}
+			for i := range a.Rows {
+				for k := c.widths; k < len(a.Rows[i]); k++ {
+					if on, was := a.Rows[i][k].(float64), off.Rows[i][k].(float64); on > was+1.5 {
+						t.Errorf("%s: an error of %g, %g before: %v", c.sql, on, was, a.Rows[i])
+					}
+				}
+			}
+			if now := enginetest.PaidFor(t, s); now != before {
+				t.Errorf("%s: %v charged again, %v before", c.sql, now, before)
+			}
+			enginetest.Set(t, s, "dpsql.consistent", "on")
+			enginetest.Set(t, s, "dpsql.price", "1.5")
+			_, more := enginetest.Ask(t, s, c.sql)
+			for _, column := range c.columns {
+				if err := addsUp(more.Rows, c.keys, column); err != nil {
+					t.Errorf("%s, topped up: %v", c.sql, err)
+				}
+			}
+			enginetest.Set(t, s, "dpsql.price", "0.5")
+			_ = rows
+		}
+		for sql, why := range map[string]string{
+			"select mood, count(*) from people group by rollup (mood)":                                                             "a value of people.mood that is in no group",
+			"select age, count(*) from people group by rollup (age)":                                                               "noise chooses which groups are shown",
+			"select topic, count(*) from mails group by rollup (topic)":                                                            "chosen for each grouping set by itself",
+			"select kind, median(age) from people group by rollup (kind)":                                                          "its parts do not add up",
+			"select topic, count(distinct person) from calls group by rollup (topic)":                                              "its parts do not add up",
+			"select kind, count(*), (select count(*) from people) from people group by rollup (kind)":                              "another part of the statement",
+			"select kind, count(*) as n from people group by rollup (kind) union all select kind, count(*) from people group by 1": "another part of the statement",
+		} {
+			if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Not adjusted") || !strings.Contains(told, why) {
+				t.Errorf("%s: %s", sql, told)
+			}
+			if _, a := enginetest.Ask(t, s, sql); strings.Contains(a.Notice, "adjusted to add up") {
+				t.Errorf("%s: %s", sql, a.Notice)
+			}
+		}
+	}
+}

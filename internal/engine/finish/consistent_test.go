@@ -1,0 +1,187 @@
+package finish
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// levelOf is a level of counts by some of keys that have so many values each. Its values are nil.
+func levelOf(sizes, keys []int, ev dp.Event) Level {
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}}, Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Subdivision: 1}},
+		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount, Sum: -1}}}
+	groups := []release.Group{{Values: []*big.Int{nil}}}
+	for _, k := range keys {
+		var next []release.Group
+		for _, g := range groups {
+			for v := range sizes[k] {
+				next = append(next, release.Group{Keys: append(slices.Clone(g.Keys), int64(v)), Values: []*big.Int{nil}})
+			}
+		}
+		groups = next
+	}
+	return Level{An: a, Release: &release.Release{Run: runOf(ev), Groups: groups}, Keys: keys, Measures: []int{0}}
+}
+
+// fill gives all groups of all levels what rows of the finest cells make, with noise; truth are their numbers without.
+func fill(levels []Level, sizes []int, cell func(at []int) int64, noise []func() int64) (truth [][]int64) {
+	at := make([]int, len(sizes))
+	sums := make([]map[string]int64, len(levels))
+	for l := range levels {
+		sums[l] = map[string]int64{}
+	}
+	var visit func(k int)
+	visit = func(k int) {
+		if k == len(sizes) {
+			n := cell(at)
+			for l, v := range levels {
+				var keys []sqltype.Value
+				for _, k := range v.Keys {
+					keys = append(keys, int64(at[k]))
+				}
+				sums[l][textOf(keys)] += n
+			}
+			return
+		}
+		for at[k] = range sizes[k] {
+			visit(k + 1)
+		}
+		at[k] = 0
+	}
+	visit(0)
+	for l, v := range levels {
+		truth = append(truth, nil)
+		for g := range v.Release.Groups {
+			n := sums[l][textOf(v.Release.Groups[g].Keys)]
+			truth[l] = append(truth[l], n)
+			v.Release.Groups[g].Values[0] = big.NewInt(n + noise[l]())
+		}
+	}
+	return truth
+}
+
+// addUp reports levels whose groups are the sums of their parts.
+func addUp(levels []Level, out []*Adjusted) error {
+	for l, v := range levels {
+		for up, w := range levels {
+			if len(w.Keys) >= len(v.Keys) || slices.ContainsFunc(w.Keys, func(k int) bool { return !slices.Contains(v.Keys, k) }) {
+				continue
+			}
+			sums := map[string]int64{}
+			for _, g := range out[l].release.Groups {
+				var keys []sqltype.Value
+				for _, k := range w.Keys {
+					keys = append(keys, g.Keys[slices.Index(v.Keys, k)])
+				}
+				sums[textOf(keys)] += g.Values[0].Int64()
+			}
+			for _, g := range out[up].release.Groups {
+				if sum := sums[textOf(g.Keys)]; sum != g.Values[0].Int64() {
+					return fmt.Errorf("level %d: %v, its parts in level %d have %d", up, g, l, sum)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// shapes are grouping sets, the finest first, over keys of so many values.
+var shapes = []struct {
+	name  string
+	sizes []int
+	sets  [][]int
+}{
+	{"one key", []int{10}, [][]int{{0}, {}}},
+	{"two groups", []int{2}, [][]int{{0}, {}}},
+	{"rollup", []int{3, 4}, [][]int{{0, 1}, {0}, {}}},
+	{"cube", []int{3, 4}, [][]int{{0, 1}, {0}, {1}, {}}},
+	{"cube of three", []int{2, 3, 2}, [][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}}},
+	{"cube of 10 x 8", []int{10, 8}, [][]int{{0, 1}, {0}, {1}, {}}},
+	{"siblings", []int{5, 3}, [][]int{{0}, {1}, {}}},
+	{"a level left out", []int{3, 4}, [][]int{{0, 1}, {}}},
+}
+
+// TestConsistent: numbers of grouping sets add up; the error of each level is not larger than before; an interval holds 95 times in 100, and is not wider but by what whole numbers take. False alarms: at most 1e-9 in all, by normal approximation of the mean of squares (8 deviations), and by the binomial law.
+func TestConsistent(t *testing.T) {
+	const draws = 1500
+	rng := rand.New(rand.NewSource(27))
+	unmoved := 0
+	for _, shape := range shapes {
+		for _, evs := range [][2]dp.Event{{laplaceOf(20), laplaceOf(20)}, {gaussianOf(20), gaussianOf(20)}, {gaussianOf(4), gaussianOf(4)}, {laplaceOf(3), gaussianOf(30)}, {laplaceOf(30), gaussianOf(3)}, {laplaceOf(1), laplaceOf(1)}, {gaussianOf(1), gaussianOf(1)}} {
+			var levels []Level
+			var noise []func() int64
+			for i, set := range shape.sets {
+				ev := evs[min(i, 1)]
+				levels = append(levels, levelOf(shape.sizes, set, ev))
+				l, err := lawOf(ev)
+				if err != nil {
+					t.Fatal(err)
+				}
+				noise = append(noise, drawn(rng, l))
+			}
+			was, now, squares := make([]float64, len(levels)), make([]float64, len(levels)), make([]float64, len(levels))
+			missed, all := 0, 0
+			widths := map[[2]float64]float64{}
+			for range draws {
+				truth := fill(levels, shape.sizes, func(at []int) int64 { return int64(10 * at[0]) }, noise)
+				out, err := Consistent(t.Context(), levels, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out == nil { // it depends on the laws alone
+					unmoved++
+					break
+				}
+				if err := addUp(levels, out); err != nil {
+					t.Fatalf("%s: %v", shape.name, err)
+				}
+				for l, d := range out {
+					before, after := 0.0, 0.0
+					for g := range d.release.Groups {
+						e, n := d.errors.For(d.release, &d.release.Groups[g]), truth[l][g]
+						m := e.values[0]
+						key := [2]float64{m.variance, m.rounding}
+						if _, ok := widths[key]; !ok {
+							widths[key] = e.Measure(0)
+							if own := d.errors.Measure(0); widths[key] > own+2 {
+								t.Errorf("%s, %v, level %d: %g wide, %g before", shape.name, evs, l, widths[key], own)
+							}
+						}
+						x := float64(d.release.Groups[g].Values[0].Int64() - n)
+						y := float64(levels[l].Release.Groups[g].Values[0].Int64() - n)
+						before, after = before+y*y, after+x*x
+						if math.Abs(x) > widths[key] {
+							missed++
+						}
+						all++
+					}
+					was[l], now[l], squares[l] = was[l]+before, now[l]+after, squares[l]+(after-before)*(after-before)
+				}
+			}
+			if most := atMost(draws, 0.05, 1e-12) * all / draws; missed > most { // of one draw's intervals all may miss together
+				t.Errorf("%s, %v: %d of %d intervals miss", shape.name, evs, missed, all)
+			}
+			for l := range was {
+				if all == 0 {
+					break
+				}
+				if more := now[l] - was[l]; more > 8*math.Sqrt(squares[l]) {
+					t.Errorf("%s, %v, level %d: the mean square is %g, %g before", shape.name, evs, l, now[l]/draws, was[l]/draws)
+				}
+				t.Logf("%s %v level %d: %.3f of the error, %.2f %% missed", shape.name, evs, l, math.Sqrt(now[l]/was[l]), 100*float64(missed)/float64(all))
+			}
+		}
+	}
+	if unmoved > 12 {
+		t.Errorf("%d of %d are not adjusted", unmoved, 7*len(shapes))
+	}
+}
