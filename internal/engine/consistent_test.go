@@ -25,6 +25,7 @@ tables:
       grade: {values: [1, 2, 3]}
       mood: {values: [a, b]}
       age: {range: [0, 100]}
+      nick: {}
   calls:
     unit: person -> people.id
     max_rows_per_unit: 3
@@ -45,10 +46,10 @@ analysts:
 `
 
 var sumsStatements = []string{
-	`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('a', 'b')), grade int NOT NULL CHECK (grade IN (1, 2, 3)), mood text NOT NULL, age int NOT NULL)`,
+	`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('a', 'b')), grade int NOT NULL CHECK (grade IN (1, 2, 3)), mood text NOT NULL, age int NOT NULL, nick text)`,
 	`CREATE TABLE "public".calls (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')), minutes int NOT NULL)`,
 	`CREATE TABLE "public".mails (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')))`,
-	`INSERT INTO "public".people SELECT i, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 1 + i % 3, 'a', i % 100 FROM generate_series(1, 400) AS g(i)`,
+	`INSERT INTO "public".people SELECT i, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 1 + i % 3, 'a', i % 100, 'a' FROM generate_series(1, 400) AS g(i)`,
 	`INSERT INTO "public".calls SELECT 1 + i % 400, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END, i % 60 FROM generate_series(1, 1000) AS g(i)`,
 	`INSERT INTO "public".mails SELECT 1 + i % 400, 'x' FROM generate_series(1, 1000) AS g(i)`,
 }
@@ -92,11 +93,11 @@ func TestConsistentAnswers(t *testing.T) {
 		}{
 			{"select kind, grade, count(*), sum(age), avg(age), dp_error(count(*)), dp_error(sum(age)), dp_error(avg(age)) from people group by rollup (kind, grade)", 2, []int{2, 3}, 5},
 			{"select kind, grade, count(*), count(distinct id), sum(age), dp_error(count(*)) from people group by cube (kind, grade)", 2, []int{2, 3, 4}, 5},
-			{"select kind, grade, count(*), dp_error(count(*)) from people group by grouping sets ((kind), (grade), ())", 2, []int{2}, 3},
+			{"select kind, grade, count(*), dp_error(count(*)) from people where age < 90 group by grouping sets ((kind), (grade), ())", 2, []int{2}, 3},
 			{"select kind, topic, count(*), sum(minutes), count(*) filter (where minutes > 30), dp_error(count(*)) from calls join people on id = person group by rollup (kind, topic)", 2, []int{2, 3, 4}, 5},
 		} {
-			rows, a := enginetest.Ask(t, s, c.sql)
-			if !strings.Contains(a.Notice, "adjusted to add up") || !strings.Contains(enginetest.Explained(t, s, c.sql), "add up, adjusted after the noise") {
+			_, a := enginetest.Ask(t, s, c.sql)
+			if !strings.Contains(a.Notice, "adjusted to add up") || !strings.Contains(enginetest.Explained(t, s, c.sql), "adjusted after the noise, so that they add up") {
 				t.Errorf("%s: %s\n%s", c.sql, a.Notice, enginetest.Explained(t, s, c.sql))
 			}
 			for _, column := range c.columns {
@@ -118,7 +119,8 @@ func TestConsistentAnswers(t *testing.T) {
 			}
 			for i := range a.Rows {
 				for k := c.widths; k < len(a.Rows[i]); k++ {
-					if on, was := a.Rows[i][k].(float64), off.Rows[i][k].(float64); on > was+1.5 {
+					on, isThere := a.Rows[i][k].(float64)
+					if was, is := off.Rows[i][k].(float64); is && isThere && on > was+1.5 {
 						t.Errorf("%s: an error of %g, %g before: %v", c.sql, on, was, a.Rows[i])
 					}
 				}
@@ -135,11 +137,14 @@ func TestConsistentAnswers(t *testing.T) {
 				}
 			}
 			enginetest.Set(t, s, "dpsql.price", "0.5")
-			_ = rows
+		}
+		const free = "select kind, grade, count(*) from people group by grouping sets ((kind), (grade), ())" // (kind) and (grade) are parts of CUBE's release
+		if told := enginetest.Explained(t, s, free); !strings.Contains(told, "Not adjusted: a number is computed from a release of another question") {
+			t.Errorf("%s: %s", free, told)
 		}
 		for sql, why := range map[string]string{
 			"select mood, count(*) from people group by rollup (mood)":                                                             "a value of people.mood that is in no group",
-			"select age, count(*) from people group by rollup (age)":                                                               "noise chooses which groups are shown",
+			"select nick, count(*) from people group by rollup (nick)":                                                             "noise chooses which groups are shown",
 			"select topic, count(*) from mails group by rollup (topic)":                                                            "chosen for each grouping set by itself",
 			"select kind, median(age) from people group by rollup (kind)":                                                          "its parts do not add up",
 			"select topic, count(distinct person) from calls group by rollup (topic)":                                              "its parts do not add up",

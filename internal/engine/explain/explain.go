@@ -216,7 +216,11 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		return rep, err
 	}
 	rep.All = finishingLines(p.Staged)
-	if words := p.ConsistentLine(); words != "" {
+	words, err := r.ConsistentLine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if words != "" {
 		rep.All = append(rep.All, answer.Keyed("Consistent", "%s", words))
 	}
 	rep.All = append(rep.All, warningLines(p.Staged)...)

@@ -1,6 +1,7 @@
 package finish
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -27,6 +28,16 @@ type Level struct {
 type Adjusted struct {
 	release *release.Release
 	errors  *Errors
+	moved   map[int]bool // measures
+}
+
+// AddsUp reports that aggregate i is a count or a sum whose values add up.
+func (d *Adjusted) AddsUp(i int) bool {
+	f := d.errors.a.Formulas[i]
+	if f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair {
+		return false
+	}
+	return !slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && !d.moved[at] })
 }
 
 // Shown is Shown of the adjusted values.
@@ -54,11 +65,13 @@ const leastGain = 0.25
 
 // Consistent adjusts the values of levels so that a group's are the sums of those of its parts: weighted least squares over all released numbers. With notNegative counts are not below 0. nil: they stay as they are, as the limits do not allow it, or whole numbers would cost more than they gain.
 //
+// counts says of each quantity which earlier one counts the rows of a centred sum from which SUM is computed: of the two SUM is a whole number of steps in each group, so that SUMs add up too; -1: none.
+//
 // Proof: claim: the same guarantee as the releases have, and intervals that hold as often. (1) All that is read are released values and their public laws: post-processing. (2) Of each quantity the true values fulfil every constraint, parent = sum of children (stage.hierarchyOf says of which analyses: the children are a partition of the parent's rows, and
 // nothing is clipped, or all alike). y = true + noise, with independent noises of variances V, so y' = y - V C'(C V C')^-1 C y fulfils C y' = 0, differs from the true values by a linear combination of the noises (C true = 0), and its variances are V less squares: none is larger than before (Gauss and Markov). Constraints that follow from others are left out. (3) The interval of a value is that of
 // its linear combination, by the laws of the noises (mixture), so it holds whatever they are. (4) Whole numbers that add up are taken near y' (rounded), and so are those that are not negative. Whatever they are, their distance from y' is known once y' is, and widens the interval (|shown - true| <= |shown - y'| + |y' - true|). (5) Quantities have noise independent of each other's,
 // and an adjusted one is made of its own noise alone, so formulas of several measures stay as they are.
-func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjusted, error) {
+func Consistent(ctx context.Context, levels []Level, counts []int, notNegative bool) ([]*Adjusted, error) {
 	t, ok := treeOf(levels)
 	if !ok {
 		return nil, nil
@@ -75,7 +88,7 @@ func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjus
 		for i := range r.Groups {
 			r.Groups[i].Values = slices.Clone(r.Groups[i].Values)
 		}
-		out[l] = &Adjusted{&r, e}
+		out[l] = &Adjusted{&r, e, map[int]bool{}}
 	}
 	laws := make([][]string, len(t.cells)) // of each cell, what tells its mixtures from others'
 	found := make([]map[string]mixture, len(levels[0].Measures))
@@ -86,14 +99,18 @@ func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjus
 			widest[l][at].variance = 0
 		}
 	}
+	shown := make([][]int64, len(levels[0].Measures)) // of each quantity and cell
 	for q := range levels[0].Measures {
-		counts := notNegative && isCountMeasure(levels[0].An.Measures[levels[0].Measures[q]].Kind)
+		m := &levels[0].An.Measures[levels[0].Measures[q]]
 		fit, ok := t.fit(ctx, levels, out, q)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		found[q] = map[string]mixture{}
-		if !ok || !t.isWorth(fit) {
+		if ok = ok && t.isWorth(fit); ok {
+			shown[q], ok = t.shown(fit, m, notNegative, shownOf(shown, counts[q]))
+		}
+		if !ok {
 			for j, c := range t.cells {
 				at := levels[c.level].Measures[q]
 				laws[j], found[q][fmt.Sprint(c.level)] = append(laws[j], fmt.Sprint(c.level)), out[c.level].errors.values[at]
@@ -102,10 +119,12 @@ func Consistent(ctx context.Context, levels []Level, notNegative bool) ([]*Adjus
 			continue
 		}
 		any = true
-		whole := t.rounded(fit, counts)
+		for l, d := range out {
+			d.moved[levels[l].Measures[q]] = true
+		}
 		for j, c := range t.cells {
-			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(fit.value[j] + whole[j])
-			away := math.Ceil(4*math.Abs(float64(whole[j])-fit.moved[j])) / 4 // (4) known once y' is
+			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(shown[q][j])
+			away := math.Ceil(4*math.Abs(float64(shown[q][j]-fit.value[j])-fit.moved[j])) / 4 // (4) known once y' is
 			m := fit.mixture(t, j, away)
 			key := fmt.Sprintf("%g %v", away, m.key)
 			laws[j] = append(laws[j], key)
@@ -393,16 +412,60 @@ func (f *fit) mixture(t *tree, j int, away float64) adjustedLaw {
 	return out
 }
 
-// rounded is by how much each value is moved in whole numbers, so that they add up. Where each level has one above, a group's rest is spread over its parts, so that each number is less than 1 from the adjusted one. Else the finest level is made so along one way up, and the others are its sums.
-func (t *tree) rounded(f *fit, notNegative bool) []int64 {
-	to := slices.Clone(f.moved)
+// rows are the numbers of rows that a centred sum goes with.
+type rows struct {
+	none bool
+	of   []int64 // nil: they are not adjusted
+}
+
+func shownOf(shown [][]int64, count int) rows {
+	if count < 0 {
+		return rows{none: true}
+	}
+	return rows{of: shown[count]}
+}
+
+// shown are the values of a quantity as they are shown; false: they stay as they are. Of a centred sum s beside c rows it is (s + DoubledCentre c)/2 that is made whole, which is SUM in steps.
+func (t *tree) shown(f *fit, m *sensitivity.Measure, notNegative bool, beside rows) ([]int64, bool) {
+	notNegative = notNegative && isCountMeasure(m.Kind)
+	from, to := slices.Clone(f.value), slices.Clone(f.moved)
 	if notNegative {
 		to = f.notNegative()
 	}
-	whole, done := make([]int64, len(t.cells)), make([]bool, len(t.cells))
+	if beside.none {
+		whole := t.rounded(from, to, notNegative)
+		for j := range from {
+			from[j] += whole[j]
+		}
+		return from, true
+	}
+	centre := m.DoubledCentre()
+	if beside.of == nil {
+		return nil, false
+	}
+	for j, c := range beside.of {
+		if c != 0 && size(centre) > mostMagnitude/size(c) {
+			return nil, false
+		}
+		twice := from[j] + centre*c
+		from[j] = twice >> 1
+		to[j] = to[j]/2 + float64(twice&1)/2
+	}
+	whole := t.rounded(from, to, false)
+	for j, c := range beside.of {
+		from[j] = 2*(from[j]+whole[j]) - centre*c
+	}
+	return from, true
+}
+
+func size(x int64) int64 { return max(x, -x) }
+
+// rounded is by how much each value is moved in whole numbers near to, so that they add up. Where each level has one above, a group's rest is spread over its parts, so that each number is less than 1 from the adjusted one. Else the finest level is made so along one way up, and the others are its sums.
+func (t *tree) rounded(from []int64, to []float64, notNegative bool) []int64 {
+	r := &rounding{t, from, to, make([]int64, len(from)), make([]float64, len(from)), notNegative}
+	done := make([]bool, len(t.cells))
 	last := t.order[len(t.order)-1]
 	several := t.overlaps()
-	owed := make([]float64, len(t.cells)) // of cells that are sums: what their parts lost so far
 	way := []int{last} // up from the finest level
 	for l := last; len(t.above[l]) > 0; {
 		l = t.above[l][0]
@@ -414,48 +477,53 @@ func (t *tree) rounded(f *fit, notNegative bool) []int64 {
 		}
 		if len(t.above[l]) == 0 {
 			for j := t.first[l]; j < len(t.cells) && t.cells[j].level == l; j++ {
-				whole[j], done[j] = max(int64(math.Round(to[j])), t.least(f, j, notNegative)), true
+				r.whole[j], done[j] = max(int64(math.Round(to[j])), r.least(j)), true
 			}
 			continue
 		}
 		for _, s := range t.sums {
-			if t.cells[s.children[0]].level == l && t.cells[s.parent].level == t.above[l][0] {
-				t.spread(f, to, whole, owed, s, notNegative)
+			if t.cells[s.children[0]].level != l || t.cells[s.parent].level != t.above[l][0] {
+				continue
+			}
+			r.spread(s)
+			for _, j := range s.children {
+				done[j] = true
 				if several && l == last {
-					for _, j := range s.children {
-						for _, up := range t.others(j, way) {
-							owed[up] += to[j] - float64(whole[j])
-						}
+					for _, up := range t.others(j, way) {
+						r.owed[up] += to[j] - float64(r.whole[j])
 					}
-				}
-				for _, j := range s.children {
-					done[j] = true
 				}
 			}
 		}
-	}
-	if !several {
-		return whole
 	}
 	for _, l := range slices.Backward(t.order) {
 		for _, s := range t.sums {
-			if t.cells[s.parent].level != l || done[s.parent] || slices.ContainsFunc(s.children, func(j int) bool { return !done[j] }) {
+			if t.cells[s.parent].level != l || done[s.parent] {
 				continue
 			}
-			whole[s.parent] = -f.value[s.parent]
+			r.whole[s.parent], done[s.parent] = -from[s.parent], true
 			for _, j := range s.children {
-				whole[s.parent] += f.value[j] + whole[j]
+				r.whole[s.parent] += from[j] + r.whole[j]
 			}
-			done[s.parent] = true
 		}
 	}
-	return whole
+	return r.whole
+}
+
+// rounding is the state of one search for whole numbers.
+type rounding struct {
+	*tree
+	from        []int64
+	to          []float64
+	whole       []int64
+	owed        []float64 // of cells that are sums: what their parts lost so far
+	notNegative bool
 }
 
 // least is how far a cell may be moved down.
-func (t *tree) least(f *fit, j int, notNegative bool) int64 {
-	if notNegative {
-		return -f.value[j]
+func (r *rounding) least(j int) int64 {
+	if r.notNegative {
+		return -r.from[j]
 	}
 	return math.MinInt64
 }
@@ -473,36 +541,24 @@ func (t *tree) others(j int, but []int) (list []int) {
 }
 
 // spread makes whole numbers of a group's parts that add up to it: all rounded down, and the rest to those that lost most by it, or whose other sums did.
-func (t *tree) spread(f *fit, to []float64, whole []int64, owed []float64, s sumsOf, notNegative bool) {
-	rest := f.value[s.parent] + whole[s.parent]
-	by := slices.Clone(s.children)
+func (r *rounding) spread(s sumsOf) {
+	rest := r.from[s.parent] + r.whole[s.parent]
+	by, lost := slices.Clone(s.children), map[int]float64{}
 	for _, j := range by {
-		whole[j] = max(int64(math.Floor(to[j])), t.least(f, j, notNegative))
-		rest -= f.value[j] + whole[j]
-	}
-	lost := map[int]float64{}
-	for _, j := range by {
-		lost[j] = to[j] - float64(whole[j])
-		for _, up := range t.others(j, nil) {
-			lost[j] += owed[up]
+		r.whole[j] = max(int64(math.Floor(r.to[j])), r.least(j))
+		rest -= r.from[j] + r.whole[j]
+		lost[j] = r.to[j] - float64(r.whole[j])
+		for _, up := range r.others(j, nil) {
+			lost[j] += r.owed[up]
 		}
 	}
-	slices.SortStableFunc(by, func(a, b int) int {
-		switch x, y := lost[a], lost[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(by, func(a, b int) int { return cmp.Compare(lost[b], lost[a]) })
 	for ; rest > 0; rest-- {
-		j := by[int(rest-1)%len(by)]
-		whole[j]++
+		r.whole[by[int(rest-1)%len(by)]]++
 	}
 	for k := len(by) - 1; rest < 0; k = (k + len(by) - 1) % len(by) {
-		if j := by[k]; whole[j] > t.least(f, j, notNegative) {
-			whole[j]--
+		if j := by[k]; r.whole[j] > r.least(j) {
+			r.whole[j]--
 			rest++
 		}
 	}

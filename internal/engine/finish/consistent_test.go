@@ -133,7 +133,7 @@ func TestConsistent(t *testing.T) {
 			widths := map[[2]float64]float64{}
 			for range draws {
 				truth := fill(levels, shape.sizes, func(at []int) int64 { return int64(10 * at[0]) }, noise)
-				out, err := Consistent(t.Context(), levels, false)
+				out, err := Consistent(t.Context(), levels, []int{-1}, false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -3,11 +3,13 @@ package private
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -16,22 +18,77 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 	if r.consistent != nil {
 		return r.consistent, nil
 	}
-	out := map[int]*finish.Adjusted{}
-	for _, h := range r.Hierarchies(func(i int) *sensitivity.Analysis { return r.StageRuns[i].An }) {
-		levels := r.levels(h)
+	out, sums := map[int]*finish.Adjusted{}, map[plan.ColID]bool{}
+	hierarchies, _ := r.hierarchies()
+	for _, h := range hierarchies {
+		levels, counts := r.levels(h)
 		if levels == nil {
 			continue
 		}
-		list, err := finish.Consistent(ctx, levels, r.Session.Now.Consistent == session.ConsistentNonnegative)
+		list, err := finish.Consistent(ctx, levels, counts, r.Session.Now.Consistent == session.ConsistentNonnegative)
 		if err != nil {
 			return nil, err
 		}
 		for i, d := range list {
 			out[h.Stages[i]] = d
 		}
+		for i, id := range h.Aggregates {
+			sums[id] = list != nil && list[0].AddsUp(i)
+		}
 	}
-	r.consistent = out
+	r.consistent, r.sums = out, sums
 	return out, nil
+}
+
+func (r *Run) hierarchies() ([]*stage.Hierarchy, []string) {
+	return r.Hierarchies(func(i int) *sensitivity.Analysis { return r.StageRuns[i].An })
+}
+
+// ConsistentLine says for EXPLAIN which numbers of grouping sets are made to add up, and which are not; "" where there are no grouping sets.
+func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
+	list, left := r.hierarchies()
+	var adjusted []string
+	for _, h := range list {
+		stored, free := 0, 0
+		for _, i := range h.Stages {
+			if a := r.StageRuns[i]; a.Free {
+				free++
+				if a.Release.Of != nil {
+					stored++
+				}
+			}
+		}
+		levels, counts := r.levels(h)
+		switch {
+		case stored > 0:
+			left = append(left, "a number is computed from a release of another question")
+			continue
+		case free == len(h.Stages) && levels == nil:
+			left = append(left, "the bounds that were chosen differ")
+			continue
+		case free == len(h.Stages):
+			d, err := finish.Consistent(ctx, levels, counts, false)
+			if err != nil {
+				return "", err
+			}
+			if d == nil {
+				left = append(left, "whole numbers would take more exactness than adding up gives, or there are too many groups")
+				continue
+			}
+		}
+		adjusted, left = append(adjusted, h.Adjusted...), append(left, h.LeftOut...)
+	}
+	words := ""
+	if len(adjusted) > 0 {
+		words = strings.Join(adjusted, ", ") + ": numbers of the grouping sets are adjusted after the noise, so that they add up. No 95% interval is wider for it, but for up to 1 by whole numbers"
+	}
+	if len(left) > 0 {
+		if words != "" {
+			words += ". "
+		}
+		words += "Not adjusted: " + strings.Join(left, "; ")
+	}
+	return words, nil
 }
 
 // errorsOf are those of a release's values as they are shown.
@@ -47,32 +104,38 @@ func (r *Run) errorsOf(ctx context.Context, a *StageRun) (*finish.Errors, error)
 }
 
 // levels are a hierarchy's releases; nil where they are not adjusted, by what was released: stage.hierarchyOf (4), and (3) of chosen bounds.
-func (r *Run) levels(h *stage.Hierarchy) []finish.Level {
-	levels := make([]finish.Level, len(h.Stages))
+func (r *Run) levels(h *stage.Hierarchy) (levels []finish.Level, counts []int) {
+	levels = make([]finish.Level, len(h.Stages))
 	for l, i := range h.Stages {
 		a := r.StageRuns[i]
 		levels[l] = finish.Level{An: a.An, Release: a.Release, Keys: h.Keys[l]}
 		first := levels[0].Release
 		if a.Release == nil || a.Release.Of != nil || a.Release.IsOnDisk() || a.Release.MostCells() > 1 || a.Release.Data == "" || a.Release.Data != first.Data { // (4) one state of the data, and noise of their own
-			return nil
+			return nil, nil
 		}
 	}
-	for q := range h.Measures[0] {
+	kept := make([]int, len(h.Counts)) // the quantity's number; -1: it is left out
+	for q, count := range h.Counts {
 		edges := make([]uint64, len(levels))
 		for l, v := range levels {
 			edges[l] = chosenEdge(v.An, v.Release, h.Measures[l][q])
 		}
-		if !isSame(edges) { // (3) the same edge was chosen for all
+		if kept[q] = -1; !isSame(edges) || count >= 0 && kept[count] < 0 { // (3) the same edge was chosen for all
 			continue
 		}
+		kept[q] = len(counts)
+		if count >= 0 {
+			count = kept[count]
+		}
+		counts = append(counts, count)
 		for l := range levels {
 			levels[l].Measures = append(levels[l].Measures, h.Measures[l][q])
 		}
 	}
-	if len(levels[0].Measures) == 0 {
-		return nil
+	if len(counts) == 0 {
+		return nil, nil
 	}
-	return levels
+	return levels, counts
 }
 
 // chosenEdge is the edge that was released for a measure's bound; 0: nothing was chosen.

@@ -17,7 +17,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// picker picks an answer's columns of one row as they are shown; false where the row is left out.
+// picker picks an answer's columns of one row as they are shown; false where the row is left out. Numbers that are made to add up are not rounded, and a count among them may be below 0: else they would not.
 func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Value, bool), error) {
 	p := r.Staged
 	pick, err := finish.Output(p.Query, cols)
@@ -35,9 +35,20 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			}
 		}
 	}
+	addsUp := map[int]int{} // output columns, and their places
+	if p.Shown != nil {
+		for out, id := range p.Shown.Sets {
+			if at := slices.Index(cols, p.Query.Outputs[out].Col); r.sums[id] && at >= 0 {
+				addsUp[out] = at
+			}
+		}
+	}
 	errors := r.errorRounder(cols)
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
+		for out, at := range addsUp {
+			row[out] = in[at]
+		}
 		intervals := make(answer.Intervals, len(marks))
 		for i, m := range marks {
 			at := func(k int) float64 {
@@ -47,6 +58,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				return math.NaN()
 			}
 			v, low, high := row[m.Out], at(1), at(2)
+			_, isSum := addsUp[m.Out]
 			intervals[i] = answer.Interval{Of: m.Out, Low: end(low), High: end(high)}
 			if v == nil {
 				if ranges[i] != nil && m.Grouped && p.Shown.Low == session.LowDrop { // its interval is the whole range
@@ -71,10 +83,10 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				if !IsUnderError(v, width) {
 					intervals[i].Why = "its interval is the whole range"
 				}
-			case p.Shown.Rounding == session.RoundError && !m.IsExact:
+			case p.Shown.Rounding == session.RoundError && !m.IsExact && !isSum:
 				row[m.Out], _ = rounded(v, p.Query.Outputs[m.Out].Type, low, high, width)
 			}
-			if r.Session.Intervals && p.Shown.Rounding == session.RoundError && !m.IsExact {
+			if r.Session.Intervals && p.Shown.Rounding == session.RoundError && !m.IsExact && !isSum {
 				low, high = roundedEnds(v, p.Query.Outputs[m.Out].Type, low, high, width)
 				intervals[i].Low, intervals[i].High = end(low), end(high)
 			}

@@ -34,6 +34,7 @@ type Run struct {
 	state      string                   // stored releases of this state of the data alone answer; "": of any
 	setAside   int                      // stored releases that would answer, were those of the other stages of the same state of the data
 	consistent map[int]*finish.Adjusted // by stage; nil: not looked at yet
+	sums       map[plan.ColID]bool      // aggregates whose numbers are made to add up
 	Nulls      []string                 // of what values are NULL that PostgreSQL would have, or would raise for
 }
 

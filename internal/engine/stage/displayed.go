@@ -18,7 +18,8 @@ type Displayed struct {
 	Low, Rounding string
 	Marks         []DisplayColumn
 	Errors        []ErrorColumn
-	asIs          []string // why, with the column's name
+	Sets          map[int]plan.ColID // output columns that are aggregates over grouping sets
+	asIs          []string           // why, with the column's name
 }
 
 // DisplayColumn is an output column that is an aggregate itself, or is computed from some, and the columns of its 95% interval, which the answer is computed with.
@@ -49,7 +50,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		return program, nil
 	}
 	asIs := s.Now.Low == session.LowKeep && s.Now.Rounding == session.RoundOff && !s.Intervals
-	out := &Displayed{Low: s.Now.Low, Rounding: s.Now.Rounding}
+	out := &Displayed{Low: s.Now.Low, Rounding: s.Now.Rounding, Sets: map[int]plan.ColID{}}
 	with := *q
 	with.Columns = slices.Clone(q.Columns)
 	w := intervalColumns(&with, program)
@@ -64,6 +65,9 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			}
 		}
 		a, g, why := w.Aggregate(q.Root, o.Col)
+		if a != nil && len(a.Sets) > 1 {
+			out.Sets[i] = g
+		}
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
 				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides})

@@ -13,14 +13,14 @@ import (
 
 // Hierarchy is an aggregate over grouping sets, whose numbers are made to add up after the noise.
 type Hierarchy struct {
-	Stages   []int
-	Keys     [][]int // a stage: of each of its keys which one of the aggregate it is
-	Measures [][]int // a stage: of each quantity which of its measures it is
-	Adjusted []string
-	left     []leftOut // aggregates that stay as they are
+	Stages     []int
+	Keys       [][]int // a stage: of each of its keys which one of the aggregate it is
+	Measures   [][]int // a stage: of each quantity which of its measures it is
+	Counts     []int   // of each quantity which earlier one counts the rows of a centred sum; -1: none
+	Adjusted   []string
+	Aggregates []plan.ColID // all of them
+	LeftOut    []string     // aggregates that stay as they are, and why
 }
-
-type leftOut struct{ name, why string }
 
 // HierarchyOf says which numbers of a leaf's grouping sets can be made to add up; nil: none, for the reason that is given, or since no set is a part of another.
 //
@@ -72,7 +72,7 @@ func (p *Staged) hierarchyOf(leaf divide.Leaf, analysis func(stage int) *sensiti
 	}
 	h.measures(n, analysis)
 	if len(h.Adjusted) == 0 {
-		return nil, h.left[0].why
+		return nil, h.LeftOut[0]
 	}
 	return h, ""
 }
@@ -126,6 +126,7 @@ func isPartition(a *sensitivity.Analysis, keys, coarser []int) string {
 func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensitivity.Analysis) {
 	h.Measures = make([][]int, len(h.Stages))
 	for i, g := range n.Aggs {
+		h.Aggregates = append(h.Aggregates, g.ID)
 		why, slots := "", [][]int(nil)
 		for _, st := range h.Stages {
 			a := analysis(st)
@@ -161,7 +162,7 @@ func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensit
 			}
 		}
 		if why != "" {
-			h.left = append(h.left, leftOut{nameOf(g), why})
+			h.LeftOut = append(h.LeftOut, nameOf(g)+": "+why)
 			continue
 		}
 		h.Adjusted = append(h.Adjusted, nameOf(g))
@@ -172,11 +173,17 @@ func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensit
 			for l := range slots {
 				h.Measures[l] = append(h.Measures[l], slots[l][q])
 			}
+			h.Counts = append(h.Counts, -1)
+		}
+		if f := first.Formulas[i]; f.Kind == sensitivity.IsSumFromPair {
+			if count, sum := slices.Index(h.Measures[0], f.Count), slices.Index(h.Measures[0], f.Sum); count < sum {
+				h.Counts[sum] = count
+			}
 		}
 	}
 	for _, list := range h.Measures { // a measure that is two quantities elsewhere
 		if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) < len(list) {
-			h.left, h.Adjusted = []leftOut{{"", "aggregates share their parts in one grouping set, but not in another"}}, nil
+			h.LeftOut, h.Adjusted = []string{"aggregates share their parts in one grouping set, but not in another"}, nil
 		}
 	}
 }
@@ -211,8 +218,8 @@ func isSameQuantity(a, b *sensitivity.Measure) bool {
 	return p == nil || p.CutX == r.CutX && p.CutY == r.CutY && p.Cut == r.Cut && p.Offset == r.Offset
 }
 
-// Hierarchies are those of the answer under dpsql.consistent, with the reasons why others are none.
-func (p *Staged) hierarchies(analysis func(stage int) *sensitivity.Analysis) (list []*Hierarchy, reasons []string) {
+// Hierarchies are the aggregates of the answer whose grouping sets are made to add up, under dpsql.consistent, with the reasons why others are not.
+func (p *Staged) Hierarchies(analysis func(stage int) *sensitivity.Analysis) (list []*Hierarchy, reasons []string) {
 	if p.Session.Now.Consistent == session.ConsistentOff {
 		return nil, nil
 	}
@@ -225,34 +232,4 @@ func (p *Staged) hierarchies(analysis func(stage int) *sensitivity.Analysis) (li
 		}
 	}
 	return list, reasons
-}
-
-// Hierarchies are the aggregates of the answer whose grouping sets are made to add up.
-func (p *Staged) Hierarchies(analysis func(stage int) *sensitivity.Analysis) []*Hierarchy {
-	list, _ := p.hierarchies(analysis)
-	return list
-}
-
-// ConsistentLine says for EXPLAIN which numbers are made to add up, and which are not; "" where there are no grouping sets.
-func (p *Staged) ConsistentLine() string {
-	list, reasons := p.hierarchies(func(i int) *sensitivity.Analysis { return p.Stages[i].An })
-	var adjusted, left []string
-	for _, h := range list {
-		adjusted = append(adjusted, h.Adjusted...)
-		for _, l := range h.left {
-			left = append(left, l.name+": "+l.why)
-		}
-	}
-	left = append(left, reasons...)
-	words := ""
-	if len(adjusted) > 0 {
-		words = strings.Join(adjusted, ", ") + " of the grouping sets add up, adjusted after the noise. No interval is wider for it"
-	}
-	if len(left) > 0 {
-		if words != "" {
-			words += ". "
-		}
-		words += "Not adjusted: " + strings.Join(left, "; ")
-	}
-	return words
 }
