@@ -185,3 +185,59 @@ func TestConsistent(t *testing.T) {
 		t.Errorf("%d of %d are not adjusted", unmoved, 7*len(shapes))
 	}
 }
+
+// TestConsistentNotNegative: under nonnegative no count is below 0, numbers add up, and an interval holds 95 times in 100, also where most groups are empty. False alarms: less than 1e-9.
+func TestConsistentNotNegative(t *testing.T) {
+	const draws = 600
+	rng := rand.New(rand.NewSource(28))
+	for _, shape := range shapes {
+		for _, ev := range []dp.Event{laplaceOf(20), gaussianOf(20), gaussianOf(4)} {
+			l, err := lawOf(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var levels []Level
+			var noise []func() int64
+			for _, set := range shape.sets {
+				levels, noise = append(levels, levelOf(shape.sizes, set, ev)), append(noise, drawn(rng, l))
+			}
+			missed, all := make([]int, len(levels)), make([]int, len(levels))
+			widths := map[[2]float64]float64{}
+			for range draws {
+				truth := fill(levels, shape.sizes, func(at []int) int64 { return int64(100 * max(0, at[0]-1)) }, noise)
+				out, err := Consistent(t.Context(), levels, []int{-1}, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out == nil {
+					break
+				}
+				if err := addUp(levels, out); err != nil {
+					t.Fatalf("%s: %v", shape.name, err)
+				}
+				for l, d := range out {
+					for g := range d.release.Groups {
+						e, v := d.errors.For(d.release, &d.release.Groups[g]), d.release.Groups[g].Values[0].Int64()
+						if v < 0 {
+							t.Fatalf("%s: %v", shape.name, d.release.Groups[g])
+						}
+						m := e.values[0]
+						key := [2]float64{m.variance - m.rounding*m.rounding, float64(l)}
+						if _, ok := widths[key]; !ok {
+							widths[key] = e.Measure(0) - m.rounding
+						}
+						if math.Abs(float64(v-truth[l][g])) > widths[key]+m.rounding {
+							missed[l]++
+						}
+						all[l]++
+					}
+				}
+			}
+			for l := range levels {
+				if most := atMost(draws, 0.05, 1e-12) * all[l] / draws; missed[l] > most {
+					t.Errorf("%s, %v, level %d: %d of %d intervals miss", shape.name, ev, l, missed[l], all[l])
+				}
+			}
+		}
+	}
+}
