@@ -97,7 +97,7 @@ func TestConsistentAnswers(t *testing.T) {
 			{"select kind, topic, count(*), sum(minutes), count(*) filter (where minutes > 30), dp_error(count(*)) from calls join people on id = person group by rollup (kind, topic)", 2, []int{2, 3, 4}, 5},
 		} {
 			_, a := enginetest.Ask(t, s, c.sql)
-			if !strings.Contains(a.Notice, "adjusted to add up") || !strings.Contains(enginetest.Explained(t, s, c.sql), "adjusted after the noise, so that they add up") {
+			if !strings.Contains(a.Notice, "adjusted to add up") || !strings.Contains(enginetest.Explained(t, s, c.sql), "adjusted after the noise, so that groups add up") {
 				t.Errorf("%s: %s\n%s", c.sql, a.Notice, enginetest.Explained(t, s, c.sql))
 			}
 			for _, column := range c.columns {
@@ -139,7 +139,7 @@ func TestConsistentAnswers(t *testing.T) {
 			enginetest.Set(t, s, "dpsql.price", "0.5")
 		}
 		const free = "select kind, grade, count(*) from people group by grouping sets ((kind), (grade), ())" // (kind) and (grade) are parts of CUBE's release
-		if told := enginetest.Explained(t, s, free); !strings.Contains(told, "Not adjusted: a number is computed from a release of another question") {
+		if told := enginetest.Explained(t, s, free); !strings.Contains(told, "Consistent: no: a number is computed from a release of another question") {
 			t.Errorf("%s: %s", free, told)
 		}
 		for sql, why := range map[string]string{
@@ -151,7 +151,7 @@ func TestConsistentAnswers(t *testing.T) {
 			"select kind, count(*), (select count(*) from people) from people group by rollup (kind)":                              "another part of the statement",
 			"select kind, count(*) as n from people group by rollup (kind) union all select kind, count(*) from people group by 1": "another part of the statement",
 		} {
-			if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Not adjusted") || !strings.Contains(told, why) {
+			if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "Consistent: no: ") || !strings.Contains(told, why) {
 				t.Errorf("%s: %s", sql, told)
 			}
 			if _, a := enginetest.Ask(t, s, sql); strings.Contains(a.Notice, "adjusted to add up") {

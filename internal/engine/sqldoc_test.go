@@ -270,7 +270,7 @@ func cmp(a, b string) string {
 }
 
 // otherValues are values beside the default that are taken.
-var otherValues = map[string]string{"client_encoding": "latin1", "dpsql.price": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full", "dpsql.target_error": "'5%'", "dpsql.expected_size": "1000", "dpsql.fresh": "on", "dpsql.on_low_count": "'null'", "dpsql.rounding": "off", "dpsql.simultaneous": "on",
+var otherValues = map[string]string{"client_encoding": "latin1", "dpsql.price": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full", "dpsql.target_error": "'5%'", "dpsql.expected_size": "1000", "dpsql.fresh": "on", "dpsql.on_low_count": "'null'", "dpsql.rounding": "off", "dpsql.simultaneous": "on", "dpsql.consistent": "off",
 	"client_min_messages": "warning", "default_transaction_read_only": "on", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on", "bytea_output": "escape", "datestyle": "'SQL, DMY'", "extra_float_digits": "0",
 	"intervalstyle": "iso_8601", "timezone": "'Europe/Berlin'", "escape_string_warning": "off", "transaction_isolation": "serializable", "transaction_deferrable": "on", "transaction_read_only": "on",
 	"search_path": "pg_catalog", "statement_timeout": "'30s'", "idle_in_transaction_session_timeout": "'5min'", "idle_session_timeout": "'1h'", "lock_timeout": "'10s'"}

@@ -25,7 +25,7 @@ func TestTypos(t *testing.T) {
 		{"ann", "SELECT 1::bigin", "Perhaps you meant bigint."},
 		{"ann", "SET datestile = 'ISO'", "Perhaps you meant datestyle."},
 		{"ann", "SHOW timezon", "Perhaps you meant timezone."},
-		{"ann", "SET dpsql.epsilom = 1", "dpsql has: dpsql.bounding, dpsql.clip, dpsql.expected_size, dpsql.fresh, dpsql.max_groups, dpsql.mechanism, dpsql.notices, dpsql.on_low_count, dpsql.price, dpsql.progress, dpsql.rounding, dpsql.simultaneous, dpsql.target_error, and SHOW dpsql.budget."},
+		{"ann", "SET dpsql.epsilom = 1", "dpsql has: dpsql.bounding, dpsql.clip, dpsql.consistent, dpsql.expected_size, dpsql.fresh, dpsql.max_groups, dpsql.mechanism, dpsql.notices, dpsql.on_low_count, dpsql.price, dpsql.progress, dpsql.rounding, dpsql.simultaneous, dpsql.target_error, and SHOW dpsql.budget."},
 		{"clerk", "SELECT count(*) FROM patient", `Perhaps you meant "patients".`},
 		{"clerk", "SELECT count(*) FROM encouters", ""},
 		{"clerk", "SELECT wieght FROM patients", "There are: patient_id, gender."},

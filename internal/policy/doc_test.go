@@ -75,6 +75,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error ([below](#what-is-shown)) |
 | ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums, averages and statistics are rounded to what their 95% error leaves significant ([below](#what-is-shown)) |
 | ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 % ([below](#what-is-shown)) |
+| ''dpsql.consistent'' | ''on'' | ''on'', ''nonnegative'', ''off'' | counts and sums of ''ROLLUP'', ''CUBE'' and ''GROUPING SETS'' are adjusted after the noise, so that groups add up to their totals ([bounds.md](bounds.md#totals-that-add-up)) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, and the 95% error. ''full'' adds the bounds and what each accountant takes |
 | ''dpsql.progress'' | ''off'' | ''on'', ''off'' | NOTICEs while a statement runs for over 2 seconds: elapsed seconds, the step and the whole charge ([why it is off](threat-model.md#time-and-limits)) |
 `
@@ -173,6 +174,8 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   These are few where groups lie further apart than four half-widths, and all of them where noise is larger than the
   differences. ''dpsql.target_error'' and EXPLAIN go by
   them where the number of groups is known: of public groups, and of those that an earlier answer has.
+- Numbers of grouping sets that are adjusted to add up are not rounded, and a count among them may be below 0. See
+  [bounds.md](bounds.md#totals-that-add-up).
 - The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the
   released values. So a LIMIT counts rows that ''drop'' leaves out.
 - ''ORDER BY'' of an output column puts computed numbers without an interval where its NULLs stand. Values that ''null''

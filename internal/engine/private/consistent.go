@@ -72,7 +72,7 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 				return "", err
 			}
 			if d == nil {
-				left = append(left, "whole numbers would take more exactness than adding up gives, or there are too many groups")
+				left = append(left, "the noise is so small that whole numbers which add up would err more, or there are too many groups")
 				continue
 			}
 		}
@@ -80,13 +80,13 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 	}
 	words := ""
 	if len(adjusted) > 0 {
-		words = strings.Join(adjusted, ", ") + ": numbers of the grouping sets are adjusted after the noise, so that they add up. No 95% interval is wider for it, but for up to 1 by whole numbers"
+		words = strings.Join(adjusted, ", ") + " of the grouping sets are adjusted after the noise, so that groups add up to their totals. They are not rounded"
 	}
-	if len(left) > 0 {
-		if words != "" {
-			words += ". "
-		}
-		words += "Not adjusted: " + strings.Join(left, "; ")
+	switch {
+	case len(left) > 0 && words == "":
+		words = "no: " + strings.Join(left, "; ")
+	case len(left) > 0:
+		words += ". Not adjusted: " + strings.Join(left, "; ")
 	}
 	return words, nil
 }
