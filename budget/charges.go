@@ -35,19 +35,9 @@ type parts struct {
 // Proof: each piece is a bound of its own (mechanisms), deltas add up beside them (Dwork, Roth 2014, Theorem 3.16), and the pieces compose by the theorems that package account cites
 // at each of its functions; the best Renyi order may be picked, as the events are fixed in advance and every order's bound holds.
 func Charges(events []dp.Event, delta float64) ([]Charge, error) {
-	var p parts
-	for _, ev := range events {
-		if ev == nil {
-			return nil, fmt.Errorf("budget: no event")
-		}
-		if err := ev.Validate(); err != nil {
-			return nil, err
-		}
-		m, err := mechanismOf(ev)
-		if err != nil {
-			return nil, err
-		}
-		m.add(&p, ev)
+	p, err := partsOf(events)
+	if err != nil {
+		return nil, err
 	}
 	basic := Charge{Accountant: "basic", Epsilon: p.pure}
 	if math.IsInf(p.pure, 1) {
@@ -86,6 +76,61 @@ func Charges(events []dp.Event, delta float64) ([]Charge, error) {
 		pld.Epsilon = c.Epsilon(delta - p.beside) // other deltas are in the steps
 	}
 	return append(out, gdp, pld), nil
+}
+
+// partsOf reads events.
+func partsOf(events []dp.Event) (p parts, err error) {
+	for _, ev := range events {
+		if ev == nil {
+			return p, fmt.Errorf("budget: no event")
+		}
+		if err := ev.Validate(); err != nil {
+			return p, err
+		}
+		m, err := mechanismOf(ev)
+		if err != nil {
+			return p, err
+		}
+		m.add(&p, ev)
+	}
+	return p, nil
+}
+
+// GroupCharge is what a fixed list of events loses about several people together: it is (Epsilon, Delta)-DP for databases that differ in all of them. Delta from 1 on says nothing.
+type GroupCharge struct {
+	People         int
+	Epsilon, Delta float64
+}
+
+// Group bounds what events lose about so many people together: the least epsilon at delta, or the one at which the delta for a single person grows least.
+//
+// Proof: two databases that differ in k people are joined by a chain of k that differ in one each. (1) Pure epsilons add up along it (Dwork, Roth 2014, Theorem 2.2). (2) rho-zCDP is k^2 rho-zCDP for k people (Bun, Steinke 2016, Proposition 1.9). (3) mu-GDP is k mu-GDP (Dong, Roth, Su 2022, Theorem 2.14). (2) and (3) take none of the deltas
+// beside them. (4) (epsilon, delta) is (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)): delta grows by e^epsilon along each step of the chain (Vadhan 2017, Lemma 2.2, with the sum of the geometric series). The least of the bounds is one.
+func Group(events []dp.Event, delta float64, people int) (GroupCharge, error) {
+	p, err := partsOf(events)
+	if err != nil {
+		return GroupCharge{}, err
+	}
+	charges, err := Charges(events, delta)
+	if err != nil {
+		return GroupCharge{}, err
+	}
+	k, one := float64(people), math.Inf(1)
+	for _, c := range charges {
+		one = math.Min(one, c.Epsilon)
+	}
+	least := math.Inf(1)
+	if p.delta == 0 {
+		least = p.pure * k // (1)
+		rho, _ := account.ZCDP(p.rho * k * k).Epsilon(delta)
+		if least = math.Min(least, rho); p.noMu == "" { // (2), (3)
+			least = math.Min(least, account.GaussianEpsilon(math.Sqrt(p.mu)*k, delta))
+		}
+	}
+	if !math.IsInf(least, 1) && !math.IsNaN(least) {
+		return GroupCharge{people, least, delta}, nil
+	}
+	return GroupCharge{people, k * one, delta * math.Expm1(k*one) / math.Expm1(one)}, nil // (4)
 }
 
 // mostDifferent measurements are compared by accountants whose work grows with them: EXPLAIN is free, so it must be cheap.

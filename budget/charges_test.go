@@ -67,3 +67,46 @@ func TestCharges(t *testing.T) {
 		t.Errorf("an unknown event: %v", list)
 	}
 }
+
+// TestGroup: what events lose about several people is that of a mechanism whose noise is as many times smaller, where one is known exactly, and at least what one person loses.
+func TestGroup(t *testing.T) {
+	f := demoFilter(t)
+	ten := dp.Scale{Num: 10, Den: 1}
+	of := func(people int, events ...dp.Event) GroupCharge {
+		t.Helper()
+		c, err := Group(events, 1e-6, people)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	laplace, gaussian := dp.Laplace{Sensitivity: one, Scale: ten}, dp.Gaussian{Sensitivity: one, Scale: ten}
+	for _, k := range []int{1, 2, 5, 30} {
+		times := dp.Sensitivity{PerGroup: one.PerGroup * uint64(k), Groups: 1}
+		if c := of(k, laplace); math.Abs(c.Epsilon-0.1*float64(k)) > 1e-9 || c.Delta != 1e-6 {
+			t.Errorf("%d people, a count: %+v", k, c)
+		}
+		exact, err := Charges([]dp.Event{dp.Gaussian{Sensitivity: times, Scale: ten}}, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := math.Inf(1)
+		for _, c := range exact {
+			least = math.Min(least, c.Epsilon)
+		}
+		if c := of(k, gaussian); c.Epsilon < least || c.Epsilon > 1.3*least || c.Delta != 1e-6 {
+			t.Errorf("%d people, Gaussian noise: %+v, of noise that is as many times smaller %g", k, c, least)
+		}
+		if k > 1 && !(of(k, laplace, gaussian).Epsilon > of(k-1, laplace, gaussian).Epsilon) {
+			t.Errorf("%d people lose less than %d", k, k-1)
+		}
+	}
+	sel, err := f.Selection("", 4, f.Limit(0.5), 1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, two := of(1, sel), of(2, sel)
+	if want := alone.Delta * (1 + math.Exp(alone.Epsilon)); math.Abs(two.Epsilon-2*alone.Epsilon) > 1e-9 || math.Abs(two.Delta-want) > 1e-9*want || alone.Delta != 1e-6 {
+		t.Errorf("a selection: %+v, of two %+v, its delta should be %g", alone, two, want)
+	}
+}

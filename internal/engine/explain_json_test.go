@@ -11,7 +11,7 @@ import (
 
 // TestExplainJSON: what EXPLAIN tells programs has keys that do not follow from words, the analyst's literals among them, and one shape each: of what is paid, free and topped up, of one release and several.
 func TestExplainJSON(t *testing.T) {
-	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Warnings|Preview|Unit|Units|Unit path|Joined \d+|Rows of a unit|Rows that one unit changes|Measured|Groups|Groups of a unit|Cap|Bounding|Not l2|Small groups|(Measure|Noise|Lost mass|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Intervals|Consistent|Public Rows|Shown|Shown as released)$`)
+	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Warnings|Preview|Unit|Units|Unit path|Joined \d+|Rows of a unit|Rows that one unit changes|Measured|Groups|Groups of a unit|Cap|Bounding|Not l2|Small groups|(Measure|Noise|Lost mass|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Group privacy|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Intervals|Consistent|Public Rows|Shown|Shown as released)$`)
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	enginetest.Set(t, s, "dpsql.mechanism", "laplace")
 	seen := map[string]bool{}

@@ -235,7 +235,11 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		if err != nil {
 			return nil, err
 		}
-		rep.All = append(rep.All, answer.Line{Text: "Charge in all: " + stage.PriceLine(sum, p.Filter.Order), Key: "Charge in all", Value: lossJSON(p.Filter, sum)}, accountants)
+		group, err := groupLine(p.Session, charged...)
+		if err != nil {
+			return nil, err
+		}
+		rep.All = append(rep.All, answer.Line{Text: "Charge in all: " + stage.PriceLine(sum, p.Filter.Order), Key: "Charge in all", Value: lossJSON(p.Filter, sum)}, accountants, group)
 	}
 	rep.All = append(append(rep.All, leftLine(b, stage.Total(whole), "such statements")), refusedLine(p.Staged, charged)...)
 	rep.Brief, err = briefly(ctx, r, rep, list, charged, whole, b)
@@ -519,7 +523,11 @@ func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, accountants, leftLine(b, mp, "such statements"))
+		group, err := groupLine(s, mp)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, accountants, group, leftLine(b, mp, "such statements"))
 	}
 	errs, err := x.St.Aimed, error(nil)
 	if errs == nil {

@@ -79,6 +79,33 @@ func accountantsLine(s *session.Session, charged ...*price.Quote) (answer.Line, 
 	return answer.Line{Text: fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", server.Number(f.Delta), strings.Join(words, ". ")), Key: "Accountants", Value: values}, nil
 }
 
+// togetherSizes are the numbers of people of whom EXPLAIN says what a statement tells of all of them together: a couple, a family, a class.
+var togetherSizes = []int{2, 5, 30}
+
+// groupLine is what all that a statement is charged tells of several people together, by itself.
+func groupLine(s *session.Session, charged ...*price.Quote) (answer.Line, error) {
+	var events []dp.Event
+	for _, mp := range charged {
+		events = append(events, mp.Events()...)
+	}
+	var words []string
+	for _, n := range togetherSizes {
+		c, err := budget.Group(events, s.Filter.Delta, n)
+		if err != nil {
+			return answer.Line{}, err
+		}
+		text := fmt.Sprintf("%d people epsilon %s", n, server.Number(c.Epsilon))
+		switch {
+		case !(c.Delta < 1):
+			text = fmt.Sprintf("%d people nothing", n)
+		case c.Delta > s.Filter.Delta:
+			text += " at delta " + server.Number(c.Delta)
+		}
+		words = append(words, text)
+	}
+	return answer.Keyed("Group privacy", "this statement alone at delta %s: %s", server.Number(s.Filter.Delta), strings.Join(words, ", ")), nil
+}
+
 type accountantJSON struct {
 	Accountant string   `json:"Accountant"`
 	Epsilon    *float64 `json:"Epsilon"`

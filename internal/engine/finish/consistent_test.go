@@ -112,7 +112,7 @@ var shapes = []struct {
 
 // TestConsistent: numbers of grouping sets add up; the error of each level is not larger than before; an interval holds 95 times in 100, and is not wider but by what whole numbers take. False alarms: at most 1e-9 in all, by normal approximation of the mean of squares (8 deviations), and by the binomial law.
 func TestConsistent(t *testing.T) {
-	const draws = 1500
+	const draws = 500
 	rng := rand.New(rand.NewSource(27))
 	unmoved := 0
 	for _, shape := range shapes {
@@ -188,7 +188,7 @@ func TestConsistent(t *testing.T) {
 
 // TestConsistentNotNegative: under nonnegative no count is below 0, numbers add up, and an interval holds 95 times in 100, also where most groups are empty. False alarms: less than 1e-9.
 func TestConsistentNotNegative(t *testing.T) {
-	const draws = 600
+	const draws = 300
 	rng := rand.New(rand.NewSource(28))
 	for _, shape := range shapes {
 		for _, ev := range []dp.Event{laplaceOf(20), gaussianOf(20), gaussianOf(4)} {

@@ -166,7 +166,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.consistent": {
-		"Adjust numbers of ROLLUP, CUBE and GROUPING SETS after the noise, so that groups add up to their totals: on, nonnegative (no count below 0) or off.",
+		"Groups of ROLLUP, CUBE and GROUPING SETS add up to their totals: on, nonnegative (no count below 0) or off.",
 		kindEnum, consistentWords,
 		func(s *Settings) string { return s.Consistent },
 		func(_ *Session, to *Settings, v string) (err error) {
