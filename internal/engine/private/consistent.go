@@ -8,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/session"
-	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -30,18 +29,14 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 			return nil, err
 		}
 		for i, d := range list {
-			out[h.Stages[i]] = d
+			out[h.stages[i]] = d
 		}
-		for i, id := range h.Aggregates {
+		for i, id := range h.aggregates {
 			sums[id] = list != nil && list[0].AddsUp(i)
 		}
 	}
 	r.consistent, r.sums = out, sums
 	return out, nil
-}
-
-func (r *Run) hierarchies() ([]*stage.Hierarchy, []string) {
-	return r.Hierarchies(func(i int) *sensitivity.Analysis { return r.StageRuns[i].An })
 }
 
 // ConsistentLine says for EXPLAIN which numbers of grouping sets are made to add up, and which are not; "" where there are no grouping sets.
@@ -50,7 +45,7 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 	var adjusted []string
 	for _, h := range list {
 		stored, free := 0, 0
-		for _, i := range h.Stages {
+		for _, i := range h.stages {
 			if a := r.StageRuns[i]; a.Free {
 				free++
 				if a.Release.Of != nil {
@@ -63,10 +58,10 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 		case stored > 0:
 			left = append(left, "a number is computed from a release of another question")
 			continue
-		case free == len(h.Stages) && levels == nil:
+		case free == len(h.stages) && levels == nil:
 			left = append(left, "the bounds that were chosen differ")
 			continue
-		case free == len(h.Stages):
+		case free == len(h.stages):
 			d, err := finish.Consistent(ctx, levels, counts, false)
 			if err != nil {
 				return "", err
@@ -76,7 +71,7 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 				continue
 			}
 		}
-		adjusted, left = append(adjusted, h.Adjusted...), append(left, h.LeftOut...)
+		adjusted, left = append(adjusted, h.adjusted...), append(left, h.leftOut...)
 	}
 	words := ""
 	if len(adjusted) > 0 {
@@ -103,22 +98,22 @@ func (r *Run) errorsOf(ctx context.Context, a *StageRun) (*finish.Errors, error)
 	return finish.Of(ctx, a.An, a.Release)
 }
 
-// levels are a hierarchy's releases; nil where they are not adjusted, by what was released: stage.hierarchyOf (4), and (3) of chosen bounds.
-func (r *Run) levels(h *stage.Hierarchy) (levels []finish.Level, counts []int) {
-	levels = make([]finish.Level, len(h.Stages))
-	for l, i := range h.Stages {
+// levels are a hierarchy's releases; nil where they are not adjusted, by what was released: hierarchyOf (4), and (3) of chosen bounds.
+func (r *Run) levels(h *hierarchy) (levels []finish.Level, counts []int) {
+	levels = make([]finish.Level, len(h.stages))
+	for l, i := range h.stages {
 		a := r.StageRuns[i]
-		levels[l] = finish.Level{An: a.An, Release: a.Release, Keys: h.Keys[l]}
+		levels[l] = finish.Level{An: a.An, Release: a.Release, Keys: h.keys[l]}
 		first := levels[0].Release
 		if a.Release == nil || a.Release.Of != nil || a.Release.IsOnDisk() || a.Release.MostCells() > 1 || a.Release.Data == "" || a.Release.Data != first.Data { // (4) one state of the data, and noise of their own
 			return nil, nil
 		}
 	}
-	kept := make([]int, len(h.Counts)) // the quantity's number; -1: it is left out
-	for q, count := range h.Counts {
+	kept := make([]int, len(h.counts)) // the quantity's number; -1: it is left out
+	for q, count := range h.counts {
 		edges := make([]uint64, len(levels))
 		for l, v := range levels {
-			edges[l] = chosenEdge(v.An, v.Release, h.Measures[l][q])
+			edges[l] = chosenEdge(v.An, v.Release, h.quantities[l][q])
 		}
 		if kept[q] = -1; !isSame(edges) || count >= 0 && kept[count] < 0 { // (3) the same edge was chosen for all
 			continue
@@ -129,7 +124,7 @@ func (r *Run) levels(h *stage.Hierarchy) (levels []finish.Level, counts []int) {
 		}
 		counts = append(counts, count)
 		for l := range levels {
-			levels[l].Measures = append(levels[l].Measures, h.Measures[l][q])
+			levels[l].Measures = append(levels[l].Measures, h.quantities[l][q])
 		}
 	}
 	if len(counts) == 0 {

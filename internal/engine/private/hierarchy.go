@@ -1,4 +1,4 @@
-package stage
+package private
 
 import (
 	"fmt"
@@ -11,48 +11,48 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/divide"
 )
 
-// Hierarchy is an aggregate over grouping sets, whose numbers are made to add up after the noise.
-type Hierarchy struct {
-	Stages     []int
-	Keys       [][]int // a stage: of each of its keys which one of the aggregate it is
-	Measures   [][]int // a stage: of each quantity which of its measures it is
-	Counts     []int   // of each quantity which earlier one counts the rows of a centred sum; -1: none
-	Adjusted   []string
-	Aggregates []plan.ColID // all of them
-	LeftOut    []string     // aggregates that stay as they are, and why
+// hierarchy is an aggregate over grouping sets, whose numbers are made to add up after the noise.
+type hierarchy struct {
+	stages     []int
+	keys       [][]int // a stage: of each of its keys which one of the aggregate it is
+	quantities [][]int // a stage: of each quantity which of its measures it is
+	counts     []int   // of each quantity which earlier one counts the rows of a centred sum; -1: none
+	adjusted   []string
+	aggregates []plan.ColID // all of them
+	leftOut    []string     // aggregates that stay as they are, and why
 }
 
-// HierarchyOf says which numbers of a leaf's grouping sets can be made to add up; nil: none, for the reason that is given, or since no set is a part of another.
+// hierarchyOf says which numbers of a leaf's grouping sets can be made to add up; nil: none, for the reason that is given, or since no set is a part of another.
 //
 // Proof: of finish.Consistent (2): the true values of a group are the sums of those of its parts, and what is measured is unbiased for them, or biased alike. (1) Each row of a group of the coarser set is in exactly one group of the finer one: a key that the coarser set has not has a public value in every row, by the database's own rules or the form of the key, not by the policy's word alone (isPartition). A group that has no parts, or no whole, is none of the domain, and then nothing is adjusted (finish.treeOf).
-// (2) A measure adds up: it is a sum over rows, or over units of which each is in one group (isAdditive). (3) What a unit counts for in a group is bounded by keys or by the policy, not by a choice, a clip, a cap or a norm (isWhole). What a declared bound cuts is no interval's in any level. Or each unit is in one group of each set, and the same edge was chosen for all (private.Run.adjusted): then a unit's clipped part is the same number in each.
-// (4) Releases are of one state of the data, and their noise is their own, not that of another's groups (private.Run.adjusted). (5) Nobody else reads them: intervals of sums over rows count on noise that is independent from row to row, unless the aggregate has grouping sets (plan.term.once).
-func (p *Staged) hierarchyOf(leaf divide.Leaf, analysis func(stage int) *sensitivity.Analysis) (h *Hierarchy, why string) {
+// (2) A measure adds up: it is a sum over rows, or over units of which each is in one group (isAdditive). (3) What a unit counts for in a group is bounded by keys or by the policy, not by a choice, a clip, a cap or a norm (isWhole). What a declared bound cuts is no interval's in any level. Or each unit is in one group of each set, and the same edge was chosen for all (Run.levels): then a unit's clipped part is the same number in each.
+// (4) Releases are of one state of the data, and their noise is their own, not that of another's groups (Run.levels). (5) Nobody else reads them: intervals of sums over rows count on noise that is independent from row to row, unless the aggregate has grouping sets (plan.term.once).
+func (r *Run) hierarchyOf(leaf divide.Leaf) (h *hierarchy, why string) {
 	n, ok := leaf.At.(*plan.Aggregate)
 	if !ok || len(n.Sets) < 2 {
 		return nil, ""
 	}
-	h = &Hierarchy{}
+	h = &hierarchy{}
 	for _, part := range leaf.Parts {
-		if slices.Contains(h.Stages, part.Stage) || p.Stages[part.Stage].As != part.Stage {
+		if slices.Contains(h.stages, part.Stage) || r.Stages[part.Stage].As != part.Stage {
 			return nil, "a grouping set is there twice"
 		}
-		if p.readers(part.Stage) > 1 { // (5) nobody else reads them
+		if r.readers(part.Stage) > 1 { // (5) nobody else reads them
 			return nil, "another part of the statement has one of the numbers"
 		}
-		keys := make([]int, len(analysis(part.Stage).Keys))
+		keys := make([]int, len(r.StageRuns[part.Stage].An.Keys))
 		for k, v := range part.Values[:len(n.Keys)] {
 			if v.From >= 0 && v.From < len(keys) {
 				keys[v.From] = k
 			}
 		}
-		h.Stages, h.Keys = append(h.Stages, part.Stage), append(h.Keys, keys)
+		h.stages, h.keys = append(h.stages, part.Stage), append(h.keys, keys)
 	}
 	if !h.isNested() {
 		return nil, ""
 	}
-	for i, st := range h.Stages {
-		a := analysis(st)
+	for i, st := range h.stages {
+		a := r.StageRuns[st].An
 		switch {
 		case !a.Groups.Public:
 			return nil, "noise chooses which groups are shown"
@@ -61,33 +61,33 @@ func (p *Staged) hierarchyOf(leaf divide.Leaf, analysis func(stage int) *sensiti
 		case a.Joined != nil, a.Pairs != nil:
 			return nil, "a row belongs to several people"
 		}
-		for up := range h.Stages {
-			if !isWithin(h.Keys[up], h.Keys[i]) {
+		for up := range h.stages {
+			if !isWithin(h.keys[up], h.keys[i]) {
 				continue
 			}
-			if name := isPartition(a, h.Keys[i], h.Keys[up]); name != "" { // (1) each row is in one group of the finer set
+			if name := isPartition(a, h.keys[i], h.keys[up]); name != "" { // (1) each row is in one group of the finer set
 				return nil, fmt.Sprintf("rows may have a value of %s that is in no group", name)
 			}
 		}
 	}
-	h.measures(n, analysis)
-	if len(h.Adjusted) == 0 {
-		return nil, h.LeftOut[0]
+	h.measures(n, func(stage int) *sensitivity.Analysis { return r.StageRuns[stage].An })
+	if len(h.adjusted) == 0 {
+		return nil, h.leftOut[0]
 	}
 	return h, ""
 }
 
 // readers is how many leaves of the program read a stage.
-func (p *Staged) readers(stage int) (n int) {
+func (r *Run) readers(stage int) (n int) {
 	count := func(c divide.Computed) {
 		for _, l := range c.Leaves {
-			if slices.ContainsFunc(l.Parts, func(part divide.Part) bool { return p.Stages[part.Stage].As == stage }) {
+			if slices.ContainsFunc(l.Parts, func(part divide.Part) bool { return r.Stages[part.Stage].As == stage }) {
 				n++
 			}
 		}
 	}
-	count(p.Program.Answer)
-	for _, st := range p.Stages {
+	count(r.Program.Answer)
+	for _, st := range r.Stages {
 		for _, in := range st.Inputs {
 			count(in.Computed)
 		}
@@ -100,9 +100,9 @@ func isWithin(a, b []int) bool {
 	return len(a) < len(b) && !slices.ContainsFunc(a, func(k int) bool { return !slices.Contains(b, k) })
 }
 
-func (h *Hierarchy) isNested() bool {
-	return slices.ContainsFunc(h.Keys, func(a []int) bool {
-		return slices.ContainsFunc(h.Keys, func(b []int) bool { return isWithin(a, b) })
+func (h *hierarchy) isNested() bool {
+	return slices.ContainsFunc(h.keys, func(a []int) bool {
+		return slices.ContainsFunc(h.keys, func(b []int) bool { return isWithin(a, b) })
 	})
 }
 
@@ -123,12 +123,12 @@ func isPartition(a *sensitivity.Analysis, keys, coarser []int) string {
 }
 
 // measures finds the quantities, aggregate by aggregate, and why an aggregate has none.
-func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensitivity.Analysis) {
-	h.Measures = make([][]int, len(h.Stages))
+func (h *hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensitivity.Analysis) {
+	h.quantities = make([][]int, len(h.stages))
 	for i, g := range n.Aggs {
-		h.Aggregates = append(h.Aggregates, g.ID)
+		h.aggregates = append(h.aggregates, g.ID)
 		why, slots := "", [][]int(nil)
-		for _, st := range h.Stages {
+		for _, st := range h.stages {
 			a := analysis(st)
 			f := a.Formulas[i]
 			if f.IsOrderStatistic() || f.IsPick() || f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone {
@@ -149,41 +149,41 @@ func (h *Hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensit
 				}
 			}
 		}
-		first := analysis(h.Stages[0])
+		first := analysis(h.stages[0])
 		for q := 0; why == "" && q < len(slots[0]); q++ {
 			if slots[0][q] < 0 {
 				continue
 			}
 			for l, at := range slots {
-				if q >= len(at) || at[q] < 0 || !isSameQuantity(&first.Measures[slots[0][q]], &analysis(h.Stages[l]).Measures[at[q]]) {
+				if q >= len(at) || at[q] < 0 || !isSameQuantity(&first.Measures[slots[0][q]], &analysis(h.stages[l]).Measures[at[q]]) {
 					why = "it is measured in other ways in other grouping sets"
 					break
 				}
 			}
 		}
 		if why != "" {
-			h.LeftOut = append(h.LeftOut, nameOf(g)+": "+why)
+			h.leftOut = append(h.leftOut, nameOf(g)+": "+why)
 			continue
 		}
-		h.Adjusted = append(h.Adjusted, nameOf(g))
+		h.adjusted = append(h.adjusted, nameOf(g))
 		for q, at := range slots[0] {
-			if at < 0 || slices.Contains(h.Measures[0], at) {
+			if at < 0 || slices.Contains(h.quantities[0], at) {
 				continue
 			}
 			for l := range slots {
-				h.Measures[l] = append(h.Measures[l], slots[l][q])
+				h.quantities[l] = append(h.quantities[l], slots[l][q])
 			}
-			h.Counts = append(h.Counts, -1)
+			h.counts = append(h.counts, -1)
 		}
 		if f := first.Formulas[i]; f.Kind == sensitivity.IsSumFromPair {
-			if count, sum := slices.Index(h.Measures[0], f.Count), slices.Index(h.Measures[0], f.Sum); count < sum {
-				h.Counts[sum] = count
+			if count, sum := slices.Index(h.quantities[0], f.Count), slices.Index(h.quantities[0], f.Sum); count < sum {
+				h.counts[sum] = count
 			}
 		}
 	}
-	for _, list := range h.Measures { // a measure that is two quantities elsewhere
+	for _, list := range h.quantities { // a measure that is two quantities elsewhere
 		if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) < len(list) {
-			h.LeftOut, h.Adjusted = []string{"aggregates share their parts in one grouping set, but not in another"}, nil
+			h.leftOut, h.adjusted = []string{"aggregates share their parts in one grouping set, but not in another"}, nil
 		}
 	}
 }
@@ -218,13 +218,13 @@ func isSameQuantity(a, b *sensitivity.Measure) bool {
 	return p == nil || p.CutX == r.CutX && p.CutY == r.CutY && p.Cut == r.Cut && p.Offset == r.Offset
 }
 
-// Hierarchies are the aggregates of the answer whose grouping sets are made to add up, under dpsql.consistent, with the reasons why others are not.
-func (p *Staged) Hierarchies(analysis func(stage int) *sensitivity.Analysis) (list []*Hierarchy, reasons []string) {
-	if p.Session.Now.Consistent == session.ConsistentOff {
+// hierarchies are the aggregates of the answer whose grouping sets are made to add up, under dpsql.consistent, with the reasons why others are not.
+func (r *Run) hierarchies() (list []*hierarchy, reasons []string) {
+	if r.Session.Now.Consistent == session.ConsistentOff {
 		return nil, nil
 	}
-	for _, l := range p.Program.Answer.Leaves {
-		h, why := p.hierarchyOf(l, analysis)
+	for _, l := range r.Program.Answer.Leaves {
+		h, why := r.hierarchyOf(l)
 		if h != nil {
 			list = append(list, h)
 		} else if why != "" && !slices.Contains(reasons, why) {
