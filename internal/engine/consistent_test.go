@@ -161,3 +161,27 @@ func TestConsistentAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestConsistentBounds: where bounds are chosen, numbers are adjusted only where each person is in one group and all grouping sets chose the same bound.
+func TestConsistentBounds(t *testing.T) {
+	s := enginetest.FixedNoise(enginetest.PersonlessSession(t, enginetest.Dialects[0], sumsPolicy, sumsStatements), 27)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
+	enginetest.Set(t, s, "dpsql.price", "4")
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	seen := map[bool]int{}
+	for range 12 {
+		_, a := enginetest.Ask(t, s, "select kind, count(*) from mails join people on id = person group by rollup (kind)")
+		bounds := map[any]bool{}
+		for _, row := range enginetest.MustTry(t, s, "select clip from dpsql.last") {
+			bounds[row[0]] = true
+		}
+		isAdjusted := strings.Contains(a.Notice, "adjusted to add up")
+		if isAdjusted != (len(bounds) == 1) || isAdjusted && addsUp(a.Rows, 1, 1) != nil {
+			t.Errorf("bounds %v: %s %v", bounds, a.Notice, a.Rows)
+		}
+		seen[isAdjusted]++
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("%v are adjusted", seen)
+	}
+}

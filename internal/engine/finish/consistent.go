@@ -123,6 +123,9 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 			d.moved[levels[l].Measures[q]] = true
 		}
 		for j, c := range t.cells {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(shown[q][j])
 			away := math.Ceil(4*math.Abs(float64(shown[q][j]-fit.value[j])-fit.moved[j])) / 4 // (4) known once y' is
 			m := fit.mixture(t, j, away)

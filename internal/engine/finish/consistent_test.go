@@ -241,3 +241,36 @@ func TestConsistentNotNegative(t *testing.T) {
 		}
 	}
 }
+
+// TestConsistentVariances: of k groups and their total, each with variance v, least squares leave v k/(k + 1) to all of them. The shares of an exact total are larger by its excess over their sum, in equal parts.
+func TestConsistentVariances(t *testing.T) {
+	const k = 9
+	levels := []Level{levelOf([]int{k}, []int{0}, gaussianOf(50)), levelOf([]int{k}, nil, gaussianOf(50))}
+	sums := func(group, total int64) []*Adjusted {
+		t.Helper()
+		for g := range levels[0].Release.Groups {
+			levels[0].Release.Groups[g].Values[0] = big.NewInt(group)
+		}
+		levels[1].Release.Groups[0].Values[0] = big.NewInt(total)
+		out, err := Consistent(t.Context(), levels, []int{-1}, false)
+		if err != nil || out == nil {
+			t.Fatal(out, err)
+		}
+		return out
+	}
+	for l, d := range sums(100, 9*100+500) {
+		for g := range d.release.Groups {
+			m := d.errors.For(d.release, &d.release.Groups[g]).values[0]
+			if got, want := m.variance-m.rounding*m.rounding, 2500.0*k/(k+1); math.Abs(got-want) > 1e-3 {
+				t.Errorf("level %d: variance %g, not %g", l, got, want)
+			}
+			if got, want := d.release.Groups[g].Values[0].Int64(), []int64{150, 1350}[l]; got != want {
+				t.Errorf("level %d: %d, not %d", l, got, want)
+			}
+		}
+	}
+	levels[1] = levelOf([]int{k}, nil, laplaceOf(1))
+	if got := sums(100, 9*100+9)[0].release.Groups[3].Values[0].Int64(); got != 101 {
+		t.Errorf("%d, not 101", got)
+	}
+}
