@@ -1,11 +1,14 @@
 package finish
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -272,5 +275,86 @@ func TestConsistentVariances(t *testing.T) {
 	levels[1] = levelOf([]int{k}, nil, laplaceOf(1))
 	if got := sums(100, 9*100+9)[0].release.Groups[3].Values[0].Int64(); got != 101 {
 		t.Errorf("%d, not 101", got)
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/bounds.md anew")
+
+const (
+	boundsPage = "../../../docs/bounds.md"
+	tableBegin = "<!-- consistent: written by go test ./internal/engine/finish -run TestConsistentPage -update -->\n"
+	tableEnd   = "<!-- end -->"
+)
+
+// TestConsistentPage: docs/bounds.md says what adding up gains and, under nonnegative, which bias it has.
+func TestConsistentPage(t *testing.T) {
+	const draws = 1500
+	ev := gaussianOf(20)
+	l, err := lawOf(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| grouping sets | error of a finest group | error of the total | empty groups under `nonnegative` | full groups under `nonnegative` |\n|---|---|---|---|---|\n"
+	for _, shape := range []struct {
+		name  string
+		sizes []int
+		sets  [][]int
+	}{
+		{"`ROLLUP (a)`, 2 values", []int{2}, [][]int{{0}, {}}},
+		{"`ROLLUP (a)`, 10 values", []int{10}, [][]int{{0}, {}}},
+		{"`ROLLUP (a, b)`, 10 and 8 values", []int{10, 8}, [][]int{{0, 1}, {0}, {}}},
+		{"`CUBE (a, b)`, 10 and 8 values", []int{10, 8}, [][]int{{0, 1}, {0}, {1}, {}}},
+		{"`CUBE (a, b, c)`, 2, 4 and 2 values", []int{2, 4, 2}, [][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}}},
+	} {
+		rng := rand.New(rand.NewSource(1))
+		var levels []Level
+		var noise []func() int64
+		for _, set := range shape.sets {
+			levels, noise = append(levels, levelOf(shape.sizes, set, ev)), append(noise, drawn(rng, l))
+		}
+		cell := func(at []int) int64 { return int64(1000 * (at[0] % 2)) } // half of the groups are empty
+		fill(levels, shape.sizes, cell, noise)
+		on, err := Consistent(t.Context(), levels, []int{-1}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := func(d *Adjusted) float64 {
+			m := d.errors.For(d.release, &d.release.Groups[0]).values[0]
+			return 100 * math.Sqrt((m.variance-m.rounding*m.rounding)/d.errors.values[0].variance)
+		}
+		var bias [2]float64 // of empty groups, and of full ones, in deviations
+		for range draws {
+			truth := fill(levels, shape.sizes, cell, noise)
+			out, err := Consistent(t.Context(), levels, []int{-1}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for g, n := range truth[0] {
+				full := 0
+				if n > 0 {
+					full = 1
+				}
+				bias[full] += float64(out[0].release.Groups[g].Values[0].Int64()-n) / 20 / draws / float64(len(truth[0])) * 2
+			}
+		}
+		table += fmt.Sprintf("| %s | %.0f %% | %.0f %% | %+.2f | %+.2f |\n", shape.name, share(on[0]), share(on[len(on)-1]), bias[0], bias[1])
+	}
+	page, err := os.ReadFile(boundsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), tableBegin)
+	old, after, is := strings.Cut(rest, tableEnd)
+	if !ok || !is {
+		t.Fatal("the page has no place for the table")
+	}
+	if old == table {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is stale: make it anew with -update\n%s", boundsPage, table)
+	}
+	if err := os.WriteFile(boundsPage, []byte(before+tableBegin+table+tableEnd+after), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
