@@ -85,6 +85,7 @@ func TestConsistentAnswers(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		s := enginetest.PersonlessSession(t, d, sumsPolicy, sumsStatements)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
+		different := 0 // statements that do not add up under off
 		for _, c := range []struct {
 			sql     string
 			keys    int
@@ -94,6 +95,7 @@ func TestConsistentAnswers(t *testing.T) {
 			{"select kind, grade, count(*), sum(age), avg(age), dp_error(count(*)), dp_error(sum(age)), dp_error(avg(age)) from people group by rollup (kind, grade)", 2, []int{2, 3}, 5},
 			{"select kind, grade, count(*), count(distinct id), sum(age), dp_error(count(*)) from people group by cube (kind, grade)", 2, []int{2, 3, 4}, 5},
 			{"select kind, grade, count(*), dp_error(count(*)) from people where age < 90 group by grouping sets ((kind), (grade), ())", 2, []int{2}, 3},
+			{"select mood, count(*), dp_error(count(*)) from people where mood in ('a', 'b') group by rollup (mood)", 1, []int{1}, 2},
 			{"select kind, topic, count(*), sum(minutes), count(*) filter (where minutes > 30), dp_error(count(*)) from calls join people on id = person group by rollup (kind, topic)", 2, []int{2, 3, 4}, 5},
 		} {
 			_, a := enginetest.Ask(t, s, c.sql)
@@ -114,13 +116,13 @@ func TestConsistentAnswers(t *testing.T) {
 			if strings.Contains(off.Notice, "adjusted to add up") || strings.Contains(enginetest.Explained(t, s, c.sql), "Consistent") {
 				t.Errorf("%s: %s", c.sql, off.Notice)
 			}
-			if addsUp(off.Rows, c.keys, c.columns[0]) == nil {
-				t.Errorf("%s adds up by chance, or off does nothing", c.sql)
+			if addsUp(off.Rows, c.keys, c.columns[0]) != nil {
+				different++
 			}
 			for i := range a.Rows {
 				for k := c.widths; k < len(a.Rows[i]); k++ {
 					on, isThere := a.Rows[i][k].(float64)
-					if was, is := off.Rows[i][k].(float64); is && isThere && on > was+1.5 {
+					if was, is := off.Rows[i][k].(float64); is && isThere && on > was+3 {
 						t.Errorf("%s: an error of %g, %g before: %v", c.sql, on, was, a.Rows[i])
 					}
 				}
@@ -137,6 +139,9 @@ func TestConsistentAnswers(t *testing.T) {
 				}
 			}
 			enginetest.Set(t, s, "dpsql.price", "0.5")
+		}
+		if different == 0 { // one total adds up by chance with 3%, all of them with less than 1e-9
+			t.Error("numbers add up under off too")
 		}
 		const free = "select kind, grade, count(*) from people group by grouping sets ((kind), (grade), ())" // (kind) and (grade) are parts of CUBE's release
 		if told := enginetest.Explained(t, s, free); !strings.Contains(told, "Consistent: no: a number is computed from a release of another question") {

@@ -66,7 +66,7 @@ func (r *Run) hierarchyOf(leaf divide.Leaf) (h *hierarchy, why string) {
 				continue
 			}
 			if name := isPartition(a, h.keys[i], h.keys[up]); name != "" { // (1) each row is in one group of the finer set
-				return nil, fmt.Sprintf("rows may have a value of %s that is in no group", name)
+				return nil, fmt.Sprintf("rows may have a value of %s that is in no group. A condition that keeps the listed values, as %[1]s IN (...), leaves them out", name)
 			}
 		}
 	}
