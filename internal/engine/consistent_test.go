@@ -24,6 +24,7 @@ tables:
       kind: {values: [a, b]}
       grade: {values: [1, 2, 3]}
       mood: {values: [a, b]}
+      face: {values: [a, b]}
       age: {range: [0, 100]}
       nick: {}
   calls:
@@ -46,10 +47,10 @@ analysts:
 `
 
 var sumsStatements = []string{
-	`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('a', 'b')), grade int NOT NULL CHECK (grade IN (1, 2, 3)), mood text NOT NULL, age int NOT NULL, nick text)`,
+	`CREATE TABLE "public".people (id int PRIMARY KEY, kind text NOT NULL CHECK (kind IN ('a', 'b')), grade int NOT NULL CHECK (grade IN (1, 2, 3)), mood text NOT NULL, age int NOT NULL, nick text, face text CHECK (face IN ('a', 'b')))`,
 	`CREATE TABLE "public".calls (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')), minutes int NOT NULL)`,
 	`CREATE TABLE "public".mails (person int NOT NULL REFERENCES "public".people (id), topic text NOT NULL CHECK (topic IN ('x', 'y')))`,
-	`INSERT INTO "public".people SELECT i, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 1 + i % 3, 'a', i % 100, 'a' FROM generate_series(1, 400) AS g(i)`,
+	`INSERT INTO "public".people SELECT i, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, 1 + i % 3, 'a', i % 100, 'a', CASE WHEN i < 200 THEN 'a' WHEN i < 300 THEN 'b' END FROM generate_series(1, 400) AS g(i)`,
 	`INSERT INTO "public".calls SELECT 1 + i % 400, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END, i % 60 FROM generate_series(1, 1000) AS g(i)`,
 	`INSERT INTO "public".mails SELECT 1 + i % 400, 'x' FROM generate_series(1, 1000) AS g(i)`,
 }
@@ -96,6 +97,7 @@ func TestConsistentAnswers(t *testing.T) {
 			{"select kind, grade, count(*), count(distinct id), sum(age), dp_error(count(*)) from people group by cube (kind, grade)", 2, []int{2, 3, 4}, 5},
 			{"select kind, grade, count(*), dp_error(count(*)) from people where age < 90 group by grouping sets ((kind), (grade), ())", 2, []int{2}, 3},
 			{"select mood, count(*), dp_error(count(*)) from people where mood in ('a', 'b') group by rollup (mood)", 1, []int{1}, 2},
+			{"select face, count(*), dp_error(count(*)) from people where face in ('a', 'b') group by rollup (face)", 1, []int{1}, 2},
 			{"select kind, topic, count(*), sum(minutes), count(*) filter (where minutes > 30), dp_error(count(*)) from calls join people on id = person group by rollup (kind, topic)", 2, []int{2, 3, 4}, 5},
 		} {
 			_, a := enginetest.Ask(t, s, c.sql)
@@ -150,6 +152,7 @@ func TestConsistentAnswers(t *testing.T) {
 		for sql, why := range map[string]string{
 			"select mood, count(*) from people group by rollup (mood)":                                                             "a value of people.mood that is in no group",
 			"select mood, grade, count(*) from people where mood = 'a' or grade = 1 group by grouping sets ((mood, grade), ())":    "a value of people.mood that is in no group",
+			"select face, count(*) from people group by rollup (face)":                                                             "a value of people.face that is in no group",
 			"select nick, count(*) from people group by rollup (nick)":                                                             "noise chooses which groups are shown",
 			"select topic, count(*) from mails group by rollup (topic)":                                                            "chosen for each grouping set by itself",
 			"select kind, median(age) from people group by rollup (kind)":                                                          "its parts do not add up",

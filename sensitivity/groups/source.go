@@ -60,8 +60,9 @@ func (z *Grouper) AddSource(i int) error {
 	switch {
 	case c.Domain != nil:
 		if z.Opts.Public != nil {
+			allowed, _ := z.Allowed(s, id)
 			z.append(sensitivity.Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.TableColumn(s, attr),
-				Complete: c.Domain.OrNull || !z.CanBeNull(&plan.Col{ID: id, T: t}, interval.Stored), Unlisted: !refersTo(s.Scan.Table, attr, c.Domain)}, c.Domain.OrNull || s.Nullable())
+				Complete: c.Domain.OrNull || !allowed(nil) || !z.CanBeNull(&plan.Col{ID: id, T: t}, interval.Stored), Unlisted: !refersTo(s.Scan.Table, attr, c.Domain)}, c.Domain.OrNull || s.Nullable())
 			z.warnUnlisted(id, z.Out.Groups.Sources[len(z.Out.Groups.Sources)-1])
 		}
 	case t.OID == sqltype.OIDBool:
@@ -108,7 +109,7 @@ func (z *Grouper) addDomain(i int, s *scope.ScanInfo, attr int) {
 		}
 	}
 	id := s.Scan.Columns[attr]
-	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !z.CanBeNull(&plan.Col{ID: id, T: z.TypeOf(id)}, interval.Stored)
+	src.Complete = slices.ContainsFunc(src.Tuples, isAllNull) || !allowed(nil) || !z.CanBeNull(&plan.Col{ID: id, T: z.TypeOf(id)}, interval.Stored)
 	src.Unlisted = !z.isListed(s, attr)
 	z.append(src, s.Nullable())
 	if len(src.Tuples) > 0 {

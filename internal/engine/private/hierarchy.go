@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/session"
+	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/divide"
@@ -72,7 +73,7 @@ func (r *Run) hierarchyOf(leaf divide.Leaf) (h *hierarchy, why string) {
 	}
 	h.measures(n, func(stage int) *sensitivity.Analysis { return r.StageRuns[stage].An })
 	if len(h.adjusted) == 0 {
-		return nil, h.leftOut[0]
+		return nil, strings.Join(h.leftOut, "; ")
 	}
 	return h, ""
 }
@@ -126,6 +127,7 @@ func isPartition(a *sensitivity.Analysis, keys, coarser []int) string {
 func (h *hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensitivity.Analysis) {
 	h.quantities = make([][]int, len(h.stages))
 	for i, g := range n.Aggs {
+		name := stage.AggregateNames(analysis(h.stages[0]), []int{i})[0]
 		h.aggregates = append(h.aggregates, g.ID)
 		why, slots := "", [][]int(nil)
 		for _, st := range h.stages {
@@ -162,10 +164,10 @@ func (h *hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensit
 			}
 		}
 		if why != "" {
-			h.leftOut = append(h.leftOut, nameOf(g)+": "+why)
+			h.leftOut = append(h.leftOut, name+": "+why)
 			continue
 		}
-		h.adjusted = append(h.adjusted, nameOf(g))
+		h.adjusted = append(h.adjusted, name)
 		for q, at := range slots[0] {
 			if at < 0 || slices.Contains(h.quantities[0], at) {
 				continue
@@ -187,8 +189,6 @@ func (h *hierarchy) measures(n *plan.Aggregate, analysis func(stage int) *sensit
 		}
 	}
 }
-
-func nameOf(g plan.AggItem) string { return strings.TrimSuffix(string(g.Fn), "(*)") }
 
 // isAdditive: the measure of a group is the sum of those of its parts.
 func isAdditive(a *sensitivity.Analysis, m *sensitivity.Measure) bool {
