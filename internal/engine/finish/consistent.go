@@ -72,7 +72,7 @@ const leastGain = 0.25
 // its linear combination, by the laws of the noises (mixture), so it holds whatever they are. (4) Whole numbers that add up are taken near y' (rounded), and so are those that are not negative. Whatever they are, their distance from y' is known once y' is, and widens the interval (|shown - true| <= |shown - y'| + |y' - true|). (5) Quantities have noise independent of each other's,
 // and an adjusted one is made of its own noise alone, so formulas of several measures stay as they are.
 func Consistent(ctx context.Context, levels []Level, counts []int, notNegative bool) ([]*Adjusted, error) {
-	t, ok := treeOf(levels)
+	t, ok := hierarchyOf(levels)
 	if !ok {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 	}
 	laws := make([][]string, len(t.cells)) // of each cell, what tells its mixtures from others'
 	found := make([]map[string]mixture, len(levels[0].Measures))
-	widest, any := make([][]mixture, len(levels)), false
+	widest, isMoved := make([][]mixture, len(levels)), false
 	for l, d := range out {
 		widest[l] = slices.Clone(d.errors.values)
 		for _, at := range levels[l].Measures {
@@ -118,7 +118,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 			}
 			continue
 		}
-		any = true
+		isMoved = true
 		for l, d := range out {
 			d.moved[levels[l].Measures[q]] = true
 		}
@@ -127,7 +127,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 				return nil, ctx.Err()
 			}
 			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(shown[q][j])
-			away := math.Ceil(4*math.Abs(float64(shown[q][j]-fit.value[j])-fit.moved[j])) / 4 // (4) known once y' is
+			away := math.Ceil(2*math.Abs(float64(shown[q][j]-fit.value[j])-fit.moved[j])) / 2 // (4) known once y' is
 			m := fit.mixture(t, j, away)
 			key := fmt.Sprintf("%g %v", away, m.key)
 			laws[j] = append(laws[j], key)
@@ -137,7 +137,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 			}
 		}
 	}
-	if !any {
+	if !isMoved {
 		return nil, nil
 	}
 	for l, d := range out {
@@ -173,8 +173,8 @@ func isCountMeasure(k sensitivity.MeasureKind) bool {
 // levelCell is a group of a level.
 type levelCell struct{ level, group int }
 
-// tree says which groups are the sums of which others.
-type tree struct {
+// hierarchy says which groups are the sums of which others.
+type hierarchy struct {
 	cells   []levelCell
 	first   []int    // of a level: its first cell
 	order   []int    // levels, those of few keys first
@@ -189,9 +189,9 @@ type sumsOf struct {
 	children []int
 }
 
-// treeOf finds the groups' places; false: some group has no parent, or no children, or the limits do not allow it.
-func treeOf(levels []Level) (*tree, bool) {
-	t := &tree{above: make([][]int, len(levels))}
+// hierarchyOf finds the groups' places; false: some group has no parent, or no children, or the limits do not allow it.
+func hierarchyOf(levels []Level) (*hierarchy, bool) {
+	t := &hierarchy{above: make([][]int, len(levels))}
 	for l, v := range levels {
 		t.first = append(t.first, len(t.cells))
 		for g := range v.Release.Groups {
@@ -252,7 +252,7 @@ func treeOf(levels []Level) (*tree, bool) {
 }
 
 // overlaps: a group is a part of groups of several levels of which none is a part of another.
-func (t *tree) overlaps() bool {
+func (t *hierarchy) overlaps() bool {
 	return slices.ContainsFunc(t.above, func(up []int) bool { return len(up) > 1 })
 }
 
@@ -282,7 +282,7 @@ type form struct {
 }
 
 // fit adjusts quantity q; false: some noise is not known, or a value is too large.
-func (t *tree) fit(ctx context.Context, levels []Level, out []*Adjusted, q int) (*fit, bool) {
+func (t *hierarchy) fit(ctx context.Context, levels []Level, out []*Adjusted, q int) (*fit, bool) {
 	f := &fit{}
 	for l, v := range levels {
 		m := out[l].errors.values[v.Measures[q]]
@@ -342,7 +342,7 @@ func (t *tree) fit(ctx context.Context, levels []Level, out []*Adjusted, q int) 
 }
 
 // isWorth: no value of a quantity becomes less exact by whole numbers that add up. Those of levels that none is above are rounded to the nearest, which costs nothing.
-func (t *tree) isWorth(f *fit) bool {
+func (t *hierarchy) isWorth(f *fit) bool {
 	for j, c := range t.cells {
 		gain := 0.0
 		for _, k := range f.forms {
@@ -378,7 +378,7 @@ type adjustedLaw struct {
 const part = 1e-9
 
 // mixture is the noise of a cell's adjusted value, which is moved by away more.
-func (f *fit) mixture(t *tree, j int, away float64) adjustedLaw {
+func (f *fit) mixture(t *hierarchy, j int, away float64) adjustedLaw {
 	weights := make([]float64, len(t.cells))
 	weights[j] = 1
 	for _, k := range f.forms {
@@ -412,24 +412,27 @@ func (f *fit) mixture(t *tree, j int, away float64) adjustedLaw {
 		m.variance += w * w * n * base.variance
 	}
 	m.variance += away * away
+	slices.SortStableFunc(m.terms, func(a, b term) int { // the widest first: where they leave nothing, dither asks no other
+		return cmp.Compare(b.of()*b.weight*b.weight*b.law.variance(), a.of()*a.weight*a.weight*a.law.variance())
+	})
 	return out
 }
 
-// rows are the numbers of rows that a centred sum goes with.
-type rows struct {
+// besideRows are the numbers of rows that a centred sum goes with.
+type besideRows struct {
 	none bool
 	of   []int64 // nil: they are not adjusted
 }
 
-func shownOf(shown [][]int64, count int) rows {
+func shownOf(shown [][]int64, count int) besideRows {
 	if count < 0 {
-		return rows{none: true}
+		return besideRows{none: true}
 	}
-	return rows{of: shown[count]}
+	return besideRows{of: shown[count]}
 }
 
 // shown are the values of a quantity as they are shown; false: they stay as they are. Of a centred sum s beside c rows it is (s + DoubledCentre c)/2 that is made whole, which is SUM in steps.
-func (t *tree) shown(f *fit, m *sensitivity.Measure, notNegative bool, beside rows) ([]int64, bool) {
+func (t *hierarchy) shown(f *fit, m *sensitivity.Measure, notNegative bool, beside besideRows) ([]int64, bool) {
 	notNegative = notNegative && isCountMeasure(m.Kind)
 	from, to := slices.Clone(f.value), slices.Clone(f.moved)
 	if notNegative {
@@ -447,7 +450,7 @@ func (t *tree) shown(f *fit, m *sensitivity.Measure, notNegative bool, beside ro
 		return nil, false
 	}
 	for j, c := range beside.of {
-		if c != 0 && size(centre) > mostMagnitude/size(c) {
+		if c != 0 && magnitude(centre) > mostMagnitude/magnitude(c) {
 			return nil, false
 		}
 		twice := from[j] + centre*c
@@ -461,10 +464,10 @@ func (t *tree) shown(f *fit, m *sensitivity.Measure, notNegative bool, beside ro
 	return from, true
 }
 
-func size(x int64) int64 { return max(x, -x) }
+func magnitude(x int64) int64 { return max(x, -x) }
 
 // rounded is by how much each value is moved in whole numbers near to, so that they add up. Where each level has one above, a group's rest is spread over its parts, so that each number is less than 1 from the adjusted one. Else the finest level is made so along one way up, and the others are its sums.
-func (t *tree) rounded(from []int64, to []float64, notNegative bool) []int64 {
+func (t *hierarchy) rounded(from []int64, to []float64, notNegative bool) []int64 {
 	r := &rounding{t, from, to, make([]int64, len(from)), make([]float64, len(from)), notNegative}
 	done := make([]bool, len(t.cells))
 	last := t.order[len(t.order)-1]
@@ -515,7 +518,7 @@ func (t *tree) rounded(from []int64, to []float64, notNegative bool) []int64 {
 
 // rounding is the state of one search for whole numbers.
 type rounding struct {
-	*tree
+	*hierarchy
 	from        []int64
 	to          []float64
 	whole       []int64
@@ -532,7 +535,7 @@ func (r *rounding) least(j int) int64 {
 }
 
 // others are the cells that j is a part of, but for those of some levels.
-func (t *tree) others(j int, but []int) (list []int) {
+func (t *hierarchy) others(j int, but []int) (list []int) {
 	for _, up := range t.parents[j] {
 		for _, a := range append(t.others(up, but), up) {
 			if !slices.Contains(but, t.cells[a].level) && !slices.Contains(list, a) {

@@ -9,5 +9,7 @@
 //     intervals hold for all groups that may be among the first.
 //   - lost.go: chosen bounds and caps take values away. The interval is widened by a quantile of Bayes' law over
 //     generalised Pareto tails, given a noisy histogram of what people lose.
+//   - consistent.go: numbers of grouping sets are adjusted so that groups add up to their totals. Their intervals are
+//     those of the adjusted numbers.
 //   - order.go: order statistics are read off the released nodes of their tree (package quantile).
 package finish
