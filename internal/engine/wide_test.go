@@ -116,20 +116,20 @@ func TestWideWithoutChoice(t *testing.T) {
 	s := scalesSession(t, "balance:    {}", "balance:    {range: [0, 300000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 1")
 	enginetest.Set(t, s, "dpsql.max_groups", "1")
 	enginetest.Set(t, s, "dpsql.bounding", "linf")
-	for sql, words := range map[string]string{
-		"select count(*) from accounts where person_id between 1 and 9":                                                             "count(*): the interval is wider than the value",
-		"select sum(balance) from accounts where person_id between 1 and 90":                                                        "sum: the interval is wider than the value",
-		"select segment, count(*) from accounts where person_id between 1 and 9 group by 1":                                         "count(*): the interval of each group is wider than its value",
-		"select segment, sum(balance) from accounts where person_id between 1 and 9 and segment in ('business', 'none') group by 1": "sum: the interval of each group is wider than its value",
-		"select count(*), sum(balance) from accounts where segment = 'business' and person_id > 0":                                  "",
+	for _, c := range []struct{ sql, words string }{
+		{"select count(*) from accounts where person_id between 1 and 9", "count(*): the interval is wider than the value"},
+		{"select sum(balance) from accounts where person_id between 1 and 90", "sum: the interval is wider than the value"},
+		{"select segment, count(*) from accounts where person_id between 1 and 9 group by 1", "count(*): the interval of each group is wider than its value"},
+		{"select segment, sum(balance) from accounts where person_id between 1 and 9 and segment in ('business', 'none') group by 1", "sum: the interval of each group is wider than its value"},
+		{"select count(*), sum(balance) from accounts where segment = 'business' and person_id > 0", ""},
 	} {
 		for _, price := range []string{"0.05", "50"} {
 			enginetest.Set(t, s, "dpsql.price", price)
 			enginetest.Set(t, s, "dpsql.fresh", "on")
-			_, a := enginetest.Ask(t, s, sql)
-			warned := slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasPrefix(w, words+". ") })
-			if want := words != "" && price == "0.05"; warned != want && (want || !strings.Contains(sql, "none")) { // none has nobody
-				t.Errorf("%s at price %s: %q", sql, price, a.Warnings)
+			_, a := enginetest.Ask(t, s, c.sql)
+			warned := slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.HasPrefix(w, c.words+". ") })
+			if want := c.words != "" && price == "0.05"; warned != want && (want || !strings.Contains(c.sql, "none")) { // none has nobody
+				t.Errorf("%s at price %s: %q", c.sql, price, a.Warnings)
 			}
 		}
 	}
