@@ -172,8 +172,8 @@ is the same. So ''SET dpsql.rounding = off'' gives all digits back, free.
   and so does ''dpsql.on_low_count''.
 - Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released.
   These are few where groups lie further apart than four half-widths, and all of them where noise is larger than the
-  differences. ''dpsql.target_error'' and EXPLAIN go by
-  them where the number of groups is known: of public groups, and of those that an earlier answer has.
+  differences. Where the number of groups is known, ''dpsql.target_error'' and EXPLAIN go by them. It is known of public
+  groups, and of those that an earlier answer has.
 - Numbers of grouping sets that are adjusted to add up are not rounded, and a count among them may be below 0. See
   [bounds.md](bounds.md#totals-that-add-up).
 - The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the

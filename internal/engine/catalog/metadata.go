@@ -65,19 +65,28 @@ func withNames(q *pgsyntax.Select) map[string]bool {
 	return out
 }
 
-// withSynthetic is the session's catalog with the synthetic tables that a statement's FROM may mean.
-func withSynthetic(ctx context.Context, s *session.Session, q *pgsyntax.Select) (plan.Catalog, error) {
-	var names []string
+// mostLookups is how many names of a statement are looked up as synthetic tables, each in the store: as many as an analyst may have. Others do not exist.
+const mostLookups = 100
+
+// syntheticNames are the names in FROM that may mean synthetic tables.
+func syntheticNames(q *pgsyntax.Select, isKnown func(name string) bool) (names []string) {
 	ctes := withNames(q)
 	pgsyntax.Walk(q, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
-		if n, ok := t.(*pgsyntax.TableName); ok && !slices.Contains(names, n.Name) {
-			_, known := s.Catalog.Table("", n.Name)
-			if n.Schema == session.SyntheticSchema || n.Schema == "" && !known && !ctes[n.Name] {
-				names = append(names, n.Name)
-			}
+		n, ok := t.(*pgsyntax.TableName)
+		if ok && len(names) < mostLookups && !slices.Contains(names, n.Name) && (n.Schema == session.SyntheticSchema || n.Schema == "" && !isKnown(n.Name) && !ctes[n.Name]) {
+			names = append(names, n.Name)
 		}
 		return true
 	}})
+	return names
+}
+
+// withSynthetic is the session's catalog with the synthetic tables that a statement's FROM may mean.
+func withSynthetic(ctx context.Context, s *session.Session, q *pgsyntax.Select) (plan.Catalog, error) {
+	names := syntheticNames(q, func(name string) bool {
+		_, known := s.Catalog.Table("", name)
+		return known
+	})
 	if names == nil {
 		return s.Catalog, nil
 	}

@@ -203,9 +203,7 @@ func hierarchyOf(levels []Level) (*hierarchy, bool) {
 		return nil, false
 	}
 	slices.SortStableFunc(t.order, func(a, b int) int { return len(levels[a].Keys) - len(levels[b].Keys) })
-	within := func(a, b int) bool { // a's keys are some of b's, but not all
-		return len(levels[a].Keys) < len(levels[b].Keys) && !slices.ContainsFunc(levels[a].Keys, func(k int) bool { return !slices.Contains(levels[b].Keys, k) })
-	}
+	within := func(a, b int) bool { return IsCoarser(levels[a].Keys, levels[b].Keys) }
 	for l := range levels {
 		for up := range levels {
 			if within(up, l) && !slices.ContainsFunc(t.order, func(m int) bool { return within(up, m) && within(m, l) }) {
@@ -249,6 +247,11 @@ func hierarchyOf(levels []Level) (*hierarchy, bool) {
 	}
 	n, m := float64(len(t.cells)), float64(len(t.sums))
 	return t, n*m*(n+m) <= mostProducts
+}
+
+// IsCoarser reports a grouping set of some of another's keys, but not all.
+func IsCoarser(a, b []int) bool {
+	return len(a) < len(b) && !slices.ContainsFunc(a, func(k int) bool { return !slices.Contains(b, k) })
 }
 
 // overlaps: a group is a part of groups of several levels of which none is a part of another.

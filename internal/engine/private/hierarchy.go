@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -63,7 +64,7 @@ func (r *Run) hierarchyOf(leaf divide.Leaf) (h *hierarchy, why string) {
 			return nil, "a row belongs to several people"
 		}
 		for up := range h.stages {
-			if !isWithin(h.keys[up], h.keys[i]) {
+			if !finish.IsCoarser(h.keys[up], h.keys[i]) {
 				continue
 			}
 			if name := isPartition(a, h.keys[i], h.keys[up]); name != "" { // (1) each row is in one group of the finer set
@@ -96,14 +97,9 @@ func (r *Run) readers(stage int) (n int) {
 	return n
 }
 
-// isWithin: a has some of b's keys, but not all.
-func isWithin(a, b []int) bool {
-	return len(a) < len(b) && !slices.ContainsFunc(a, func(k int) bool { return !slices.Contains(b, k) })
-}
-
 func (h *hierarchy) isNested() bool {
 	return slices.ContainsFunc(h.keys, func(a []int) bool {
-		return slices.ContainsFunc(h.keys, func(b []int) bool { return isWithin(a, b) })
+		return slices.ContainsFunc(h.keys, func(b []int) bool { return finish.IsCoarser(a, b) })
 	})
 }
 
