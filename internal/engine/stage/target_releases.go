@@ -182,11 +182,8 @@ func (p *Staged) keeps(ctx context.Context, a *sensitivity.Analysis, t session.T
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own, by *release.Release, named []NamedAggregate, size []*release.Group, from string) *Widths {
 	fresh, least := own != nil && st.An.CanAnyBeClipped(), 0.0
-	if fresh {
-		least = own.LastQuote().Price
-	}
-	if p.NeedsFreshRelease(st.An, own) || fresh {
-		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
+	if own != nil && (fresh || p.NeedsFreshRelease(st.An, own)) {
+		least, own = own.LastQuote().Price, nil // at another price it is a new one: a top-up does not tell more exactly what was lost, or would mix two states of the data
 	}
 	chosen, together := BoundsOf(ctx, st.An, by), p.ExpectedRows(st.An, by)
 	w := &Widths{from: from, release: own, fresh: fresh, target: t, named: named}
@@ -197,7 +194,7 @@ func (p *Staged) widthsBy(ctx context.Context, st *Stage, t session.Target, own,
 	}
 	w.freshErrors = func(epsilon float64) ([]namedError, error) {
 		ask := st.Request
-		if ask.Epsilon = epsilon; fresh && !ask.IsWorthTopUp(least) { // at this price what is stored would answer
+		if ask.Epsilon = epsilon; least > 0 && !ask.IsWorthTopUp(least) { // at this price what is stored would answer
 			return nil, nil
 		}
 		mp, err := w.plan(epsilon)

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,5 +84,30 @@ func TestTargetKinDearer(t *testing.T) {
 	enginetest.SetTarget(t, s, session.Target{Most: 1.01 * own.Rows[0][1].(float64)}.String())
 	if _, a := enginetest.Ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(own.Rows) {
 		t.Errorf("its own release is within the target: %v, not %v", a.Rows, own.Rows)
+	}
+}
+
+// TestTargetBelowAStoredError: a target a little below the error of a stored release is reached by the price that the refusal names, which is the least that measures again, and EXPLAIN says the same.
+func TestTargetBelowAStoredError(t *testing.T) {
+	const sql = "select count(*), dp_error(count(*)) from patients"
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.Postgres, "data_version: \"1\"\n", "", "epsilon: 20,", "epsilon: 1000,")
+	enginetest.Set(t, s, "dpsql.price", "0.02")
+	stored := enginetest.MustTry(t, s, sql)[0][1].(float64)
+	enginetest.Set(t, s, "dpsql.target_error", fmt.Sprint(0.95*stored))
+	_, err := enginetest.Try(s, sql)
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.ID != sqlerr.PriceTooLarge.ID || !strings.HasPrefix(e.Hint, "SET dpsql.price = 0.0251 asks at that price") {
+		t.Fatalf("%v", err)
+	}
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "takes price 0.0251, and dpsql.price is 0.02") {
+		t.Error(told)
+	}
+	enginetest.Set(t, s, "dpsql.price", "0.0251")
+	if n := enginetest.Charged(t, s.Engine, func() {
+		if _, a := enginetest.Ask(t, s, sql); !(a.Rows[0][1].(float64) <= 0.95*stored) || strings.Contains(strings.Join(a.Warnings, "\n"), "is missed") {
+			t.Errorf("%v of %g: %q", a.Rows, stored, a.Warnings)
+		}
+	}); n != 1 {
+		t.Errorf("%d charges", n)
 	}
 }
