@@ -20,10 +20,10 @@ func (a *Analysis) CanBeClipped(i int) bool {
 	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped || a.Clipped && m.Kind != Units && m.Kind != SomeUnits
 }
 
-// IsClippedUnseen reports that a clip may take away from measure i what is not estimated.
+// IsClippedUnseen reports that a clip may take away from measure i what is not estimated. What sums of squares and products lose follows from the rows that are lost.
 func (a *Analysis) IsClippedUnseen(i int) bool {
 	m := &a.Measures[i]
-	return a.Clipped && !a.CanBeClipped(i) && m.Kind != Units && m.Kind != SomeUnits && !m.IsOwnExtreme()
+	return a.Clipped && !a.CanBeClipped(i) && m.Kind != Units && m.Kind != SomeUnits && !m.IsOwnExtreme() && m.Product == nil
 }
 
 // CanAnyBeClipped reports that some measure may lose mass.

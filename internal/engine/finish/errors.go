@@ -295,9 +295,7 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone || e.HasTooFewPeople(i):
 		return none, none, none
 	case f.Kind == sensitivity.IsMoment:
-		val, width := e.moment(i, v)
-		least, most := endsOf(f.Moments.Stat)
-		return val, math.Max(val-width, least), math.Min(val+width, most)
+		return e.moment(i, v)
 	}
 	if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio {
 		return e.average(i, v)

@@ -1,56 +1,92 @@
 package finish
 
 import (
+	"cmp"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// moment gives a statistic's value and the half width of its 95% interval, by what noise does to the released moments: e.deviations x sqrt(sum of (derivative by a measure)^2 times its
-// variance). Of a deviation it is the variance's interval, rooted, and of R^2 the correlation's, squared, where the derivative would say nothing. It is at most the width of what the
-// statistic can be; that too, or nothing where it has no bounds, where the number of rows or a sum of squares that it divides by is less than two of its deviations.
-func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
+// bases are the statistics of whose intervals others are made.
+var bases = map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp", "regr_r2": "corr"}
+
+// moment gives a statistic's value and the ends of its 95% interval, by what noise does to the released moments: e.deviations x sqrt(sum of (derivative by a measure)^2 times its
+// variance), and by the rows that bounds may have left out (lostRange). Of a deviation it is the variance's interval, rooted, and of R^2 the correlation's, squared, where the derivative would say nothing. No end is farther away than what the
+// statistic can be is wide; that is its interval, or nothing where it has no bounds, where the number of rows or a sum of squares that it divides by is less than two of its deviations.
+func (e *Errors) moment(i int, v []*big.Int) (val, low, high float64) {
 	f := e.a.Formulas[i]
 	stat := f.Moments.Stat
 	none := math.NaN()
 	if v[f.Count].Cmp(big.NewInt(leastRows(stat))) < 0 {
-		return none, none
+		return none, none, none
 	}
 	c, wide := e.figures(f, centralOf(e.a, f, v), v), e.deviations(f)
 	out, ok := statisticOf(stat, c)
 	if !ok {
-		return none, none
+		return none, none, none
 	}
-	span := spanOf(stat, c)
-	divisors := []dual{c.n}
+	low, high = math.Inf(-1), math.Inf(1)
+	if !slices.ContainsFunc(divisorsOf(stat, c), func(d dual) bool { return d.v < math.Max(2, wide)*e.deviation(f, d) }) {
+		low, high = e.momentEnds(f, v, c, wide)
+	}
+	widest := spanOf(stat, c)
+	least, most := endsOf(stat)
+	return out.v, math.Max(finite(math.Max(low, out.v-widest)), least), math.Min(finite(math.Min(high, out.v+widest)), most)
+}
+
+// divisorsOf are what a statistic divides by.
+func divisorsOf(stat plan.AggFunc, c figures) []dual {
 	switch stat {
 	case "regr_slope", "regr_intercept":
-		divisors = append(divisors, c.sxx)
+		return []dual{c.n, c.sxx}
 	case "corr", "regr_r2":
-		divisors = append(divisors, c.sxx, c.syy)
+		return []dual{c.n, c.sxx, c.syy}
 	}
-	for _, d := range divisors {
-		if d.v < math.Max(2, wide)*e.deviation(f, d) {
-			return out.v, finite(span)
-		}
+	return []dual{c.n}
+}
+
+// momentEnds are the ends of the interval before they are held to what the statistic can be.
+func (e *Errors) momentEnds(f sensitivity.Formula, v []*big.Int, c figures, wide float64) (low, high float64) {
+	stat := f.Moments.Stat
+	base := cmp.Or(bases[stat], stat)
+	of, _ := statisticOf(base, c)
+	width, all := wide*e.deviation(f, of), span{of.v, of.v}
+	if base == "var_pop" || base == "var_samp" {
+		width += e.square(f, c)
 	}
+	if lost := e.lostRows(f.Count, float(v[f.Count])); lost > 0 {
+		all = all.or(lostRange(base, c, lost, e.middleOf(f.Moments.X), e.middleOf(f.Moments.Y)))
+	}
+	low, high = all.lo-width, all.hi+width
 	switch stat {
-	case "var_pop", "var_samp":
-		width = wide*e.deviation(f, out) + e.square(f, c)
 	case "stddev_pop", "stddev_samp":
-		of, _ := statisticOf(map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp"}[stat], c)
-		w := wide*e.deviation(f, of) + e.square(f, c)
-		width = max(math.Sqrt(of.v+w)-out.v, out.v-math.Sqrt(max(0, of.v-w)))
+		return math.Sqrt(max(0, low)), math.Sqrt(high)
 	case "regr_r2":
-		of, _ := statisticOf("corr", c)
-		w, r := wide*e.deviation(f, of), math.Abs(of.v)
-		width = max((r+w)*(r+w)-out.v, out.v-max(0, r-w)*max(0, r-w))
-	default:
-		width = wide * e.deviation(f, out)
+		nearest := max(0, low, -high)
+		return nearest * nearest, max(low*low, high*high)
 	}
-	return out.v, finite(min(width, span))
+	return low, high
+}
+
+// lostRows is how many rows of a group of this value bounds may have left out.
+func (e *Errors) lostRows(i int, value float64) float64 {
+	l := e.lost[i].above
+	if e.together {
+		l.span = l.rare
+	}
+	return e.lost[i].part(value, e.sums) * (l.middle + l.span)
+}
+
+// middleOf is the middle of a measure's range.
+func (e *Errors) middleOf(i int) (x float64) {
+	if i >= 0 {
+		mid, _ := middle(e.a.Measures[i])
+		x, _ = mid.Float64()
+	}
+	return x
 }
 
 // square is what the first order leaves out of a variance: the mean of the squares about the released mean is larger than about the true one by the square of their distance.
@@ -217,6 +253,6 @@ func (e *Errors) momentOfSpread(i int, n, spread float64) float64 {
 	sum(m.YY, y*y, 1)
 	sum(m.XY, x*y, 0.5)
 	set(e.a.Formulas[i].Count, n)
-	_, width := e.moment(i, v)
-	return width
+	val, low, high := e.moment(i, v)
+	return math.Max(val-low, high-val)
 }
