@@ -102,7 +102,7 @@ func (t *Tree) Ends() string {
 	case relation.IsDay(t.Type):
 		days := func(n int64) string { return sqltype.FormatText(sqltype.Days(n/t.Width), sqltype.Date) } //nolint:gosec // within the dates
 		return days(t.Lo) + " and " + days(t.Lo+(t.Count-1)*t.Width)
-	case t.Type.IsInteger():
+	case t.Type.IsInteger(), t.Type.OID == sqltype.OIDInterval: // so far away that nobody has such values
 		return ""
 	}
 	return at(t.Lo) + " and " + at(t.Hi)

@@ -306,6 +306,18 @@ func TestFewPeopleOfWhat(t *testing.T) {
 	}
 }
 
+// TestMedianIsNamed: a median is called so where its aggregate is named, and a statistic of too few rows says what helps.
+func TestMedianIsNamed(t *testing.T) {
+	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...), 22)
+	if told := enginetest.Explained(t, s, "(costs off) select median(days), sum(days) from encounters"); !strings.Contains(told, "median(days") || strings.Contains(told, "percentile_cont") {
+		t.Error(told)
+	}
+	_, a := enginetest.Ask(t, s, "select corr(days, days + 1) from encounters where days + 0 = 1000")
+	if told := strings.Join(a.Warnings, "\n"); !strings.Contains(told, "or values that do not differ. A larger dpsql.price helps") {
+		t.Error(a.Rows, told)
+	}
+}
+
 // TestListedRows: a condition that lists its values in a subquery is the one that lists them itself: charged once, with the same warnings or refusal, and free where no group is left.
 func TestListedRows(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)

@@ -18,10 +18,27 @@ func ReadableAggregate(q *Query, a AggItem) string {
 	p, filter := &printer{columns: q.Columns, plain: true}, a.Filter
 	a.Filter = nil
 	text := aggTextWith(p, a)
+	if a.isMedian() {
+		text = medianName + "(" + p.scalar(a.Order[0].Expr) + ")"
+	}
 	if filter != nil {
 		text += " FILTER (WHERE " + p.condition(filter) + ")"
 	}
 	return text
+}
+
+// Name is the aggregate's function, as an analyst calls it.
+func (a AggItem) Name() string {
+	if a.isMedian() {
+		return medianName
+	}
+	return string(a.Fn)
+}
+
+// isMedian reports the aggregate that median(x) stands for.
+func (a AggItem) isMedian() bool {
+	at, ok := a.Arg.(*Const)
+	return ok && a.Fn == "percentile_cont" && at.Value == 0.5 && len(a.Order) == 1 && order(a.Order[0].Desc, a.Order[0].NullsFirst) == ""
 }
 
 // matches are the words of operators that nobody writes as they are called.

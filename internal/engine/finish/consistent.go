@@ -41,7 +41,7 @@ func (d *Adjusted) AddsUp(i int) bool {
 }
 
 // Shown is Shown of the adjusted values.
-func (d *Adjusted) Shown(ctx context.Context, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
+func (d *Adjusted) Shown(ctx context.Context, minPeople int64, together int, none func(of plan.AggItem, ranged bool)) (*eval.Relation, error) {
 	return d.errors.shown(ctx, d.release, minPeople, together, none)
 }
 

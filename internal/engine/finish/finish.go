@@ -88,7 +88,7 @@ func isWholeStage(parts []divide.Part, stages []*eval.Relation) bool {
 
 // Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
 // computed as they are read. An aggregate's intervals hold in so many rows together. none, if there is one, is told of the aggregates that are NULL.
-func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
+func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, together int, none func(of plan.AggItem, ranged bool)) (*eval.Relation, error) {
 	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 }
 
 // shown is Shown of a release that the errors are of.
-func (e *Errors) shown(ctx context.Context, r *release.Release, minPeople int64, together int, none func(fn plan.AggFunc, ranged bool)) (*eval.Relation, error) {
+func (e *Errors) shown(ctx context.Context, r *release.Release, minPeople int64, together int, none func(of plan.AggItem, ranged bool)) (*eval.Relation, error) {
 	a, least := e.a, big.NewInt(minPeople)
 	each := func(yield func([]sqltype.Value) error) error {
 		return r.Each(func(g *release.Group) error {
@@ -110,7 +110,7 @@ func (e *Errors) shown(ctx context.Context, r *release.Release, minPeople int64,
 			}
 			for i, item := range a.Agg.Aggs {
 				if f := a.Formulas[i]; none != nil && e.isNull(i, row[len(g.Keys)+i]) {
-					none(item.Fn, e.isRanged(f) || f.IsOrderStatistic() && !a.Measures[f.Sum].Tree.Open)
+					none(item, e.isRanged(f) || f.IsOrderStatistic() && !a.Measures[f.Sum].Tree.Open)
 				}
 			}
 			return yield(row)

@@ -158,13 +158,13 @@ func (r *Run) raised(err error) {
 }
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
-func (r *Run) noValue(fn plan.AggFunc, ranged bool) {
-	where, words := ", as there are", "rows after noise, or values that do not differ"
+func (r *Run) noValue(of plan.AggItem, ranged bool) {
+	where, words := ", as there are", "rows after noise, or values that do not differ. "+r.larger()
 	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
 	if r.isGrouped() {
 		where = " where a group has"
 	}
-	switch {
+	switch fn := of.Fn; {
 	case fn == plan.Avg && ranged:
 		words = "rows after noise, so its interval is the whole range. " + r.larger()
 	case fn == plan.Avg:
@@ -179,7 +179,7 @@ func (r *Run) noValue(fn plan.AggFunc, ranged bool) {
 	case fn.Facts().IsPick:
 		words = "rows after noise to be told from none. " + r.larger()
 	}
-	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", fn, where, words))
+	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
 }
 
 // isGrouped says whether any release of the run has groups.

@@ -233,7 +233,7 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		}
 		wide, groups, all, narrow := wideGroups(a, e, i, r.World.Policy.Query.MinPeople)
 		isChosen := slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && a.An.Measures[m].Bound != nil })
-		fn, than := a.An.Agg.Aggs[i].Fn, [2]string{"wider than the value", "wider than its value"}
+		fn, than := a.An.Agg.Aggs[i].Name(), [2]string{"wider than the value", "wider than its value"}
 		if f.IsOrderStatistic() {
 			than = [2]string{"the whole range", "the whole range"}
 		}

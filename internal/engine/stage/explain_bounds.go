@@ -167,7 +167,7 @@ func AggregatesOf(a *sensitivity.Analysis, c *sensitivity.Choice) (out []int) {
 func aggregateName(a *sensitivity.Analysis, i int) string {
 	name := plan.ReadableAggregate(a.Query, a.Agg.Aggs[i])
 	if len(name) > longestName {
-		return string(a.Agg.Aggs[i].Fn) + "(...)"
+		return a.Agg.Aggs[i].Name() + "(...)"
 	}
 	return name
 }

@@ -234,7 +234,7 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 	if len(names) == 0 { // all of them stand in expressions
 		for i, f := range a.Formulas {
 			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
-				names = append(names, NamedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
+				names = append(names, NamedAggregate{strings.TrimSuffix(a.Agg.Aggs[at].Name(), "(*)"), i})
 			}
 		}
 		names = toldApart(a, names)
