@@ -51,6 +51,7 @@ const (
 	mostProducts  = 1 << 29
 	mostMagnitude = 1 << 50 // of a value, so that float64 holds it with parts
 	mostTurns     = 400     // of the search for values that are not negative
+	mostErrors    = 1 << 12 // of pairs of measures, which take a millisecond each
 )
 
 // Errors are those of a release's largest group, without its groups.
@@ -69,7 +70,7 @@ const leastGain = 0.25
 //
 // Proof: claim: the same guarantee as the releases have, and intervals that hold as often. (1) All that is read are released values and their public laws: post-processing. (2) Of each quantity the true values fulfil every constraint, parent = sum of children (private.Run.hierarchyOf says of which analyses: the children are a partition of the parent's rows, and
 // nothing is clipped, or all alike). y = true + noise, with independent noises of variances V, so y' = y - V C'(C V C')^-1 C y fulfils C y' = 0, differs from the true values by a linear combination of the noises (C true = 0), and its variances are V less squares: none is larger than before (Gauss and Markov). Constraints that follow from others are left out. (3) The interval of a value is that of
-// its linear combination, by the laws of the noises (mixture), so it holds whatever they are. (4) Whole numbers that add up are taken near y' (rounded), and so are those that are not negative. Whatever they are, their distance from y' is known once y' is, and widens the interval (|shown - true| <= |shown - y'| + |y' - true|). (5) Quantities have noise independent of each other's,
+// its linear combination, by the laws of the noises (mixture), so it holds whatever they are. (4) Whole numbers that add up are taken near y' (rounded), and so are those that are not negative. Whatever they are, their distance from y' is known once y' is, and widens the interval (|shown - true| <= |shown - y'| + |y' - true|), whose ends are whole again as true values are. Whether a quantity is adjusted follows from the laws alone (isWorth, isNarrower) but for the limits, so it chooses no noise. (5) Quantities have noise independent of each other's,
 // and an adjusted one is made of its own noise alone, so formulas of several measures stay as they are.
 func Consistent(ctx context.Context, levels []Level, counts []int, notNegative bool) ([]*Adjusted, error) {
 	t, ok := hierarchyOf(levels)
@@ -92,6 +93,10 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 	}
 	laws := make([][]string, len(t.cells)) // of each cell, what tells its mixtures from others'
 	found := make([]map[string]mixture, len(levels[0].Measures))
+	several := 1 // errors of pairs that each group has of its own
+	for _, d := range out {
+		several = max(several, d.errors.pairsOf())
+	}
 	widest, isMoved := make([][]mixture, len(levels)), false
 	for l, d := range out {
 		widest[l] = slices.Clone(d.errors.values)
@@ -107,8 +112,11 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 			return nil, ctx.Err()
 		}
 		found[q] = map[string]mixture{}
-		if ok = ok && t.isWorth(fit); ok {
+		if ok = ok && t.isWorth(fit) && (notNegative || t.isNarrower(fit)); ok {
 			shown[q], ok = t.shown(fit, m, notNegative, shownOf(shown, counts[q]))
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		if !ok {
 			for j, c := range t.cells {
@@ -127,9 +135,9 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 				return nil, ctx.Err()
 			}
 			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(shown[q][j])
-			away := math.Ceil(2*math.Abs(float64(shown[q][j]-fit.value[j])-fit.moved[j])) / 2 // (4) known once y' is
-			m := fit.mixture(t, j, away)
-			key := fmt.Sprintf("%g %v", away, m.key)
+			m := fit.mean(t, j)
+			m.movedBy(math.Abs(float64(shown[q][j]-fit.value[j]) - fit.moved[j])) // (4) known once y' is
+			key := fmt.Sprintf("%g %v", m.away, m.key)
 			laws[j] = append(laws[j], key)
 			found[q][key] = m.mixture
 			if w := &widest[c.level][levels[c.level].Measures[q]]; m.variance > w.variance {
@@ -145,7 +153,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 		largest.adjusted, largest.values = nil, widest[l]
 		d.errors.adjusted[nil] = largest // of no group named
 	}
-	same := make([]map[string]*Errors, len(levels))
+	same, different := make([]map[string]*Errors, len(levels)), 0
 	for j, c := range t.cells {
 		key := strings.Join(laws[j], "; ")
 		d := out[c.level]
@@ -160,6 +168,9 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 				same[c.level] = map[string]*Errors{}
 			}
 			same[c.level][key] = of
+			if different++; different*several > mostErrors {
+				return nil, nil
+			}
 		}
 		d.errors.adjusted[&d.release.Groups[c.group]] = of
 	}
@@ -271,9 +282,12 @@ func textOf(keys []sqltype.Value) string {
 type fit struct {
 	value    []int64 // of each cell, as it was released
 	variance []float64
-	moved    []float64 // by how much a value is adjusted
-	laws     []mixture // a level: what its values have
-	forms    []form    // orthogonal to each other where variances weigh
+	moved    []float64                      // by how much a value is adjusted
+	laws     []mixture                      // a level: what its values have
+	released []float64                      // and the half width of one of them
+	means    []adjustedLaw                  // a cell: the noise of its adjusted value before that is made whole
+	widths   map[string]map[float64]float64 // a law: mixture.widths
+	forms    []form                         // orthogonal to each other where variances weigh
 }
 
 // form is a linear form of the cells that is 0 of the true values.
@@ -292,7 +306,7 @@ func (t *hierarchy) fit(ctx context.Context, levels []Level, out []*Adjusted, q 
 		if !(m.variance > tolerance) || math.IsInf(m.variance, 0) {
 			return nil, false
 		}
-		f.laws = append(f.laws, m)
+		f.laws, f.released = append(f.laws, m), append(f.released, out[l].errors.Measure(v.Measures[q]))
 	}
 	for _, c := range t.cells {
 		x := levels[c.level].Release.Groups[c.group].Values[levels[c.level].Measures[q]]
@@ -358,6 +372,24 @@ func (t *hierarchy) isWorth(f *fit) bool {
 	return true
 }
 
+// isNarrower: no interval of a quantity becomes wider by it, by the laws alone. Whole numbers that add up are less than 1 from the adjusted ones, where a group is a part of one group of each level; those with none above are at most a half. Else they are rarely 2 from them.
+func (t *hierarchy) isNarrower(f *fit) bool {
+	for j, c := range t.cells {
+		away := math.Nextafter(1, 0)
+		switch {
+		case t.overlaps():
+			away = 2
+		case len(t.above[c.level]) == 0:
+			away = 0.5
+		}
+		m := f.mean(t, j)
+		if !(math.Floor(math.Sqrt(m.square)+m.rounding+away) <= f.released[c.level]) {
+			return false
+		}
+	}
+	return true
+}
+
 // projected brings numbers to the nearest of those that add up.
 func (f *fit) projected(x []float64) {
 	for _, k := range f.forms {
@@ -374,14 +406,35 @@ func (f *fit) projected(x []float64) {
 // adjustedLaw is a mixture, and what tells it from others.
 type adjustedLaw struct {
 	mixture
-	key [][3]int64
+	key    [][3]int64
+	square float64 // of the half width, by those of its parts (TestSquaresOfWidths)
 }
 
 // part is how finely weights are told apart; they are rounded up to it.
 const part = 1e-9
 
-// mixture is the noise of a cell's adjusted value, which is moved by away more.
-func (f *fit) mixture(t *hierarchy, j int, away float64) adjustedLaw {
+// steps are how many parts of its noise's deviation a value's distance from its mean is told in, upwards, so that groups have errors in common.
+const steps = 8
+
+// movedBy is the noise where the value is away from the mean.
+func (m *adjustedLaw) movedBy(away float64) {
+	step := math.Max(0.25, math.Sqrt(m.variance)/steps)
+	m.away = step * math.Ceil(away/step)
+	if away < 1 {
+		m.away = math.Min(m.away, math.Nextafter(1, 0))
+	}
+	m.rounding += m.away
+	m.variance += m.away * m.away
+}
+
+// mean is the noise of a cell's adjusted value before it is made whole.
+func (f *fit) mean(t *hierarchy, j int) adjustedLaw {
+	if f.means == nil {
+		f.means, f.widths = make([]adjustedLaw, len(t.cells)), map[string]map[float64]float64{}
+	}
+	if f.means[j].terms != nil {
+		return f.means[j]
+	}
 	weights := make([]float64, len(t.cells))
 	weights[j] = 1
 	for _, k := range f.forms {
@@ -403,7 +456,7 @@ func (f *fit) mixture(t *hierarchy, j int, away float64) adjustedLaw {
 	}
 	slices.SortFunc(out.key, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
 	m := &out.mixture
-	m.parts, m.rounding = true, away
+	m.parts = true
 	for _, k := range out.key {
 		base, w, n := f.laws[k[0]], float64(k[1])*part, float64(k[2])
 		for _, b := range base.terms {
@@ -413,11 +466,18 @@ func (f *fit) mixture(t *hierarchy, j int, away float64) adjustedLaw {
 		}
 		m.rounding += w * n * base.rounding
 		m.variance += w * w * n * base.variance
+		width := w * deviationsOf(base.laplace(), usualMiss)
+		out.square += width * width * n * base.variance
 	}
-	m.variance += away * away
 	slices.SortStableFunc(m.terms, func(a, b term) int { // the widest first: where they leave nothing, dither asks no other
 		return cmp.Compare(b.of()*b.weight*b.weight*b.law.variance(), a.of()*a.weight*a.weight*a.law.variance())
 	})
+	key := fmt.Sprint(out.key)
+	if f.widths[key] == nil {
+		f.widths[key] = map[float64]float64{}
+	}
+	m.widths = f.widths[key]
+	f.means[j] = out
 	return out
 }
 

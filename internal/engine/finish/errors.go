@@ -40,6 +40,13 @@ func (e *Errors) fresh() *Errors {
 	return &of
 }
 
+// During are the same for another statement.
+func (e *Errors) During(ctx context.Context) *Errors {
+	of := e.fresh()
+	of.ctx = ctx
+	return of
+}
+
 // Simultaneous are the errors of which n intervals hold at once as often as one of e does.
 //
 // Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. What bounds may have taken away from a measure is one number a side for all groups: those of all sides of all measures together have half of miss (lostMasses), all noises have the other half, and
@@ -84,10 +91,14 @@ func (e *Errors) hasLaplace(f sensitivity.Formula) bool {
 
 // deviations is a half width in deviations of what is linear in a formula's noises: the normal quantile, or that of one Laplace noise, whose tails are the heaviest of sums of the same variance.
 func (e *Errors) deviations(f sensitivity.Formula) float64 {
-	if e.hasLaplace(f) {
-		return math.Log(1/e.miss) / math.Sqrt2
+	return deviationsOf(e.hasLaplace(f), e.miss)
+}
+
+func deviationsOf(laplace bool, miss float64) float64 {
+	if laplace {
+		return math.Log(1/miss) / math.Sqrt2
 	}
-	return 1.96 * stretch(e.miss, false)
+	return 1.96 * stretch(miss, false)
 }
 
 // Cells are the errors of groups that are the sums of so many released ones, each with noise of its own.
@@ -547,6 +558,16 @@ func (e *Errors) plain(i int) float64 {
 		return e.Measure(f.Sum) * e.a.Measures[f.Sum].Grid.InexactFloat64()
 	}
 	return e.pair(i)
+}
+
+// pairsOf is how many aggregates' widths are pair's.
+func (e *Errors) pairsOf() (n int) {
+	for _, f := range e.a.Formulas {
+		if f.Kind == sensitivity.IsSumFromPair {
+			n++
+		}
+	}
+	return n
 }
 
 // pair is the half width of middle x count + centred sum: in the centred sum's steps, which are half grid steps, the noise is

@@ -285,8 +285,8 @@ func TestNullAverage(t *testing.T) {
 	for i, few := range []bool{true, false} {
 		of, told := *r, 0
 		of.Groups = r.Groups[i : i+1]
-		rel, err := Shown(t.Context(), a, &of, 0, 1, func(fn plan.AggFunc, _ bool) {
-			if fn == plan.Avg {
+		rel, err := Shown(t.Context(), a, &of, 0, 1, func(item plan.AggItem, _ bool) {
+			if item.Fn == plan.Avg {
 				told++
 			}
 		})

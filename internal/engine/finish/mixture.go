@@ -18,6 +18,9 @@ type mixture struct {
 	parts    bool  // the total itself is no whole number of steps
 	sums     int   // so many of it, independent of one another, are added up; 0: one
 	cell     *cell // one value's law, roundings and all; nil of parts
+
+	away   float64             // of a value that was adjusted to a whole one: how far it is from its mean, a part of rounding
+	widths map[float64]float64 // and the half widths of that mean, by how often they may miss; nil of others
 }
 
 // times is the noise of a sum of n values.
@@ -101,6 +104,17 @@ const usualMiss = 0.05
 func (m mixture) quantile(ctx context.Context, miss float64) float64 {
 	if len(m.terms) == 0 {
 		return math.NaN()
+	}
+	if m.widths != nil {
+		k, ok := m.widths[miss]
+		if !ok {
+			mean := m
+			mean.rounding, mean.away, mean.widths = m.rounding-m.away, 0, nil
+			if k = mean.quantile(ctx, miss); !math.IsNaN(k) {
+				m.widths[miss] = k
+			}
+		}
+		return math.Floor(k + m.away) // both what is shown and what it stands for are whole
 	}
 	if m.sums <= 1 && len(m.terms) == 1 && miss >= leastMiss {
 		t := m.terms[0]

@@ -102,7 +102,7 @@ func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, number in
 	e = e.Simultaneous(together).For(l.Release, nil)
 	shown := e // the noise is that of the release
 	if adjusted != nil {
-		shown = adjusted.Simultaneous(together)
+		shown = adjusted.During(ctx).Simultaneous(together)
 	}
 	var rows [][]sqltype.Value
 	for i, m := range l.An.Measures {

@@ -154,17 +154,41 @@ func (p *Staged) SimultaneousRows(list ...*release.Release) int {
 	return max(1, n)
 }
 
-// ExpectedRows is SimultaneousRows of a stage's release that is still to be made: as many as an earlier one has, else as there are public groups; 1 where neither is known.
+// ExpectedRows is SimultaneousRows of a stage's release that is still to be made, and of those of the answer's other stages: as many as an earlier one has, else as there are public groups; none are added where neither is known.
 func (p *Staged) ExpectedRows(a *sensitivity.Analysis, old *release.Release) int {
-	switch {
-	case !p.Session.Now.Simultaneous && !p.HasNoisyRowChoice():
+	if !p.Session.Now.Simultaneous && !p.HasNoisyRowChoice() {
 		return 1
-	case old != nil:
-		return p.SimultaneousRows(old)
-	case a.Groups.Public:
-		return max(1, int(a.Groups.Count))
 	}
-	return 1
+	public := func(a *sensitivity.Analysis) int {
+		if a.Groups.Public {
+			return int(a.Groups.Count)
+		}
+		return 0
+	}
+	n := public(a)
+	if old != nil {
+		n = p.SimultaneousRows(old)
+	}
+	if of := p.answering(); len(of) > 1 {
+		for _, st := range of {
+			if st.An != a {
+				n += public(st.An)
+			}
+		}
+	}
+	return max(1, n)
+}
+
+// answering are the stages that the answer is computed from, one of each release.
+func (p *Staged) answering() (list []*Stage) {
+	for _, l := range p.Program.Answer.Leaves {
+		for _, of := range l.Parts {
+			if st := p.Stages[p.Stages[of.Stage].As]; !slices.Contains(list, st) {
+				list = append(list, st)
+			}
+		}
+	}
+	return list
 }
 
 // candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.

@@ -82,6 +82,25 @@ func TestTargetStages(t *testing.T) {
 	}
 }
 
+// TestTargetOfAllGroups: where the intervals of all groups hold together, a target is reached in the groups of all releases of a statement, as EXPLAIN says.
+func TestTargetOfAllGroups(t *testing.T) {
+	for _, order := range []string{"", " order by 2 desc limit 3"} {
+		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,", "max_query_price: 5", "max_query_price: 50")
+		enginetest.Set(t, s, "dpsql.consistent", "off")
+		if order == "" {
+			enginetest.Set(t, s, "dpsql.simultaneous", "on")
+		}
+		enginetest.Set(t, s, "dpsql.price", "50")
+		enginetest.SetTarget(t, s, "20")
+		_, a := enginetest.Ask(t, s, "select gender, count(*), dp_error(count(*)) from patients group by rollup(gender)"+order)
+		for _, r := range a.Rows {
+			if x := r[2].(float64); x > 20 || x < 10 {
+				t.Errorf("%q: an error of %g: %v", order, x, a.Warnings)
+			}
+		}
+	}
+}
+
 // TestTargetChoosesAnew: where a target is aimed at, bounds are chosen and what they take away is told again, at the whole new price.
 func TestTargetChoosesAnew(t *testing.T) {
 	const sql = "select count(*), dp_error(count(*)) from visits"
