@@ -35,6 +35,7 @@ func comparison(op string, a, b sqltype.OID) *Func {
 		Postgres: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			l, r := x[0], x[1]
 			if isText(a) && op != "=" && op != "<>" { // equality is of bytes anyway, and may use an index
+				l += ` COLLATE pg_catalog."C"` // both, as either may have another one
 				r += ` COLLATE pg_catalog."C"`
 			}
 			return "(" + l + " " + op + " " + r + ")"

@@ -55,7 +55,7 @@ func (p *printer) grouped(n *plan.Aggregate, in *from, key func(plan.ColID, sqlt
 		group = append(group, fmt.Sprint(i+1))
 	}
 	for _, a := range n.Aggs {
-		put(a.ID, agg(a), a.Type)
+		put(a.ID, p.withLetters(agg(a), a.Type), a.Type)
 		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
 	}
 	switch {
@@ -144,7 +144,7 @@ func (p *printer) window(n *plan.Window) *from {
 	f := s.from()
 	for i, it := range n.Items {
 		name := quote(fmt.Sprintf("w%d", i+1))
-		s.list = append(s.list, p.windowCall(it, in)+" AS "+name)
+		s.list = append(s.list, p.withLetters(p.windowCall(it, in), it.Type)+" AS "+name)
 		s.fixed[it.ID], s.types[it.ID] = name, it.Type
 		f.cols[it.ID] = &column{sub: s}
 	}

@@ -97,9 +97,9 @@ func (p *printer) anyAll(n *plan.AnyAll, f *from, m mode) string {
 	if n.All {
 		word = " ALL ("
 	}
-	array := p.scalar(n.Array, f, m)
+	x, array := p.scalar(n.X, f, m), p.scalar(n.Array, f, m)
 	if elem, ok := n.Array.Type().Elem(); ok && elem.IsString() && n.Fn.Name != "=" && n.Fn.Name != "<>" {
-		array = p.binary(array, elem)
+		x, array = p.binary(x, elem), p.binary(array, elem)
 	}
-	return "(" + p.scalar(n.X, f, m) + " " + n.Fn.Name + word + array + "))"
+	return "(" + x + " " + n.Fn.Name + word + array + "))"
 }

@@ -35,7 +35,9 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 		p.fail(internalError("grouping sets and dp_error have no form within a person's rows"))
 	}
 	in := p.build(n.Input)
-	f, _, _ := p.grouped(n, in, func(k plan.ColID, t sqltype.Type) string { return p.canonicalKey(p.named(in, k, stored), t) }, func(a plan.AggItem) string { return p.unitAggregate(a, in, "") })
+	f, _, _ := p.grouped(n, in, func(k plan.ColID, t sqltype.Type) string {
+		return p.withLetters(p.canonicalKey(p.named(in, k, stored), t), t)
+	}, func(a plan.AggItem) string { return p.unitAggregate(a, in, "") })
 	return f
 }
 

@@ -24,6 +24,14 @@ func (p *printer) number(d decimal.Decimal, t sqltype.Type) (string, error) { re
 // binary is text with the collation that compares bytes.
 func (p *printer) binary(x string, t sqltype.Type) string { return p.d.ByBytes(x, t) }
 
+// withLetters is a text of binary's collation with the database's own one again, whose letters upper, ILIKE and the like know.
+func (p *printer) withLetters(x string, t sqltype.Type) string {
+	if t.IsString() {
+		x += p.d.Collation()
+	}
+	return x
+}
+
 // or is a text, or the refusal of the statement.
 func (p *printer) or(text string, err error) string {
 	if err != nil {

@@ -44,7 +44,7 @@ func (p *printer) unitWindow(n *plan.Window) *from {
 			if p.err != nil {
 				return nil
 			}
-			out = append(out, p.held(p.unitCall(it, in, ties))+" AS "+s.fixed[it.ID])
+			out = append(out, p.held(p.withLetters(p.unitCall(it, in, ties), it.Type))+" AS "+s.fixed[it.ID])
 		}
 		return out
 	}

@@ -127,12 +127,13 @@ func (d postgres) Spellings(x string, t sqltype.Type) []string {
 }
 
 func (d postgres) MinMax(name string, args []string, t sqltype.Type) string {
-	if t.IsString() {
-		for i := range args {
-			args[i] = "(" + d.ByBytes(args[i], t) + ")"
-		}
+	if !t.IsString() {
+		return name + "(" + strings.Join(args, ", ") + ")"
 	}
-	return name + "(" + strings.Join(args, ", ") + ")"
+	for i := range args {
+		args[i] = "(" + d.ByBytes(args[i], t) + ")"
+	}
+	return "(" + name + "(" + strings.Join(args, ", ") + ")" + d.Collation() + ")"
 }
 
 func (postgres) DistinctArgument(x string, _ sqltype.Type) string { return x }
