@@ -103,6 +103,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 			return fieldOf(unit, x, exactly)
 		}
 	}
+	g.Zone = loc
 	return &g, nil
 }
 

@@ -1,6 +1,8 @@
 package funcs
 
 import (
+	"time"
+
 	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -50,6 +52,7 @@ type Func struct {
 	// time zone. A row with With and with TotalForm serves where they are no constants, too.
 	Const  []int
 	Zoned  bool
+	Zone   *time.Location // in which With's row of a Zoned one reads an instant
 	With   func(c Constants) (*Func, error)
 	leaves []Gap // of this row alone, on both backends; see Gaps
 	// OnNull says that Eval is called with NULL arguments, too: of functions of the catalogs.

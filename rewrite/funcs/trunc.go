@@ -50,7 +50,7 @@ func truncRow(f *Func, name, zone string) (*Func, error) {
 		duck = ""
 	}
 	g := row(f.Kind, f.Name, f.Args, t, true, forms{pg: pg, own: own, duck: duck, why: why})
-	g.Const, g.Zoned, g.Range = f.Const, f.Zoned, truncRange(unit, t == zoned)
+	g.Const, g.Zoned, g.Zone, g.Range = f.Const, f.Zoned, loc, truncRange(unit, t == zoned)
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return truncateIn(unit, v[1].(sqltype.Micros), loc)
 	}

@@ -66,7 +66,7 @@ func zoneRow(f *Func, zone string, of int) (*Func, error) {
 		fm.duck, fm.why = "", why
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, true, fm)
-	g.Const, g.Zoned = f.Const, f.Zoned
+	g.Const, g.Zoned, g.Zone = f.Const, f.Zoned, loc
 	if g.Range = zonedRange(of, from, f.Result); f.Result == clock {
 		g.Range = always(0, microsPerDay)
 	}

@@ -219,7 +219,8 @@ func (z *Grouper) ValuesOf(s *scope.ScanInfo, id plan.ColID, x plan.Scalar) (out
 		}
 		why = fmt.Sprintf("%d values of %s", len(out), name)
 		if isTime(c.Type) {
-			step, _ = z.StepOfTime(x, id, map[plan.ColID]bool{})
+			of, _ := z.StepOfTime(x, id, map[plan.ColID]bool{})
+			step = of.Micros
 		}
 	}
 	if null {
@@ -248,13 +249,13 @@ func (z *Grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar
 		return nil, false
 	}
 	lo, hi := in.Lo.Ceil(), in.Hi.Floor()
-	step := int64(1)
+	step := interval.Step{Micros: 1}
 	if isTime(c.Type) {
-		if step, ok = z.StepOfTime(x, id, map[plan.ColID]bool{}); !ok || step == 0 {
+		if step, ok = z.StepOfTime(x, id, map[plan.ColID]bool{}); !ok || step.Micros == 0 {
 			return nil, false
 		}
 	}
-	if !lo.Coefficient().IsInt64() || hi.Sub(lo).GreaterThan(decimal.NewFromInt(step).Mul(decimal.NewFromInt(MostTried))) {
+	if !lo.Coefficient().IsInt64() || hi.Sub(lo).GreaterThan(decimal.NewFromInt(step.Micros).Mul(decimal.NewFromInt(MostTried))) {
 		return nil, false
 	}
 	at := func(n int64) sqltype.Value {
@@ -266,15 +267,8 @@ func (z *Grouper) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar
 		}
 		return n
 	}
-	first, last := lo.IntPart(), hi.IntPart()
-	for n := first; n <= last; n++ {
+	for _, n := range step.Moments(lo.IntPart(), hi.IntPart()) {
 		out = append(out, at(n))
-		if step > 1 { // the next step's beginning
-			n += step - (n%step+step)%step - 1
-		}
-	}
-	if c.Type.OID == sqltype.OIDTimestamptz { // a day of the zone may have begun since
-		out = append(out, at(last))
 	}
 	return out, true
 }

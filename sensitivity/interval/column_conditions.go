@@ -2,6 +2,7 @@ package interval
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -56,7 +57,7 @@ func (z *Intervals) checks(conds []plan.Scalar, id plan.ColID, step int64) (out 
 		}
 		if f, err := z.Function(c, id); err == nil {
 			own, known := z.StepOfTime(c, id, map[plan.ColID]bool{})
-			out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
+			out = append(out, check{c, f, step == 0 || known && own.Micros > 0 && own.Micros%step == 0})
 			nodes += relation.Size(c)
 		}
 	}
@@ -76,22 +77,22 @@ func keepsValue(list []check, v sqltype.Value, t sqltype.Type) bool {
 	return true
 }
 
-// StepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
-// through fields and truncations only. Of a timestamp with time zone, whose days and hours begin by the session's zone, it is a step so short that one of its beginnings is in each of them.
-func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
-	least := func(a, b int64) int64 {
-		if a == 0 || b != 0 && b < a {
-			return b
-		}
-		return a
-	}
+// Step is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column; 0: on none. Zone is nil but of a timestamp with time zone: there a step
+// ends also where the zone's clocks are set otherwise.
+type Step struct {
+	Micros int64
+	Zone   *time.Location
+}
+
+// StepOfTime is the step of an expression that reads a timestamp column through fields and truncations only.
+func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step Step, ok bool) {
 	switch n := x.(type) {
 	case *plan.Col:
 		if d, isDef := z.Defs[n.ID]; isDef && !seen[n.ID] {
 			seen[n.ID] = true
 			return z.StepOfTime(d.Expr, id, seen)
 		}
-		return 0, z.Base(n.ID) != id
+		return Step{}, z.Base(n.ID) != id
 	case *plan.Call:
 		if last := len(n.Args) - 1; last >= 0 && last <= 1 {
 			if c, isCol := n.Args[last].(*plan.Col); isCol && z.Base(c.ID) == id {
@@ -102,28 +103,71 @@ func (z *Intervals) StepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID
 	for _, part := range plan.Children(x) {
 		s, ok := z.StepOfTime(part, id, seen)
 		if !ok {
-			return 0, false
+			return Step{}, false
 		}
-		step = least(step, s)
+		if step.Micros == 0 || s.Micros != 0 && s.Micros < step.Micros {
+			step = s
+		}
 	}
 	return step, true
 }
 
-// fieldStep: days of a zone have 23 hours at least, of which one is the first of half a UTC day. Hours of a zone have 30 minutes at least, also where a clock is put forward by so many.
-func fieldStep(n *plan.Call) (int64, bool) {
-	hour, day := int64(relation.MicrosPerDay/24), int64(relation.MicrosPerDay)
+// Moments are one of each step of time between two, or several.
+//
+// Proof: claim: a moment of each day and of each hour of a zone's clocks is among them, however short it is. (1) Where clocks are set otherwise, the last moment before and the first one after are added.
+// A day or an hour that ends or begins so has one of them. Another one has 24 hours or 60 minutes: a multiple of the step is in it, if it does not begin before from or end after to. (2) Else from or to is in it.
+func (s Step) Moments(from, to int64) (out []int64) {
+	if from > to {
+		return nil
+	}
+	out = append(out, from)
+	for n := from; ; {
+		next := s.Micros - (n%s.Micros+s.Micros)%s.Micros // until the next step's beginning
+		if to-n < next {
+			break
+		}
+		n += next
+		out = append(out, n)
+	}
+	if s.Zone == nil {
+		return out
+	}
+	out = append(out, to) // (2)
+	for at := time.Unix(epoch+from/1e6-1, 0).In(s.Zone); ; {
+		_, end := at.ZoneBounds()
+		if end.IsZero() || end.Unix()-epoch > to/1e6+1 {
+			return out
+		}
+		if !end.After(at) { // a rule that goes on for ever ends each year, and in a leap year a day early
+			end = at.AddDate(0, 0, 1)
+		} else if n := (end.Unix() - epoch) * 1e6; n > from && n <= to {
+			out = append(out, n-1, n) // (1)
+		}
+		at = end.In(s.Zone)
+	}
+}
+
+// epoch is 2000-01-01 in Unix's seconds.
+const epoch = 946_684_800
+
+// fieldStep is the step of a field or a truncation of a column.
+func fieldStep(n *plan.Call) (Step, bool) {
+	hour, day := Step{Micros: relation.MicrosPerDay / 24}, Step{Micros: relation.MicrosPerDay}
 	if n.Args[len(n.Args)-1].Type().OID == sqltype.OIDTimestamptz {
-		hour, day = hour/4, day/2
+		if n.Fn.Zone == nil {
+			return Step{}, false
+		}
+		hour.Zone, day.Zone = n.Fn.Zone, n.Fn.Zone
 	}
 	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
 		return day, true
 	}
 	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
-		return 0, false
+		return Step{}, false
 	}
 	field, _ := n.Args[0].(*plan.Const)
 	if field == nil {
-		return 0, false
+		return Step{}, false
 	}
 	switch field.Value {
 	case "hour":
@@ -131,5 +175,5 @@ func fieldStep(n *plan.Call) (int64, bool) {
 	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
 		return day, true
 	}
-	return 0, false
+	return Step{}, false
 }

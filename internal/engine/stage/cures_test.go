@@ -1,12 +1,15 @@
 package stage_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -215,6 +218,46 @@ func TestDaysOfZones(t *testing.T) {
 				if told := enginetest.Explained(t, s, sql); strings.Contains(told, "Groups chosen") {
 					t.Errorf("%s, %s: %s", d, zone, told)
 				}
+			}
+		}
+	}
+}
+
+// TestGroupsWhereClocksChange: each day and each hour of a zone is a public group where clocks are set otherwise, however short it is: as PostgreSQL's of the minutes between two ends.
+func TestGroupsWhereClocksChange(t *testing.T) {
+	server := enginetest.SharedServer(t)
+	conn, err := pgx.Connect(context.Background(), server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	s := librarySession(t, funcs.DuckDB)
+	for _, c := range [][]string{
+		{"Atlantic/Azores", "2025-03-29", "2025-03-31 23:59:00"}, {"Australia/Lord_Howe", "2025-10-04", "2025-10-05 23:59:00"}, {"Australia/Lord_Howe", "2025-10-04 15:00+00", "2025-10-04 16:20+00"},
+		{"Europe/Paris", "1911-03-09 17:50:39+00", "1911-03-12 05:50:39+00"}, {"Asia/Shanghai", "1900-12-31 03:00+00", "1901-01-01 00:00+00"}, {"Africa/Monrovia", "1972-01-06", "1972-01-07 22:10:00"},
+		{"America/New_York", "2068-03-10", "2068-03-12"}, {"Pacific/Apia", "2011-12-28 12:00:00", "2012-01-01"}, {"America/Toronto", "2025-11-01", "2025-11-03"},
+	} {
+		in, ok := sqltype.LookupZone(c[0])
+		if !ok {
+			t.Fatal("no zone", c[0])
+		}
+		settings := sqltype.Settings{Zone: in}
+		s.Use(settings)
+		if _, err := conn.Exec(context.Background(), "SET timezone = '"+c[0]+"'"); err != nil {
+			t.Fatal(err)
+		}
+		for key, typ := range map[string]sqltype.Type{"%s::date": sqltype.Date, "date_trunc('day', %s)": sqltype.Timestamptz, "date_trunc('hour', %s)": sqltype.Timestamptz, "extract(hour from %s)": sqltype.Numeric} {
+			var want []string
+			if err := conn.QueryRow(context.Background(), fmt.Sprintf("select array_agg(distinct ("+key+")::text order by ("+key+")::text) from generate_series('%s'::timestamptz, '%s', '1 minute') as s(at)", "at", "at", c[1], c[2])).Scan(&want); err != nil {
+				t.Fatal(c, key, err)
+			}
+			_, a := enginetest.Ask(t, s, fmt.Sprintf("select "+key+", count(*) from loans where came_at between '%s' and '%s' group by 1", "came_at", c[1], c[2]))
+			var got []string
+			for _, row := range a.Rows {
+				got = append(got, settings.FormatText(row[0], typ))
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%v: %s: %d groups, %q; PostgreSQL has %d, %q", c, key, len(got), got, len(want), want)
 			}
 		}
 	}
