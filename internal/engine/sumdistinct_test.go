@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -81,5 +82,41 @@ func TestSumDistinctClamped(t *testing.T) {
 		if got := fmt.Sprint(rows); err != nil || got != "[[high 10 50] [low 55 50]]" { // a plain COUNT(DISTINCT) is of what is stored
 			t.Errorf("%s: %s, %v", d, got, err)
 		}
+	}
+}
+
+// TestDifferentValues: of 11 whole numbers no count of different ones is above 11, and EXPLAIN tells the error of an average of 11, not of 10,000 rows. Where it is NULL, the query that the warning names has an answer. The largest bound is no sign of noise where a person can have no more values.
+func TestDifferentValues(t *testing.T) {
+	s := hundred(t, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	const sql = "select count(distinct cut), dp_high(count(distinct cut)), dp_error(count(distinct cut)), avg(distinct cut) from people"
+	if told := fmt.Sprint(enginetest.MustTry(t, s, "explain "+sql)); !strings.Contains(told, "for 11 different values") || strings.Contains(told, "10,000") {
+		t.Error(told)
+	}
+	most, named := false, false
+	enginetest.Set(t, s, "dpsql.price", "0.1")
+	for seed := range uint64(40) {
+		enginetest.FixedNoise(s, 900+seed)
+		s.Warned = nil
+		_, a := enginetest.Ask(t, s, sql)
+		row, told := a.Rows[0], strings.Join(a.Warnings, "\n")
+		if n, ok := row[0].(int64); ok && (n > 11 || row[1] != nil && (row[1].(float64) > 11 || float64(n)+row[2].(float64) < row[1].(float64))) {
+			t.Errorf("%v", row)
+		}
+		most = most || row[0] == int64(11)
+		if strings.Contains(told, "noise alone") {
+			t.Error(told)
+		}
+		if row[3] == nil && strings.Contains(told, "SELECT avg(x) FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v") {
+			named = true
+		}
+	}
+	if !most || !named {
+		t.Error(most, named)
+	}
+	enginetest.Set(t, s, "dpsql.price", "10")
+	rows := enginetest.MustTry(t, s, "SELECT avg(cut) FROM (SELECT cut FROM people WHERE cut BETWEEN 0 AND 10 GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v")
+	if rows[0][0] == nil {
+		t.Error(rows)
 	}
 }

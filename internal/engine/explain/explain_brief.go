@@ -380,7 +380,11 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			break
 		}
 		f := a.Formulas[n.Formula]
-		text, perRow := known[i].Words, f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment
+		text, perRow, rows := known[i].Words, f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment, rows
+		different := stage.DifferentValues(a, f)
+		if different > 0 {
+			perRow, rows = false, different
+		}
 		isKnown, width, limit := false, math.NaN(), ""
 		switch {
 		case most != nil && !f.IsPick() && !f.IsOrderStatistic():
@@ -420,12 +424,12 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 				}
 			}
 			sized = sized || perRow
-		case f.Kind == sensitivity.IsAvg && one != nil && byPeople:
+		case f.Kind == sensitivity.IsAvg && one != nil && byPeople && different == 0:
 			text = "about +- " + server.Number(usual.Usual(n.Formula, rows/partOfBound)) + stage.ErrorUnit(a, n.Formula)
 			sized, unknown, third = true, true, true
 		case f.Kind == sensitivity.IsAvg && one != nil:
 			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows))+stage.ErrorUnit(a, n.Formula))
-			sized, unknown = true, true
+			sized, unknown = sized || different == 0, true
 		case text == stage.DependsOnChoice:
 			text, unknown = "cannot be told before its bounds are chosen", true
 			if f.Kind == sensitivity.IsRatio {
@@ -435,7 +439,10 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			unknown = unknown || chosenBound.MatchString(text)
 			sized = sized || perRow
 		}
-		words = append(words, known[i].Column+" "+plusMinus(inWords(a, text)))
+		if text = plusMinus(inWords(a, text)); different > 0 {
+			text += fmt.Sprintf(" for %v different values", different)
+		}
+		words = append(words, known[i].Column+" "+text)
 	}
 	if sized {
 		if assuming = ", for " + from; third {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/price"
@@ -316,12 +317,21 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	width := e.plain(i)
 	if f.Kind == sensitivity.IsCount {
 		low, high = e.lowest(f.Count, val)-below, val+width+above
-		if most := float64(e.a.Measures[f.Count].Possible) * float64(max(1, e.sums)); most > 0 && high > most {
-			high = math.Max(low, most)
+		if most := float64(e.possible(f.Count)); most > 0 { // no more values can be there
+			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
 		}
 		return val, low, high
 	}
 	return val, val - width - below, val + width + above
+}
+
+// possible is how many distinct values measure i can be; 0: not known.
+func (e *Errors) possible(i int) int64 {
+	most, n := bits.Mul64(e.a.Measures[i].Possible, uint64(max(1, e.sums))) //nolint:gosec // not negative
+	if most > 0 || n > math.MaxInt64 {
+		return 0
+	}
+	return int64(n)
 }
 
 // lowest is the lower end of the interval of measure i, whose released value is y, given that its group is shown.

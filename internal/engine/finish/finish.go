@@ -200,7 +200,11 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		case f.IsPick():
 			v, err = pickValue(a, i, g)
 		case v == nil && err == nil:
-			v, err = value(a, i, g.Values)
+			if v, err = value(a, i, g.Values); f.Kind == sensitivity.IsCount {
+				if n, ok := v.(int64); ok && e.possible(f.Count) > 0 {
+					v = min(n, e.possible(f.Count))
+				}
+			}
 		}
 		if err != nil {
 			return nil, err

@@ -165,6 +165,11 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 		where = " where a group has"
 	}
 	switch fn := of.Fn; {
+	case fn == plan.Avg && of.Distinct:
+		words = "different values after noise, so its interval is the whole range. " + r.larger()
+		if !r.isGrouped() {
+			words += ". SELECT avg(x) FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v averages the values that surely have rows"
+		}
 	case fn == plan.Avg && ranged:
 		words = "rows after noise, so its interval is the whole range. " + r.larger()
 	case fn == plan.Avg:

@@ -234,7 +234,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release, public func() []strin
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.CandidateCount(c)) == len(c.Edges)
-		if c.Most > 0 && edge == c.Most {
+		if c.Most > 0 && edge == c.Most || slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == c && m.Possible > 0 && edge >= m.Possible }) {
 			continue // nobody can have more
 		}
 		what, effect := "groups that one person counts in", "the interval estimates how much"

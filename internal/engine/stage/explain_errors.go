@@ -23,6 +23,14 @@ import (
 // UsualCounts are the numbers of rows for which averages' errors are told where nobody says how many there are.
 var UsualCounts = []float64{1000, 100_000}
 
+// DifferentValues is the largest number of rows of an average of DISTINCT values: of those that policy and conditions leave; 0: not known, or of all rows.
+func DifferentValues(a *sensitivity.Analysis, f sensitivity.Formula) float64 {
+	if f.Kind != sensitivity.IsAvg || f.Count < 0 {
+		return 0
+	}
+	return float64(a.Measures[f.Count].Possible)
+}
+
 // ExpectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
 // chosen bound is told in multiples of it. They are intervals that hold in so many rows together.
 func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, together int, counts ...float64) ([]Expected, error) {
@@ -53,7 +61,11 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 			out = append(out, Expected{Column: n.name, Words: words})
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
 			var of []string
-			for _, count := range counts {
+			rows := counts
+			if n := DifferentValues(a, f); n > 0 {
+				rows = []float64{n}
+			}
+			for _, count := range rows {
 				width := e.Expected(n.Formula, count*times) // as of a bound of 1 among count
 				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
 					width /= times
