@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
-// TestOneGroupNote: of unknown groups EXPLAIN and the warning say how many times less noise one group has that a condition names, and it has. Public groups, and unknown ones of which a person is in one, have no such note.
+// TestOneGroupNote: of unknown groups EXPLAIN and the warning say how many times less noise one group has that a condition names, and it has. Of sums, whose intervals have what bounds cut, it is said as the most. Public groups, and unknown ones of which a person is in one, have no such note.
 func TestOneGroupNote(t *testing.T) {
 	s := enginetest.FixedNoise(enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) {
 		p.Query.Bounding, p.Query.MaxGroups = "auto", 0
@@ -49,6 +49,11 @@ func TestOneGroupNote(t *testing.T) {
 	if got := scale(groups) / scale(one); got < 0.8*about || got > 1.25*about {
 		t.Errorf("%g times less noise, told %g", got, about)
 	}
+	const sums = "select diag_1, sum(medications) from encounters group by 1"
+	s.Warned = nil
+	_, a = enginetest.Ask(t, s, sums) // of which a bound on a person's sum cuts, in one group too
+	told(strings.Join(a.Warnings, "\n"), "up to")
+	told(brief(sums), "up to")
 	for _, sql := range []string{"select readmitted, count(*) from encounters group by 1", "select race, count(*) from patients group by 1", one} {
 		if text := brief(sql); note.MatchString(text) {
 			t.Errorf("%s: %s", sql, text)

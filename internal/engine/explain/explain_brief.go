@@ -652,7 +652,7 @@ func oneGroupInWords(ctx context.Context, p *stage.Staged, st *private.StageRun,
 		}
 		plan, chosen = made.Plan, made.Chosen
 	}
-	return private.OneGroupNote(p.OneGroupGain(ctx, st.As, plan, chosen), chosen != nil || st.An.Limit.Cap == nil)
+	return private.OneGroupNote(p.OneGroupGain(ctx, st.As, plan, chosen))
 }
 
 // groupsInWords says which groups are shown; "" where there is one.

@@ -113,15 +113,15 @@ func (r *Run) oneGroupNote(ctx context.Context, a *StageRun) string {
 	if a.An.Groups.Public || a.Release.Of != nil || a.Release.Run == nil {
 		return ""
 	}
-	return OneGroupNote(r.OneGroupGain(ctx, a.As, a.Release.Plan, a.Release.Chosen), true)
+	return OneGroupNote(r.OneGroupGain(ctx, a.As, a.Release.Plan, a.Release.Chosen))
 }
 
 // OneGroupNote says how many times less noise one group has that WHERE names; "" of little.
-func OneGroupNote(gain float64, isKnown bool) string {
+func OneGroupNote(gain float64, atMost bool) string {
 	if gain < WorthNaming {
 		return ""
 	}
-	words := map[bool]string{true: "about", false: "up to"}[isKnown]
+	words := map[bool]string{false: "about", true: "up to"}[atMost]
 	return fmt.Sprintf(". One group alone, by a condition in WHERE, has %s %s times less noise", words, server.Number(math.Round(gain*10)/10))
 }
 
