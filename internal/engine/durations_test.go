@@ -237,3 +237,31 @@ func TestHintsOfExtremes(t *testing.T) {
 		}
 	}
 }
+
+// TestComputedShift: an interval that is computed of constants is one, also where it is added to a timestamp with time zone; the hint of another one leads to an answer on both backends. Noise is small: off by 30 of 600 rows with a probability below 1e-9.
+func TestComputedShift(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := tickets(t, d)
+		for _, c := range []struct {
+			where string
+			want  int64
+		}{
+			{"opened_at::timestamptz + interval '1 month' * 2 > '2024-05-01'", 393},
+			{"opened_at + 2 * interval '1 month' > '2024-05-01'", 393},
+			{"opened_at::timestamptz - (interval '1 month' + interval '2 days') < '2024-05-01'", 524},
+			{"opened_at::timestamptz + -make_interval(days => 30) < '2024-05-01'", 517},
+			{"timestamptz '2024-05-01' - opened_at::timestamptz < took", 219},
+		} {
+			rows, err := enginetest.Try(s, "select count(*) from tickets where "+c.where)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, c.where, err)
+			} else if got := rows[0][0].(int64); got < c.want-30 || got > c.want+30 {
+				t.Errorf("%s: %s gives %d; want about %d", d, c.where, got, c.want)
+			}
+		}
+		_, err := enginetest.Try(s, "select count(*) from tickets where opened_at::timestamptz + took > '2024-05-01'")
+		if err == nil || !strings.Contains(enginetest.Refusal(err).Hint, "timestamptz '2025-01-01' - t < x") {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+}

@@ -82,6 +82,12 @@ func late(fn *funcs.Func, zone string) *funcs.Func {
 	return &out
 }
 
+// readsText reports a call of texts, whose constants may make long ones.
+func readsText(x Scalar) bool {
+	call, ok := x.(*Call)
+	return ok && slices.ContainsFunc(call.Args, func(a Scalar) bool { return a.Type().IsString() || readsText(a) })
+}
+
 // special is the row for the constants that a call has where the row asks for some.
 func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*funcs.Func, error) {
 	if err := b.styled(fn, args, pos); err != nil {
@@ -100,14 +106,23 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	c := funcs.Constants{Zone: b.opts.Values.Zone.String()}
 	for _, i := range fn.Const {
 		x, ok := args[i].(*Const)
+		if !ok && args[i].Type().OID == sqltype.OIDInterval && !readsText(args[i]) {
+			if x, ok = foldedCalls(args[i]).(*Const); ok {
+				args[i] = x
+			}
+		}
 		switch {
 		case ok && x.Value != nil:
 			c.Values = append(c.Values, x.Value)
 		case fn.TotalForm != nil:
 			return fn, nil
 		default:
+			hint := "Write its value into the statement: what is computed follows from it."
+			if args[i].Type().OID == sqltype.OIDInterval {
+				hint = "Compare a difference of times with it, as in timestamptz '2025-01-01' - t < x for t + x > timestamptz '2025-01-01'."
+			}
 			return nil, sqlerr.New(sqlerr.UnsupportedFunction, "argument %d of %s must be a constant", i+1, fn.Name).At(int(b.place(args[i], pos))).
-				WithHint("Write its value into the statement: what is computed follows from it.")
+				WithHint("%s", hint)
 		}
 	}
 	out, err := fn.With(c)
