@@ -9,8 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // TestLeastOfIntervals: LEAST and GREATEST order intervals by their length on both backends, and pass NULLs over. In DuckDB's own a month is more than any days. Noise is small: 5% off with a probability below 1e-9.
@@ -118,6 +120,22 @@ analysts: {ann: {password: `+enginetest.Verifier+`, may: [people, towns]}}
 		}
 		if got := enginetest.MustTry(t, s, sql)[0][0]; fmt.Sprint(got) != want {
 			t.Errorf("%s gives %v; PostgreSQL gives %s", sql, got, want)
+		}
+	}
+}
+
+// TestScalesSideBySide: DuckDB brings numerics to one scale, by rounding what has more places. Over public tables, too, it is done where no digit is lost, and refused elsewhere.
+func TestScalesSideBySide(t *testing.T) {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	const from = " from (select id::numeric(10,2) as n, id::numeric(12,4) as k from kinds where id = 1) t"
+	for _, sql := range []string{"select greatest(round(n, 1), 0.55)", "select greatest(trunc(greatest(n, 1.25)), 1.25)", "select case when n > 0 then trunc(n) else 1.25 end", "select lag(n, 1, 1.255) over ()", "select coalesce(round(n, 1), 1.255)"} {
+		if rows, err := enginetest.Try(s, sql+from); sqlerr.ID(err) != sqlerr.PrivateFunction.ID || enginetest.Refusal(err).Hint == "" {
+			t.Errorf("%s: %v %v", sql, rows, err)
+		}
+	}
+	for sql, want := range map[string]string{"select greatest(n, 1.255)": "1.255", "select greatest(n, k, 0.5551)": "1", "select least(n, 0.1234567)": "0.1234567", "select coalesce(round(n, 1), 0)": "1", "select round(n, 1) > 0.95": "true", "select trunc(n) in (0.3, 1)": "true"} {
+		if got := fmt.Sprint(enginetest.MustTry(t, s, sql + from)[0][0]); got != want {
+			t.Errorf("%s: %s; want %s", sql, got, want)
 		}
 	}
 }

@@ -155,6 +155,9 @@ func (p *printer) windowCall(it plan.WindowItem, in *from) string {
 	if !p.d.HasWindowFunction(string(it.Fn)) {
 		return p.fail(dialect.NotHere("the window function "+string(it.Fn), it.Pos))
 	}
+	if p.castsDefault(it) {
+		return ""
+	}
 	a := plan.AggItem{Fn: it.Fn, Filter: it.Filter, Type: it.Type, Pos: it.Pos}
 	if len(it.Args) > 0 {
 		a.Arg, a.More = it.Args[0], it.Args[1:]

@@ -13,7 +13,7 @@ func (p *printer) minMax(n *plan.MinMax, f *from, m mode) string {
 	if n.Greatest {
 		name = "GREATEST"
 	}
-	list := p.sideBySide(n.Args, f, m)
+	list := p.sideBySide(n.Args, f, m, false)
 	return p.d.MinMax(name, list, n.T)
 }
 
@@ -26,7 +26,7 @@ func (p *printer) distinctFrom(n *plan.DistinctFrom, f *from, m mode) string {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "IS DISTINCT FROM between %s and %s cannot be computed by the data set's database here", l, r).
 			WithHint("Cast one side to the type of the other."))
 	}
-	list := p.sideBySide([]plan.Scalar{n.X, n.Y}, f, m)
+	list := p.sideBySide([]plan.Scalar{n.X, n.Y}, f, m, true)
 	not := ""
 	if n.Not {
 		not = "NOT "

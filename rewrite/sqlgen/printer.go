@@ -123,12 +123,12 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		if n.Not {
 			not = "NOT "
 		}
-		list := p.sideBySide(append([]plan.Scalar{n.X}, n.List...), f, m)
+		list := p.sideBySide(append([]plan.Scalar{n.X}, n.List...), f, m, true)
 		return fmt.Sprintf("(%s %sIN (%s))", list[0], not, strings.Join(list[1:], ", "))
 	case *plan.Case:
 		return p.caseText(n, f, m)
 	case *plan.Coalesce:
-		return "COALESCE(" + strings.Join(p.sideBySide(n.Args, f, m), ", ") + ")"
+		return "COALESCE(" + strings.Join(p.sideBySide(n.Args, f, m, false), ", ") + ")"
 	case *plan.MinMax:
 		return p.minMax(n, f, m)
 	case *plan.DistinctFrom:
@@ -161,7 +161,7 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 	if n.Else != nil {
 		results = append(results, n.Else)
 	}
-	whens, list := p.list(conds, f, m), p.sideBySide(results, f, m)
+	whens, list := p.list(conds, f, m), p.sideBySide(results, f, m, false)
 	var b strings.Builder
 	b.WriteString("(CASE")
 	for i, w := range whens {
@@ -175,8 +175,8 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 
 // sideBySide prints what CASE, COALESCE or IN brings to one type. Beside each other, decimals of all digits are rounded to the scale
 // that the widest leaves, and in IN raises for a value without room: so each is brought to the scale that holds all of them, and a
-// value without room there is NULL. Where a scale is not known beside anything but NULL and 0, it is refused.
-func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
+// value without room there is NULL. Where a scale is not known beside anything but NULL and 0, it is refused, but where they are only compared over public tables.
+func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode, compared bool) []string {
 	out := p.list(xs, f, m)
 	decimals := p.d.Decimals()
 	if decimals == nil || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
@@ -196,7 +196,7 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	case !p.exact && slices.ContainsFunc(xs, p.noDecimal):
 		p.fail(p.tooManyDigits())
 	case alike:
-	case !known && differ > 1 && !p.exact:
+	case !known && differ > 1 && !(p.exact && compared):
 		p.fail(dialect.DifferentScales())
 	case known && most <= decimals.Digits():
 		for i := range out {

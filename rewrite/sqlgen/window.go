@@ -153,9 +153,8 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 				return p.fail(notConstant(string(it.Fn), it.Pos))
 			}
 		}
-		if len(it.Args) > 2 && p.d.Decimals() != nil && it.Args[0].Type().OID == sqltype.OIDNumeric {
-			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of numerics with a default cannot be computed by the data set's database here", it.Fn).At(it.Pos).
-				WithHint("Leave the default out: %s is NULL there.", it.Fn)) // its cast to the first argument's decimal raises where a row needs it
+		if p.castsDefault(it) {
+			return ""
 		}
 		completed()
 	case "nth_value", "first_value", "last_value":
@@ -193,6 +192,16 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 		return p.unitAggregate(a, in, o.String())
 	}
 	return p.callOf(a, p.arguments(it.Args, in), in) + o.String()
+}
+
+// castsDefault refuses the default of lag or lead that a database casts to the first argument's decimal: it is rounded, or raises where a row needs it.
+func (p *printer) castsDefault(it plan.WindowItem) bool {
+	if it.Fn != "lag" && it.Fn != "lead" || len(it.Args) < 3 || p.d.Decimals() == nil || it.Args[0].Type().OID != sqltype.OIDNumeric {
+		return false
+	}
+	p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of numerics with a default cannot be computed by the data set's database here", it.Fn).At(it.Pos).
+		WithHint("Leave the default out: %s is NULL there.", it.Fn))
+	return true
 }
 
 // bounds are the ends of a frame without offsets; "" for one with.
