@@ -63,6 +63,8 @@ type Contribution struct {
 	PerGroup uint64
 	// Possible is how many distinct values there are by the policy; 0: nothing is known. No interval goes beyond.
 	Possible uint64
+	// AtMost is how many distinct values conditions leave, whatever is stored; 0: nothing is known. No released value goes beyond.
+	AtMost uint64
 	// Rows: of a sum without a declared range, and a centred one with a choice of its own, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
 }

@@ -89,7 +89,7 @@ func TestSumDistinctClamped(t *testing.T) {
 func TestDifferentValues(t *testing.T) {
 	s := hundred(t, funcs.DuckDB)
 	enginetest.Set(t, s, "dpsql.fresh", "on")
-	const sql = "select count(distinct cut), dp_high(count(distinct cut)), dp_error(count(distinct cut)), avg(distinct cut) from people"
+	const sql = "select count(distinct cut), dp_high(count(distinct cut)), dp_error(count(distinct cut)), avg(distinct cut) from people where cut between 0 and 10"
 	if told := fmt.Sprint(enginetest.MustTry(t, s, "explain "+sql)); !strings.Contains(told, "for 11 different values") || strings.Contains(told, "10,000") {
 		t.Error(told)
 	}

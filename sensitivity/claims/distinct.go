@@ -77,6 +77,23 @@ func (z *Measurer) possible(m *sensitivity.Measure) uint64 {
 	return uint64(n.IntPart()) //nolint:gosec // positive
 }
 
+// kept is how many values an expression of one whole number can have in rows that WHERE keeps; 0: nothing is known.
+func (z *Measurer) kept(x plan.Scalar) uint64 {
+	id, ok := z.OnlyColumn(x)
+	if !ok || !z.TypeOf(id).IsInteger() {
+		return 0
+	}
+	in := z.Narrowed(id)
+	if in.Lo == nil || in.Hi == nil {
+		return 0
+	}
+	n := in.Hi.Floor().Sub(in.Lo.Ceil()).Add(decimal.NewFromInt(1))
+	if n.Sign() <= 0 || n.GreaterThan(decimal.NewFromInt(dp.MaxSensitivity)) {
+		return 0
+	}
+	return uint64(n.IntPart()) //nolint:gosec // positive
+}
+
 // distinct bounds how many distinct values of a unit count in a group.
 //
 // Proof: claim: whatever the rows are, without one unit the total of a group changes by at most PerGroup, or the edge that Bound chooses, = m, and in at most Limit.PerUnit groups. The print keeps at
@@ -89,7 +106,7 @@ func (z *Measurer) possible(m *sensitivity.Measure) uint64 {
 func (z *Measurer) distinct(m *sensitivity.Measure, g plan.AggItem) error {
 	most := z.Out.MaxRows
 	few := z.fewOf(m.Arg)
-	m.Possible = z.possible(m)
+	m.Possible, m.AtMost = z.possible(m), z.kept(m.Arg)
 	switch {
 	case few > 0 && (most == 0 && few <= fewValues || most > few):
 		most = few

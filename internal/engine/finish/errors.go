@@ -317,17 +317,20 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	width := e.plain(i)
 	if f.Kind == sensitivity.IsCount {
 		low, high = e.lowest(f.Count, val)-below, val+width+above
-		if most := float64(e.possible(f.Count)); most > 0 { // no more values can be there
+		if most := float64(e.atMost(f.Count)); most > 0 { // no more values can be there
 			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
+		}
+		if most := float64(e.a.Measures[f.Count].Possible) * float64(max(1, e.sums)); most > 0 && high > most {
+			high = math.Max(low, most)
 		}
 		return val, low, high
 	}
 	return val, val - width - below, val + width + above
 }
 
-// possible is how many distinct values measure i can be; 0: not known.
-func (e *Errors) possible(i int) int64 {
-	most, n := bits.Mul64(e.a.Measures[i].Possible, uint64(max(1, e.sums))) //nolint:gosec // not negative
+// atMost is how many distinct values measure i can be, whatever is stored; 0: not known.
+func (e *Errors) atMost(i int) int64 {
+	most, n := bits.Mul64(e.a.Measures[i].AtMost, uint64(max(1, e.sums))) //nolint:gosec // not negative
 	if most > 0 || n > math.MaxInt64 {
 		return 0
 	}

@@ -201,8 +201,8 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 			v, err = pickValue(a, i, g)
 		case v == nil && err == nil:
 			if v, err = value(a, i, g.Values); f.Kind == sensitivity.IsCount {
-				if n, ok := v.(int64); ok && e.possible(f.Count) > 0 {
-					v = min(n, e.possible(f.Count))
+				if n, ok := v.(int64); ok && e.atMost(f.Count) > 0 {
+					v = min(n, e.atMost(f.Count))
 				}
 			}
 		}
