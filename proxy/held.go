@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/pgmeta"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // PreparedStatements implements pgmeta.Parameters: what pg_prepared_statements shows.
@@ -51,7 +52,7 @@ type latestQuery struct {
 const mostShown = 1023
 
 func (s *connection) asks(text string) {
-	if len(text) > mostShown {
+	if text = pgsyntax.Condensed(text); len(text) > mostShown {
 		text = strings.ToValidUTF8(strings.Clone(text[:mostShown]), "")
 	}
 	s.latest.text, s.latest.at = text, time.Now()

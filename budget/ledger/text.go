@@ -29,7 +29,7 @@ const MaxText = 16 << 10
 // ownTextMost is how many bytes of texts are kept at hand for one analyst: the latest.
 const ownTextMost = 16 << 20
 
-// CutText is a text as the ledger keeps it: valid UTF-8 of MaxText bytes at most, which says what is missing.
+// CutText is a text as the ledger keeps it: valid UTF-8 of MaxText bytes at most, which says what is missing. Of what an analyst wrote it is given pgsyntax.Condensed.
 func CutText(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= MaxText {

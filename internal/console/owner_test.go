@@ -168,6 +168,28 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestOwnerSeesBehindComments: comments and blanks do not hide from the owner what is asked, neither of what runs nor in the ledger.
+func TestOwnerSeesBehindComments(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	ann, boss := s.login(t, "ann"), s.owner(t)
+	for _, pad := range []string{"/*" + strings.Repeat("x", 9000) + "*/", strings.Repeat("\n", 9000)} {
+		ended := make(chan []event)
+		go func() { ended <- ann.run("SELECT count(*) FROM encounters " + pad + "WHERE days > 2" + pad) }()
+		<-began
+		const want = "WHERE days > 2"
+		if got := decoded[owner.State](t, boss.ask("owner/state", "")).Running; len(got) != 1 || !strings.Contains(got[0].Text, want) {
+			t.Errorf("running: %.100q", got)
+		}
+		ann.ask("cancel", "")
+		<-ended
+		_, body := boss.post("owner/statements", ledger.StatementFilter{Before: 1 << 53})
+		if got := decoded[owner.StatementsPage](t, body).Charges; len(got) == 0 || !strings.Contains(got[0].Text, want) {
+			t.Errorf("ledger: %.100q", body)
+		}
+	}
+}
+
 // TestOwnerPardons: an analyst whom failures stopped can be frozen too. To unfreeze everybody lifts the stop, as the command does, and no freeze of a single analyst.
 func TestOwnerPardons(t *testing.T) {
 	s := serve(t, clinic(t), nil)

@@ -70,7 +70,8 @@ type lexer struct {
 	src    string
 	pos    int
 	toks   []token
-	listed int // literals in lists that are one token
+	listed int                // literals in lists that are one token
+	gap    func(from, to int) // hears of blanks and comments, of some more than once; nil: nothing does
 }
 
 // lex cuts a whole message into at most so many tokens and a tEnd behind them. The text is valid UTF-8 without NUL.
@@ -135,6 +136,9 @@ func isOpChar(c byte) bool { return strings.IndexByte("~!@#^&|`?+-*/%<>=", c) >=
 
 // skipBlank passes white space and comments (/* */ nests).
 func (l *lexer) skipBlank() error {
+	if from := l.pos; l.gap != nil {
+		defer func() { l.gap(from, l.pos) }()
+	}
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; {
 		case isBlank(c):

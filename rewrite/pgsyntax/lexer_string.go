@@ -42,6 +42,9 @@ func (l *lexer) str(start, open int, escapes bool) error {
 		default:
 			l.pos++
 			if next := l.continued(); next > 0 {
+				if l.gap != nil {
+					l.gap(l.pos, next-1)
+				}
 				l.pos = next
 				continue
 			}

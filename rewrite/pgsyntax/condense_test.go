@@ -1,0 +1,63 @@
+package pgsyntax
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestCondensed: a long text that is shown has no comments and long runs of blanks, wherever they may stand. A short one is as it was written.
+func TestCondensed(t *testing.T) {
+	long, blanks, line := "/* "+strings.Repeat("x", 9000)+" /* nested */ */", strings.Repeat(" ", 9000), "-- "+strings.Repeat("'", 9000)+"\n"
+	for _, c := range []struct{ text, want string }{
+		{"SELECT /* why */ 1", "SELECT /* why */ 1"},
+		{"SELECT 1 " + long + "WHERE a = 2" + long, "SELECT 1 WHERE a = 2 "},
+		{long + "SELECT 1", "SELECT 1"},
+		{"SELECT 1" + blanks + "WHERE" + strings.Repeat("\n", 9000) + "a = 2", "SELECT 1 WHERE\na = 2"},
+		{"SELECT\n  a,\n  b " + line + "FROM t", "SELECT\n  a,\n  b\nFROM t"},
+		{"SELECT 'a' " + line + "'b'", "SELECT 'a'\n'b'"},
+		{`SELECT e'a\''` + line + `'\'b'`, "SELECT e'a\\''\n'\\'b'"},
+		{"SELECT U&'!0061'" + long + "UESCAPE" + long + "'!'" + long, "SELECT U&'!0061' UESCAPE '!' "},
+		{"SELECT 1 WHERE a IN (1," + long + "2) AND b = $$/* no comment */$$ AND \"-- a name\" = '/* a text */'", "SELECT 1 WHERE a IN (1, 2) AND b = $$/* no comment */$$ AND \"-- a name\" = '/* a text */'"},
+		{"SELECT" + blanks + "1, 'no end", "SELECT 1, 'no end"},
+	} {
+		if got := Condensed(c.text); got != c.want {
+			t.Errorf("%.40q: %.200q", c.text, got)
+		}
+	}
+}
+
+// TestCondensedMeans: each statement of testdata/golden means the same without the comments before its words.
+func TestCondensedMeans(t *testing.T) {
+	n := 0
+	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
+			list, err := Parse(d.Input)
+			if d.Cmd == "refuse" || err != nil {
+				return d.Expected
+			}
+			for _, st := range list {
+				toks, err := lex(st.Text, MaxTokens)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var b strings.Builder
+				at := 0
+				for i := range toks {
+					b.WriteString(st.Text[at:toks[i].pos] + "/*" + strings.Repeat("x", 1000) + "*/")
+					at = toks[i].pos
+				}
+				again, err := Parse(Condensed(b.String() + st.Text[at:]))
+				if err != nil || len(again) != 1 || Print(again[0].Node) != Print(st.Node) {
+					t.Errorf("%q: %v", st.Text, err)
+				}
+				n++
+			}
+			return d.Expected
+		})
+	})
+	if n < 80 {
+		t.Errorf("%d statements", n)
+	}
+}
