@@ -97,7 +97,14 @@ var severities = map[string]int{"debug5": 1, "debug4": 2, "debug3": 3, "debug2":
 
 // notice sends a NOTICE, unless the client wants less.
 func (s *connection) notice(text string) {
-	s.sendNotice("notice", "NOTICE", "00000", text)
+	s.sendNotice("notice", &pgproto3.NoticeResponse{Severity: "NOTICE", Code: "00000", Message: text})
+}
+
+// ProgressRoutine is the routine of a NOTICE that says how far a statement is.
+const ProgressRoutine = "progress"
+
+func (s *connection) progress(text string) {
+	s.sendNotice("notice", &pgproto3.NoticeResponse{Severity: "NOTICE", Code: "00000", Message: text, Routine: ProgressRoutine})
 }
 
 // mark sends a NOTICE without which an answer would be taken for another.
@@ -107,14 +114,15 @@ func (s *connection) mark(text string) {
 
 // warn sends a WARNING.
 func (s *connection) warn(k sqlerr.Kind, text string) {
-	s.sendNotice("warning", "WARNING", k.Code, text)
+	s.sendNotice("warning", &pgproto3.NoticeResponse{Severity: "WARNING", Code: k.Code, Message: text})
 }
 
-func (s *connection) sendNotice(level, severity, code, text string) {
+func (s *connection) sendNotice(level string, n *pgproto3.NoticeResponse) {
 	if severities[s.set.get("client_min_messages")] > severities[level] {
 		return
 	}
-	s.send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: s.charset().shown(clean(text))})
+	n.SeverityUnlocalized, n.Message = n.Severity, s.charset().shown(clean(n.Message))
+	s.send(n)
 }
 
 // literals are what an error's text may quote of a statement or of data: strings in any quotes, key values and numbers.

@@ -89,7 +89,7 @@ func (s *connection) startup() error {
 		s.engine.UseIntervals()
 	}
 	s.engine.UseProgress(func(text string) {
-		s.notice(text)
+		s.progress(text)
 		if err := s.flush(); err != nil { // a client that does not take them is seen when its answer is due
 			s.log.Info("word of a statement's progress was not taken")
 		}

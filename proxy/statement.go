@@ -3,6 +3,8 @@ package proxy
 import (
 	"time"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
@@ -201,7 +203,7 @@ func (s *connection) tell(answer *answer.Answer) {
 // warnings sends an answer's WARNINGs.
 func (s *connection) warnings(list []string) {
 	for _, w := range list {
-		s.sendNotice("warning", "WARNING", "01000", w)
+		s.sendNotice("warning", &pgproto3.NoticeResponse{Severity: "WARNING", Code: "01000", Message: w})
 	}
 }
 

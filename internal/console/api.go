@@ -188,24 +188,22 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// firstProperties are what an analyst needs first of trainings, watches and synthetic tables, which EXPLAIN tells as properties with values.
-var firstProperties = map[string]string{"price": "Price", "left": "Left", "refused": "Refused", "warning": "Warning", "error of a value's count": "Error of a value's count", "right in 95 % of looks": "Right in 95 % of looks"}
-
-// partOf is a row of EXPLAIN, behind which the proxy says what it is.
-func partOf(row []*string, behind []byte) (p part) {
+// partOf is a row of EXPLAIN, behind which the proxy says what it is. isShown is false for a row that only says that EXPLAIN (VERBOSE) has more.
+func partOf(row []*string, behind []byte) (p part, isShown bool) {
+	var is struct { // answer.Part
+		part
+		More bool `json:"more"`
+	}
+	if err := json.Unmarshal(behind, &is); err == nil && is.Key != "" {
+		return is.part, true
+	}
 	var words []string
 	for _, v := range row {
 		if v != nil {
 			words = append(words, strings.TrimSpace(*v))
 		}
 	}
-	if len(words) == 2 && firstProperties[words[0]] != "" {
-		return part{firstProperties[words[0]], words[1]}
-	}
-	if err := json.Unmarshal(behind, &p); err != nil || p.Key == "" {
-		return part{Text: strings.Join(words, ": ")}
-	}
-	return p
+	return part{Text: strings.Join(words, ": ")}, !is.More
 }
 
 // explain prices the statement at the cursor. One explanation is under way at a time: the next cancels it.
@@ -262,7 +260,7 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 	}
 	var out explanation
 	for i, row := range t.Rows {
-		if p := partOf(row, t.behind[i]); !strings.HasPrefix(strings.ToLower(p.Text), "details: ") { // which the page has no need of
+		if p, isShown := partOf(row, t.behind[i]); isShown {
 			out.Lines = append(out.Lines, p)
 		}
 	}

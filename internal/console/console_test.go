@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/base/secret"
@@ -230,6 +231,42 @@ func (s stalledTx) Query(ctx context.Context, sql string, args []backend.Arg, wa
 	s.began <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// TestSentFields: the page is told in fields, not by texts, what is progress, and after which statements the schema may be another.
+func TestSentFields(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	told := make(chan struct{}, 100)
+	s.engine.After = func(time.Duration) <-chan time.Time {
+		told <- struct{}{}
+		return time.After(time.Millisecond)
+	}
+	b := s.login(t, "ann")
+	ended := make(chan []event)
+	go func() { ended <- b.run("SELECT count(*) FROM encounters") }()
+	<-began
+	for range 3 { // the second asks for time when the first was told
+		<-told
+	}
+	b.ask("cancel", "")
+	list := <-ended
+	if got := of(list, "progress"); len(got) == 0 || !regexp.MustCompile(`^"\d+ s: .*; charged: price`).MatchString(got[len(got)-1]) {
+		t.Errorf("progress: %q", got)
+	}
+	if got := of(list, "notice"); slices.ContainsFunc(got, func(n string) bool { return strings.Contains(n, " s: ") }) {
+		t.Errorf("notices: %q", got)
+	}
+	s.engine.After = nil
+	for sql, changes := range map[string]bool{
+		"SELECT 1": false, "SHOW dpsql.price": false, "EXPLAIN SELECT count(*) FROM patients": false, "SET dpsql.price = 0.5": true, "RESET dpsql.price": true,
+		"CREATE DP SYNTHETIC TABLE x WITH (epsilon = 0.1) AS SELECT gender FROM patients": true, "DROP DP SYNTHETIC TABLE x": true,
+	} {
+		done := of(b.run(sql), "done")
+		if len(done) != 1 || strings.Contains(done[0], `"schema":true`) != changes {
+			t.Errorf("%s: %s", sql, done)
+		}
+	}
 }
 
 // TestCancel: a running statement is cancelled by the analyst, and by a browser that leaves. The session goes on. While it runs there is no second one.

@@ -358,11 +358,11 @@ func TestManyLogins(t *testing.T) {
 func TestManyGood(t *testing.T) {
 	c := New(Options{})
 	at := netip.MustParseAddr("192.0.2.1")
-	for i := range maxGood + 2 {
-		c.isGood(at, fmt.Sprint(i))
+	for i := range maxKnown + 2 {
+		c.rememberLogin(at, fmt.Sprint(i))
 	}
-	if len(c.good) != maxGood || !c.good[origin{network(at), hashOf(fmt.Sprint(maxGood + 1))}] {
-		t.Errorf("%d", len(c.good))
+	if len(c.known) != maxKnown || !c.known[origin{network(at), hashOf(fmt.Sprint(maxKnown + 1))}] {
+		t.Errorf("%d", len(c.known))
 	}
 }
 

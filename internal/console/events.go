@@ -129,7 +129,26 @@ type rowsEvent struct {
 	Intervals []json.RawMessage `json:"intervals"`
 }
 
-// run asks the statement at the cursor, and sends as events: notice (progress, warnings, the charge), columns, rows, and at the end done or error.
+// progressRoutine marks what the proxy says of a statement's progress: proxy.ProgressRoutine.
+const progressRoutine = "progress"
+
+// done ends an answer.
+type done struct {
+	Tag    string `json:"tag"`
+	Left   string `json:"left"`
+	Schema bool   `json:"schema"` // what the schema endpoint gives may be another now
+}
+
+// mayChangeSchema says whether a statement can make, change or drop what the schema endpoint lists: tables, and values of settings.
+func mayChangeSchema(n pgsyntax.Node) bool {
+	switch n.(type) {
+	case *pgsyntax.Select, *pgsyntax.Explain, *pgsyntax.Evaluate, *pgsyntax.Show, *pgsyntax.Empty:
+		return false
+	}
+	return true
+}
+
+// run asks the statement at the cursor, and sends as events: progress, notice (warnings, the charge), columns, rows, and at the end done or error.
 func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
 	var in asked
 	if !c.read(w, r, &in) {
@@ -169,6 +188,10 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := &stream{w: w, to: to, most: c.o.Write, cancel: cancel}
 	s.tell = func(n *pgconn.Notice) {
+		if n.Routine == progressRoutine {
+			events.send("progress", n.Message)
+			return
+		}
 		events.send("notice", map[string]string{"severity": n.Severity, "text": n.Message})
 	}
 	defer func() { s.tell = nil }()
@@ -185,7 +208,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 				left = ""
 			}
 		}
-		events.send("done", map[string]string{"tag": tag, "left": left})
+		events.send("done", done{tag, left, mayChangeSchema(st.Node)})
 	}
 	return nil, nil
 }

@@ -75,38 +75,42 @@ func (s *session) isOf(analyst string) bool {
 	return s.owner == (analyst == "") && (s.owner || s.user == analyst)
 }
 
-// follow gives a link's user, and uses the link up unless it is only looked at.
-func (c *Server) follow(secret string, look bool) (l link, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at := hashOf(secret)
-	if l, ok = c.links[at]; !ok {
-		return l, false
-	}
-	if !l.again && !look {
-		delete(c.links, at)
-	}
-	return l, l.until.IsZero() || c.now().Before(l.until)
+// findLink gives a link that works. It is called under c.mu.
+func (c *Server) findLink(secret string) (l link, ok bool) {
+	l, ok = c.links[hashOf(secret)]
+	return l, ok && (l.until.IsZero() || c.now().Before(l.until))
 }
 
-// followed is follow, which answers for a link that does not work.
-func (c *Server) followed(w http.ResponseWriter, secret string, look bool) (l link, ok bool) {
-	if l, ok = c.follow(secret, look); !ok {
-		c.fail(w, http.StatusUnauthorized, problem{Message: "this link does not work any more", Hint: "Ask for a new one, or log in with your password."})
+// useLink gives a link that works, and uses it up if it works once.
+func (c *Server) useLink(secret string) (l link, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok = c.findLink(secret); !l.again {
+		delete(c.links, hashOf(secret))
 	}
 	return l, ok
 }
 
-// look says whom a link logs in, so that the page can ask before it does: whoever follows a link of somebody else's should not ask as that user.
-func (c *Server) look(w http.ResponseWriter, r *http.Request) {
+// failLink answers for a link that does not work.
+func (c *Server) failLink(w http.ResponseWriter) {
+	c.fail(w, http.StatusUnauthorized, problem{Message: "this link does not work any more", Hint: "Ask for a new one, or log in with your password."})
+}
+
+// describeLink says whom a link logs in, so that the page can ask before it does: whoever follows a link of somebody else's should not ask as that user.
+func (c *Server) describeLink(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Link string }
 	r.Body = http.MaxBytesReader(w, r.Body, maxLoginBody)
 	if !c.read(w, r, &in) {
 		return
 	}
-	if l, ok := c.followed(w, in.Link, true); ok {
-		c.answer(w, map[string]any{"user": l.user, "owner": l.owner, "database": c.o.Database()})
+	c.mu.Lock()
+	l, ok := c.findLink(in.Link)
+	c.mu.Unlock()
+	if !ok {
+		c.failLink(w)
+		return
 	}
+	c.answer(w, map[string]any{"user": l.user, "owner": l.owner, "database": c.o.Database()})
 }
 
 // session is one log-in: a tab of a browser, and an analyst's session of the proxy.
@@ -161,7 +165,8 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	l := link{}
 	if in.Link != "" {
 		var ok bool
-		if l, ok = c.followed(w, in.Link, false); !ok {
+		if l, ok = c.useLink(in.Link); !ok {
+			c.failLink(w)
 			return
 		}
 		in.User, in.Password = l.user, ""
@@ -181,7 +186,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if in.Link == "" {
-		c.isGood(at.Addr(), s.user)
+		c.rememberLogin(at.Addr(), s.user)
 	}
 	if s.owner {
 		c.log.Warn("the owner's page was opened", "by", s.user, "client", r.RemoteAddr, "session", s.id)
@@ -278,7 +283,7 @@ func (c *Server) mayLogIn(from netip.Addr, user string) (ended func()) {
 	of := origin{network(from), hashOf(user)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.good[of] {
+	if !c.known[of] {
 		of.user = secretHash{}
 	}
 	if c.logins[of] == maxLogins {
@@ -294,17 +299,17 @@ func (c *Server) mayLogIn(from netip.Addr, user string) (ended func()) {
 	}
 }
 
-// isGood remembers that a user logged in by password from an address. Where there are too many, any other is forgotten.
-func (c *Server) isGood(from netip.Addr, user string) {
+// rememberLogin remembers that a user logged in by password from an address. Where there are too many, any other is forgotten.
+func (c *Server) rememberLogin(from netip.Addr, user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for of := range c.good {
-		if len(c.good) < maxGood {
+	for of := range c.known {
+		if len(c.known) < maxKnown {
 			break
 		}
-		delete(c.good, of)
+		delete(c.known, of)
 	}
-	c.good[origin{network(from), hashOf(user)}] = true
+	c.known[origin{network(from), hashOf(user)}] = true
 }
 
 // authenticated serves the requests of analysts' sessions, or of owners', and of no others. Both secrets are needed: the cookie, which scripts cannot read, and the token, which other servers on this host are not sent.

@@ -40,7 +40,7 @@ const (
 	maxConnections = 512
 	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
 	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
-	maxGood        = 10000              // pairs that are remembered
+	maxKnown       = 10000              // pairs that are remembered
 	maxWaiting     = 4                  // requests of one session that wait for its connection
 )
 
@@ -54,7 +54,7 @@ type Server struct {
 	sessions map[string]*session // by id
 	links    map[secretHash]link // those that were not used
 	logins   map[origin]int      // that are under way
-	good     map[origin]bool     // pairs that logged in by password before
+	known    map[origin]bool     // pairs that logged in by password before
 	ends     int                 // how often EndSessions was called
 }
 
@@ -71,17 +71,17 @@ func New(o Options) *Server {
 			*d.v = d.def
 		}
 	}
-	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, good: map[origin]bool{}}
+	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, known: map[origin]bool{}}
 }
 
 // Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.
 func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, ConnContext: withPlace, Protocols: new(http.Protocols),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, ConnContext: withConn, Protocols: new(http.Protocols),
 	}
 	h.Protocols.SetHTTP1(true) // of HTTP/2 a connection has many requests at once, which maxConnections does not count
-	l = &limited{Listener: l, of: map[netip.Prefix][]*placed{}}
+	l = &limited{Listener: l, of: map[netip.Prefix][]*countedConn{}}
 	done := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -127,7 +127,7 @@ func (c *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", c.file)
 	mux.HandleFunc("POST /api/login", c.login)
-	mux.HandleFunc("POST /api/link", c.look)
+	mux.HandleFunc("POST /api/link", c.describeLink)
 	analysts, owners := c.endpoints()
 	for path, serve := range analysts { // (1) none of them is served for an owner's session, nor the reverse
 		mux.HandleFunc("POST /api/"+path, c.authenticated(false, serve))
@@ -200,11 +200,11 @@ func (c *Server) isOurs(host string) bool {
 type limited struct {
 	net.Listener
 	mu sync.Mutex
-	n  int                        // connections
-	of map[netip.Prefix][]*placed // those of an address, the oldest first
+	n  int                             // connections
+	of map[netip.Prefix][]*countedConn // those of an address, the oldest first
 }
 
-// Accept gives a connection a place. Where there is none, the oldest one gives way that serves no request: whoever holds connections open keeps nobody out.
+// Accept admits a connection. Where there are too many, the oldest one gives way that serves no request: whoever holds connections open keeps nobody out.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -212,7 +212,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-		if p := (&placed{Conn: conn, in: l, from: network(at.Addr())}); l.admit(p) {
+		if p := (&countedConn{Conn: conn, in: l, from: network(at.Addr())}); l.admit(p) {
 			return p, nil
 		}
 		_ = conn.Close()
@@ -220,28 +220,28 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 // admit makes room for a connection: among its address's, or where there are too many in all, among those of the address that has most.
-func (l *limited) admit(p *placed) bool {
+func (l *limited) admit(p *countedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	crowd := l.of[p.from]
-	if len(crowd) < maxOfAddress {
+	candidates := l.of[p.from] // to give way; nil: there is room
+	if len(candidates) < maxOfAddress {
 		if l.n < maxConnections {
-			crowd = nil
+			candidates = nil
 		} else {
 			for _, list := range l.of {
-				if len(list) > len(crowd) {
-					crowd = list
+				if len(list) > len(candidates) {
+					candidates = list
 				}
 			}
 		}
 	}
-	if crowd != nil {
-		i := slices.IndexFunc(crowd, func(p *placed) bool { return !p.serves.Load() })
+	if candidates != nil {
+		i := slices.IndexFunc(candidates, func(p *countedConn) bool { return !p.serves.Load() })
 		if i < 0 {
 			return false
 		}
-		_ = crowd[i].Conn.Close()
-		l.remove(crowd[i])
+		_ = candidates[i].Conn.Close()
+		l.remove(candidates[i])
 	}
 	l.n++
 	l.of[p.from] = append(l.of[p.from], p)
@@ -249,7 +249,7 @@ func (l *limited) admit(p *placed) bool {
 }
 
 // remove takes a connection off its list, if it is there. It is called under l.mu.
-func (l *limited) remove(p *placed) {
+func (l *limited) remove(p *countedConn) {
 	list := l.of[p.from]
 	i := slices.Index(list, p)
 	if i < 0 {
@@ -261,35 +261,35 @@ func (l *limited) remove(p *placed) {
 	}
 }
 
-// placed is a connection that has a place.
-type placed struct {
+// countedConn is a connection that a limited listener counts.
+type countedConn struct {
 	net.Conn
 	in     *limited
 	from   netip.Prefix
 	serves atomic.Bool // a request that has arrived
 }
 
-// Close gives the place free.
-func (p *placed) Close() error {
+// Close ends its count.
+func (p *countedConn) Close() error {
 	p.in.mu.Lock()
 	p.in.remove(p)
 	p.in.mu.Unlock()
 	return p.Conn.Close()
 }
 
-type placeKey struct{}
+type connKey struct{}
 
-// withPlace puts a connection's place into the contexts of its requests.
-func withPlace(ctx context.Context, conn net.Conn) context.Context {
+// withConn puts a connection into the contexts of its requests.
+func withConn(ctx context.Context, conn net.Conn) context.Context {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
-	return context.WithValue(ctx, placeKey{}, conn)
+	return context.WithValue(ctx, connKey{}, conn)
 }
 
 // serves notes whether a request has arrived and is not answered yet.
 func serves(r *http.Request, is bool) {
-	if p, ok := r.Context().Value(placeKey{}).(*placed); ok {
+	if p, ok := r.Context().Value(connKey{}).(*countedConn); ok {
 		p.serves.Store(is)
 	}
 }

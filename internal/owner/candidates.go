@@ -122,18 +122,18 @@ const mostNamed = 5
 // keyColumn is the column that stands for a row: a key of one column that a constraint enforces. Files have none: there a column
 // named like one will do, which opening them checks.
 func (t *table) keyColumn(files bool) (string, bool) {
-	good := func(name string) bool {
+	canBeKey := func(name string) bool {
 		c, ok := t.rel.Column(name)
 		return ok && policy.CanBeUnit(c.Type) && writableName(name)
 	}
 	for _, k := range t.rel.Keys {
-		if len(k) == 1 && good(k[0]) {
+		if len(k) == 1 && canBeKey(k[0]) {
 			return k[0], true
 		}
 	}
 	if files {
 		for _, c := range t.rel.Columns {
-			if t.looksLikeKey(c.Name) && good(c.Name) {
+			if t.looksLikeKey(c.Name) && canBeKey(c.Name) {
 				return c.Name, true
 			}
 		}

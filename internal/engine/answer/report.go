@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Line is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
@@ -30,8 +32,27 @@ func Keyed(key, format string, args ...any) Line {
 
 // Part is a line of EXPLAIN that an analyst needs first, in two parts. It stands behind the line's column, in sessions with UseIntervals.
 type Part struct {
-	Key  string `json:"key"`
-	Text string `json:"text"`
+	Key  string `json:"key,omitempty"`
+	Text string `json:"text,omitempty"`
+	More bool   `json:"more,omitempty"` // the line only says that VERBOSE has more
+}
+
+// firstProperties are the keys that properties have in EXPLAIN of SELECT, of those that an analyst needs first.
+var firstProperties = map[string]string{"price": "Price", "left": "Left", "refused": "Refused", "warning": "Warning", "error of a value's count": "Error of a value's count", "right in 95 % of looks": "Right in 95 % of looks"}
+
+// VerboseProperty is the last one of EXPLAIN where VERBOSE has more.
+var VerboseProperty = []sqltype.Value{"details", "EXPLAIN (VERBOSE)"}
+
+// Properties is EXPLAIN of a training, a watch or a synthetic table: names with values. hasParts puts a Part behind those that an analyst needs first.
+func Properties(rows [][]sqltype.Value, hasParts bool) *Answer {
+	for i, row := range rows {
+		name, _ := row[0].(string)
+		key := firstProperties[name]
+		if isLast := name == VerboseProperty[0]; hasParts && (key != "" || isLast) {
+			rows[i] = append(slices.Clip(row), Part{Key: key, Text: fmt.Sprint(row[1]), More: isLast})
+		}
+	}
+	return &Answer{Rows: rows, Tag: "EXPLAIN"}
 }
 
 // Head says what kind of statement it is; what it says more is for people.

@@ -143,6 +143,8 @@ func (x *Statement) Run(ctx context.Context, args []sqltype.Value) (*answer.Answ
 			row = append(row, answer.Part{Key: kind, Text: strings.TrimPrefix(l.Text, kind+": ")})
 		case i > 0 && l.Key != "":
 			row = append(row, answer.Part{Key: l.Key, Text: fmt.Sprint(l.Value)})
+		case l.Text == briefEnd:
+			row = append(row, answer.Part{More: true})
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -227,7 +227,7 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 			if !t.verbose {
 				rows = brief(rows)
 			}
-			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
+			ans = answer.Properties(rows, s.Intervals)
 			return err
 		}
 		event = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.Plan.Spec.Model, t.Plan.Method, reuse.Canonical(t.Analysis)), Order: t.filter.Order, Outcome: server.Answered}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/explain"
 )
 
@@ -29,7 +30,7 @@ func brief(rows [][]sqltype.Value) (out [][]sqltype.Value) {
 		}
 		out = out[:most]
 	}
-	return append(out, []sqltype.Value{"details", "EXPLAIN (VERBOSE)"})
+	return append(out, answer.VerboseProperty)
 }
 
 func countOf(rows [][]sqltype.Value, name string) (n int) {

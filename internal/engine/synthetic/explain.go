@@ -83,7 +83,7 @@ func (c *Creation) explained(ctx context.Context) (*answer.Answer, error) {
 	if !c.verbose {
 		rows = brief(rows)
 	}
-	return &answer.Answer{Rows: rows, Tag: "EXPLAIN"}, nil
+	return answer.Properties(rows, s.Intervals), nil
 }
 
 // briefProperties are what EXPLAIN shows without VERBOSE.
@@ -97,5 +97,5 @@ func brief(rows [][]sqltype.Value) (out [][]sqltype.Value) {
 			}
 		}
 	}
-	return append(out, []sqltype.Value{"details", "EXPLAIN (VERBOSE)"})
+	return append(out, answer.VerboseProperty)
 }

@@ -215,7 +215,7 @@ func (c *Creation) Run(ctx context.Context, _ []sqltype.Value) (ans *answer.Answ
 		}
 		if c.explained {
 			rows, err := c.explain(ctx)
-			ans = &answer.Answer{Rows: rows, Tag: "EXPLAIN"}
+			ans = answer.Properties(rows, s.Intervals)
 			return err
 		}
 		event = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: c.key, Plan: planOf(&c.Watch, c.Analysis), Order: s.Filter.Order, Outcome: server.Answered}

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column, Interval, Row } from "./api";
 import { measures, noChart } from "./columns";
 import { csv } from "./csv";
-import { follow } from "./follow";
+import { drawToFit } from "./fit";
 import { ends } from "./format";
 
 export interface Asked {
@@ -69,7 +69,7 @@ function Chart({ of, measure }: { of: Asked; measure: number }) {
     let gone = false;
     import("./chart").then(({ draw }) => {
       if (gone || !place.current) return;
-      watch = follow(place.current, (width) => draw(of.columns, of.rows, measure, width));
+      watch = drawToFit(place.current, (width) => draw(of.columns, of.rows, measure, width));
     }).catch((e) => setFailed(String(e)));
     return () => {
       gone = true;

@@ -113,7 +113,7 @@ export async function login(by: { user: string; password: string } | { link: str
   return is;
 }
 
-export const look = (link: string) => ask<Link>("link", { link });
+export const describeLink = (link: string) => ask<Link>("link", { link });
 
 export async function logout(): Promise<void> {
   await ask(logoutPath);
@@ -128,12 +128,19 @@ export const schema = () => ask<{ columns: Table; settings: Table }>("schema");
 
 export interface Heard {
   notice(severity: string, text: string): void;
+  progress(text: string): void;
   columns(list: Column[]): void;
   rows(list: Row[]): void;
 }
 
-// run asks a statement and tells what is heard of it. It gives the command's tag and what is left.
-export async function run(sql: string, cursor: number, heard: Heard): Promise<{ tag: string; left: string }> {
+export interface Done {
+  tag: string; // of the command
+  left: string;
+  schema: boolean; // it may be another now
+}
+
+// run asks a statement and tells what is heard of it.
+export async function run(sql: string, cursor: number, heard: Heard): Promise<Done> {
   const r = await post("run", { sql, cursor });
   const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
   let columns = 0;
@@ -146,6 +153,7 @@ export async function run(sql: string, cursor: number, heard: Heard): Promise<{ 
       const event = head.slice("event: ".length);
       const data = JSON.parse(body.slice("data: ".length));
       if (event === "notice") heard.notice(data.severity, data.text);
+      else if (event === "progress") heard.progress(data);
       else if (event === "columns") {
         columns = data.length;
         heard.columns(data);

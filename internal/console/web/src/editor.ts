@@ -17,7 +17,7 @@ const colours = HighlightStyle.define([
   { tag: tags.typeName, color: "var(--keyword)" },
 ]);
 
-const looks = EditorView.theme({
+const theme = EditorView.theme({
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { background: "var(--raised)", color: "var(--soft)", borderRight: "1px solid var(--line)" },
@@ -89,7 +89,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
       doc: start,
       extensions: [
         keymap.of([{ key: "Mod-Enter", run: () => (run(), true) }]),
-        lineNumbers(), history(), bracketMatching(), closeBrackets(), autocompletion(), looks, syntaxHighlighting(colours), EditorView.lineWrapping,
+        lineNumbers(), history(), bracketMatching(), closeBrackets(), autocompletion(), theme, syntaxHighlighting(colours), EditorView.lineWrapping,
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
         EditorView.contentAttributes.of({ "aria-label": "SQL statement" }),
         EditorView.updateListener.of((u) => {

@@ -40,7 +40,7 @@ function Login({ done, said }: { done: (is: api.Login) => void; said: string }) 
 function Followed({ link, of, done }: { link: string; of: api.Link; done: (is: api.Login) => void }) {
   const [failed, setFailed] = useState<api.Problem>();
   const [busy, setBusy] = useState(false);
-  const follow = async () => {
+  const logIn = async () => {
     setBusy(true);
     try {
       const is = await api.login({ link });
@@ -55,7 +55,7 @@ function Followed({ link, of, done }: { link: string; of: api.Link; done: (is: a
     <main class="login">
       <h1>dpsql</h1>
       <p>{of.owner ? `This link opens the owner's page of ${of.database}. What you do there is recorded as by ${of.user}.` : `This link logs you in to ${of.database}. The user is ${of.user}.`}</p>
-      <button class="first" ref={(b) => b?.focus()} disabled={busy} onClick={follow}>{of.owner ? "Open the owner's page" : `Log in as ${of.user}`}</button>
+      <button class="first" ref={(b) => b?.focus()} disabled={busy} onClick={logIn}>{of.owner ? "Open the owner's page" : `Log in as ${of.user}`}</button>
       <p class="said">If you did not ask for this link, close this page.</p>
       {failed && <Failure of={failed} />}
     </main>
@@ -155,8 +155,11 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
       setOld(false);
       const end = await api.run(text, ed.current!.cursor(), {
         notice(severity, text) {
-          if (/^\d+ s: /.test(text)) now.progress = text;
-          else now.notices = [...now.notices, severity === "WARNING" ? "Warning: " + text : text];
+          now.notices = [...now.notices, severity === "WARNING" ? "Warning: " + text : text];
+          show();
+        },
+        progress(text) {
+          now.progress = text;
           show();
         },
         columns(list) {
@@ -169,7 +172,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
         },
       });
       now.tag = end.tag;
-      if (!/^(SELECT|SET|SHOW|EXPLAIN|EVALUATE)\b/.test(end.tag)) learn().catch((e) => setFailed(problemOf(e))); // there may be other tables
+      if (end.schema) learn().catch((e) => setFailed(problemOf(e)));
       if (end.left) setLeft(end.left);
     } catch (e) {
       const p = problemOf(e);
@@ -256,7 +259,7 @@ function App() {
       setReady(true);
       return;
     }
-    api.look(link).then((of) => setFollowed({ link, of }), (e) => {
+    api.describeLink(link).then((of) => setFollowed({ link, of }), (e) => {
       history.replaceState(null, "", location.pathname);
       const p = problemOf(e);
       setSaid([p.message, p.hint].filter(Boolean).join(". "));

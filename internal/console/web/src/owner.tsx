@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
 import { Failure, problemOf } from "./failure";
-import { follow } from "./follow";
+import { drawToFit } from "./fit";
 import * as owner from "./owner-api";
 
 const at = (t: string) => new Date(t).toISOString().slice(0, 16).replace("T", " ");
@@ -53,7 +53,7 @@ function Spending({ of }: { of: owner.OverTime }) {
     let watch: ResizeObserver | undefined;
     let gone = false;
     import("./spending").then(({ draw }) => {
-      if (!gone && place.current) watch = follow(place.current, (width) => draw(of, new Date(), width));
+      if (!gone && place.current) watch = drawToFit(place.current, (width) => draw(of, new Date(), width));
     }).catch((e) => setFailed(String(e)));
     return () => {
       gone = true;
@@ -86,7 +86,7 @@ function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (
   );
 }
 
-function Budget({ again }: { again: number }) {
+function Budget({ again, database }: { again: number; database: string }) {
   const [asked, failed] = useAsked(owner.budget, again);
   const [over, overFailed] = useAsked(owner.overTime, again);
   const [changed, setChanged] = useState<owner.Budget>();
@@ -121,7 +121,7 @@ function Budget({ again }: { again: number }) {
       <p role="status" class={said ? "" : "away"}>{said}</p>
       {(b.frozen.length > 0 || b.stopped.length > 0) && <ul class="error">{b.words.stops.map((s) => <li>{s}</li>)}</ul>}
       {b.data_sets.map((d, n) => {
-        const mine = over && over.curves.length > 0 && d.data_set === dataset;
+        const mine = over && over.curves.length > 0 && d.data_set === database;
         const forecast = (a: owner.Account) => (mine ? over.forecasts.find((f) => f.analyst === a.analyst && f.role === a.role) : undefined);
         const whole = forecast(d.accounts[0]);
         const words = b.words.data_sets[n];
@@ -149,8 +149,6 @@ function Budget({ again }: { again: number }) {
   );
 }
 
-let dataset = ""; // of the server
-
 // Statement is a statement's text. A long one scrolls, so that what is below it can be found.
 function Statement({ text }: { text: string }) {
   const isLong = text.length > 600 || text.split("\n").length > 10;
@@ -166,21 +164,21 @@ function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: 
   const [next, setNext] = useState(0);
   const [failed, setFailed] = useState<api.Problem>();
   const [names] = useAsked(owner.analysts, 0);
-  const turn = useRef(0);
+  const lastRead = useRef(0);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     for (const [name, value] of Object.entries(of)) (form.current!.elements.namedItem(name) as HTMLInputElement).value = value;
   }, [of, names]);
   const read = async (before: number, kept: owner.Charge[]) => {
-    const mine = ++turn.current;
+    const thisRead = ++lastRead.current;
     try {
       const page = await owner.statements(of, before);
-      if (mine !== turn.current) return;
+      if (thisRead !== lastRead.current) return;
       setList([...kept, ...(page.charges ?? [])]);
       setNext(page.next ?? 0);
       setFailed(undefined);
     } catch (e) {
-      if (mine === turn.current) setFailed(problemOf(e));
+      if (thisRead === lastRead.current) setFailed(problemOf(e));
     }
   };
   useEffect(() => { read(latest, []); }, [again, of]);
@@ -254,7 +252,6 @@ function Now({ of, show }: { of: owner.State; show: (fingerprint: string) => voi
 const tabs = ["Budget", "Ledger", "Releases", "Analysts", "Running and failed"] as const;
 
 export function OwnersPage({ is, left: leave }: { is: api.Login; left: (said: string) => void }) {
-  dataset = is.database;
   const [tab, setTab] = useState<(typeof tabs)[number]>("Budget");
   const [again, setAgain] = useState(0);
   const [filter, setFilter] = useState<owner.Filter>({ analyst: "", fingerprint: "", text: "" });
@@ -290,7 +287,7 @@ export function OwnersPage({ is, left: leave }: { is: api.Login; left: (said: st
           ))}
         </div>
         <div role="tabpanel" id="panel" aria-labelledby={"tab-" + tabs.indexOf(tab)}>
-          {tab === "Budget" && <Budget again={again} />}
+          {tab === "Budget" && <Budget again={again} database={is.database} />}
           {tab === "Ledger" && <Ledger again={again} of={filter} set={setFilter} />}
           {tab === "Releases" && <Releases again={again} show={show} />}
           {tab === "Analysts" && <Analysts again={again} />}
