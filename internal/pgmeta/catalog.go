@@ -217,11 +217,13 @@ func (d *Database) schemaNamed(oid int64) string {
 }
 
 // schemaOf is the schema in which clients find a table: the default one is called public.
-func (d *Database) schemaOf(t *plan.Table) string {
+func (d *Database) schemaOf(t *plan.Table) string { return schemaOf(d.inner, t) }
+
+func schemaOf(of plan.Catalog, t *plan.Table) string {
 	if t.Schema == own {
 		return own
 	}
-	if in, ok := d.inner.Table("public", t.Name); ok && in == t {
+	if in, ok := of.Table("public", t.Name); ok && in == t {
 		return "public"
 	}
 	return t.Schema

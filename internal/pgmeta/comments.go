@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// shownValues is how many values of a domain a column's comment lists.
-const shownValues = 200
+// shownValues is how many values of a domain a column's comment lists. dpsql.domains has all.
+const shownValues = 20
 
 // addComments publishes what the policy says of the tables and columns that the analyst may see, as comments: psql's \d+ and \dt+ show them.
 func addComments(a *adder) {
@@ -135,18 +135,43 @@ func (d *Database) domainText(c *plan.TableColumn) string {
 	}
 	var list []string
 	for _, v := range dom.Values[:min(len(dom.Values), shownValues)] {
-		switch v {
-		case nil:
-			list = append(list, "NULL")
-		case true, false:
-			list = append(list, fmt.Sprint(v))
-		default:
-			list = append(list, sqltype.FormatText(v, c.Type))
+		text, ok := valueText(v, c.Type).(string)
+		if !ok {
+			text = "NULL"
 		}
+		list = append(list, text)
 	}
 	text := "values " + strings.Join(list, ", ")
 	if n := len(dom.Values) - len(list); n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
+		text += fmt.Sprintf(" and %d more (dpsql.domains)", n)
 	}
 	return text
+}
+
+// valueText is a value of a domain as text, nil for NULL.
+func valueText(v sqltype.Value, t sqltype.Type) sqltype.Value {
+	switch v {
+	case nil:
+		return nil
+	case true, false:
+		return fmt.Sprint(v)
+	}
+	return sqltype.FormatText(v, t)
+}
+
+// Domains are the rows of dpsql.domains for an analyst's tables: all values of the columns whose comments list some.
+func Domains(of plan.Catalog, tables []*plan.Table) (rows [][]sqltype.Value) {
+	for _, t := range tables {
+		schema := schemaOf(of, t)
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			if !c.Visible || c.Domain == nil || c.Domain.From != nil {
+				continue
+			}
+			for n, v := range c.Domain.Values {
+				rows = append(rows, []sqltype.Value{schema, t.Name, c.Name, int64(n + 1), valueText(v, c.Type)})
+			}
+		}
+	}
+	return rows
 }

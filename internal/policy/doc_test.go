@@ -305,6 +305,17 @@ MiB.
 | ''made_at'', ''expires_at'' | timestamp without time zone | from when to when it answers, in UTC |
 | ''query'' | text | the statement as you sent it, as in ''dpsql.ledger'' |
 
+### Domains
+
+''dpsql.domains'' has a row for each value that the policy lists for a column ([''values''](policy.md)). Where the values
+are those of a public table, ask that table.
+
+| column of dpsql.domains | type | what it tells |
+|---|---|---|
+| ''table_schema'', ''table_name'', ''column_name'' | text | whose value it is |
+| ''position'' | bigint | its place in the list, from 1 |
+| ''value'' | text | the value. NULL for NULL |
+
 ### Watches
 
 ''dpsql.watches'' has a row for each [watch](watches.md) of yours.

@@ -16,6 +16,9 @@ var OwnComments = map[string]map[string]string{
 	},
 	"releases": {"": "the stored answers that you paid for, which are free until they expire"},
 	"ledger":   {"": "what you paid, a row for each charge"},
+	"domains": {
+		"": "the values that columns have by the policy, in its order", "table_schema": "the table's schema", "table_name": "the table", "column_name": "the column", "position": "the value's place in the list, from 1", "value": "the value, NULL for NULL",
+	},
 	"watches": {
 		"": "your watches and their alerts", "watch": "the name of the watch", "statement": "the query whose count is looked at", "threshold": "alerts are given for counts from here on", "every": "the time between two looks",
 		"times": "alerts after which it ends", "looks": "looks that were begun", "alerts": "alerts so far", "last_alert": "the time of the last look with an alert, in UTC", "next_look": "the time of the next look, in UTC", "state": "whether it looks, or why it ended", "price": "what it costs in each window of the budget",

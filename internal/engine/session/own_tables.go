@@ -34,6 +34,7 @@ var OwnTables = []struct {
 	{releasesTable, (*Session).releasesRows},
 	{ledgerTable, (*Session).ledgerRows},
 	{watchesTable, (*Session).watchesRows},
+	{domainsTable, (*Session).domainsRows},
 }
 
 // BudgetTable is design section 9's dpsql.budget.
@@ -43,6 +44,13 @@ var BudgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float
 // releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
 var releasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
 	sqltype.Timestamp, "made_at", "expires_at", sqltype.Text, "query")
+
+// domainsTable has the public values that the policy lists for columns.
+var domainsTable = ownTable(16389, "domains", sqltype.Text, "table_schema", "table_name", "column_name", sqltype.Int8, "position", sqltype.Text, "value")
+
+func (s *Session) domainsRows(context.Context) ([][]sqltype.Value, error) {
+	return pgmeta.Domains(s.Catalog, s.World.Catalogs.VisibleOf(s.Catalog.Catalog)), nil
+}
 
 func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 	list, err := s.Engine.Ledger.Releases(s.Analyst.Name)
