@@ -122,8 +122,8 @@ type table struct {
 }
 
 // query runs one statement of the page's own and holds its answer. The caller has acquired the session.
-func (s *session) query(ctx context.Context, sql string) (*table, error) {
-	res := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read() // (3), (5) the session's own connection, and one statement: the extended protocol takes no second
+func (s *session) query(ctx context.Context, sql string, params ...[]byte) (*table, error) {
+	res := s.conn.ExecParams(ctx, sql, params, nil, nil, nil).Read() // (3), (5) the session's own connection, and one statement: the extended protocol takes no second
 	s.noteEnd()
 	if res.Err != nil {
 		return nil, res.Err
@@ -308,12 +308,55 @@ func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) 
 
 // The catalog, as any client of PostgreSQL reads it.
 const (
-	ownColumns = `SELECT n.nspname, c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
+	ownColumns = `SELECT n.nspname, c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum), d.n
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+LEFT JOIN (SELECT table_schema, table_name, column_name, count(*) AS n FROM dpsql.domains GROUP BY 1, 2, 3) d ON d.table_schema = n.nspname AND d.table_name = c.relname AND d.column_name = a.attname
 WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 ORDER BY n.nspname = 'dpsql', n.nspname, c.relname, a.attnum`
 	ownSettings = `SELECT name, setting, short_desc FROM pg_settings WHERE name LIKE 'dpsql.%' ORDER BY name`
 )
+
+// pageOfValues is how many values of a domain the page gets at once, and ownValues are these and one more, of those with a text in them.
+const (
+	pageOfValues = 100
+	ownValues    = `SELECT position, value FROM dpsql.domains
+WHERE table_schema = $1::text AND table_name = $2::text AND column_name = $3::text AND position > $4::bigint AND strpos(lower(coalesce(value, 'NULL')), lower($5::text)) > 0
+ORDER BY position LIMIT 101`
+)
+
+// valuesPage is a part of a domain.
+type valuesPage struct {
+	Values []*string `json:"values"`
+	Next   string    `json:"next,omitempty"` // after of the next page; "": there is none
+}
+
+// values lists a column's domain, a page at a time.
+func (c *Server) values(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
+	var in struct{ Schema, Table, Column, After, Text string }
+	if !c.read(w, r, &in) {
+		return nil, nil
+	}
+	if err := c.acquire(s, r); err != nil {
+		return nil, err
+	}
+	defer s.release()
+	if in.After == "" {
+		in.After = "0"
+	}
+	t, err := s.query(r.Context(), ownValues, []byte(in.Schema), []byte(in.Table), []byte(in.Column), []byte(in.After), []byte(in.Text))
+	if err != nil {
+		return nil, err
+	}
+	p := valuesPage{Values: []*string{}}
+	if len(t.Rows) > pageOfValues {
+		t.Rows = t.Rows[:pageOfValues]
+		p.Next = *t.Rows[pageOfValues-1][0]
+	}
+	for _, row := range t.Rows {
+		p.Values = append(p.Values, row[1])
+	}
+	return p, nil
+}
 
 // schema is what the analyst may ask about, and what may be set.
 func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {

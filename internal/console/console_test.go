@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,6 +108,61 @@ func TestAsk(t *testing.T) {
 	schema := decoded[map[string]table](t, b.ask("schema", ""))
 	if text, _ := json.Marshal(schema); !strings.Contains(string(text), "values NO,") || !strings.Contains(string(text), "dpsql.price") {
 		t.Errorf("schema: %s", text)
+	}
+}
+
+// TestValues: a domain of many values is counted in the schema and read a page at a time, all of it or what has a text. Nobody reads what they may not see.
+func TestValues(t *testing.T) {
+	var list []string
+	for i := range 250 {
+		list = append(list, fmt.Sprintf("Ward %03d", i))
+	}
+	s := serve(t, clinic(t), nil, "ward:       {values: [A, B, null]}", "ward:       {values: ["+strings.Join(list, ", ")+", null]}")
+	b := s.login(t, "ann")
+	columns := decoded[map[string]table](t, b.ask("schema", ""))["columns"]
+	i := slices.IndexFunc(columns.Rows, func(r []*string) bool { return *r[3] == "ward" })
+	if i < 0 {
+		t.Fatalf("%+v", columns)
+	}
+	ward := columns.Rows[i]
+	if ward[6] == nil || *ward[6] != "251" || !strings.HasSuffix(*ward[5], "Ward 019 and 231 more (dpsql.domains)") {
+		t.Errorf("%v %s", ward[6], *ward[5])
+	}
+	read := func(text string) (got []string, pages int) {
+		for after := ""; ; pages++ {
+			r, body := b.post("values", map[string]string{"schema": *ward[0], "table": *ward[1], "column": "ward", "after": after, "text": text})
+			if r.StatusCode != 200 {
+				t.Fatalf("%d %s", r.StatusCode, body)
+			}
+			page := decoded[valuesPage](t, body)
+			for _, v := range page.Values {
+				if v == nil {
+					got = append(got, "null")
+				} else {
+					got = append(got, *v)
+				}
+			}
+			if after = page.Next; after == "" {
+				return got, pages + 1
+			}
+		}
+	}
+	if got, pages := read(""); pages != 3 || !slices.Equal(got, append(list, "null")) {
+		t.Errorf("%d pages: %q", pages, got)
+	}
+	if got, _ := read("ARD 24"); !slices.Equal(got, list[240:250]) {
+		t.Errorf("%q", got)
+	}
+	if got, _ := read("' OR true --"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	for who, want := range map[string]string{"ann": `{"values":["NO","\u003c30","\u003e30"]}`, "clerk": `{"values":[]}`} {
+		if _, body := s.login(t, who).post("values", map[string]string{"schema": *ward[0], "table": "encounters", "column": "readmitted"}); strings.TrimSpace(body) != want {
+			t.Errorf("%s: %s", who, body)
+		}
+	}
+	if r, _ := b.post("values", map[string]string{"after": "x"}); r.StatusCode != 422 {
+		t.Errorf("%d", r.StatusCode)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestSecrets(t *testing.T) {
 	for _, e := range ownersEndpoints {
 		secrets(e, boss, another)
 	}
-	for _, e := range []string{"explain", "run", "login", "link", "owner/statements", "owner/freeze", "owner/unfreeze"} {
+	for _, e := range []string{"explain", "run", "values", "login", "link", "owner/statements", "owner/freeze", "owner/unfreeze"} {
 		ann := ann
 		if strings.HasPrefix(e, "owner/") {
 			ann = boss

@@ -61,9 +61,9 @@ type served struct {
 }
 
 // serve serves the clinic. The noise is the same in each run.
-func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options)) *served {
+func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options), edits ...string) *served {
 	t.Helper()
-	s := &served{engine: enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), b), log: &bytes.Buffer{}}
+	s := &served{engine: enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, edits...), b), log: &bytes.Buffer{}}
 	s.engine.Noise = audit.Source(7)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	owners := &owner.Service{Log: log, Backend: b, Engine: s.engine}

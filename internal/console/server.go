@@ -146,7 +146,7 @@ func (c *Server) Handler() http.Handler {
 // the protocol's message takes no second. (6) Progress and the intervals are the proxy's own; the console switches them on when the session begins. TestNeighbours compares all of it with and without one person.
 func (c *Server) endpoints() (analysts, owners map[string]handler) {
 	return map[string]handler{
-			"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "run": c.run,
+			"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "values": c.values, "run": c.run,
 		}, map[string]handler{
 			"owner/logout": c.logout, "owner/budget": c.ownersBudget, "owner/history": c.ownersHistory, "owner/statements": c.ownersStatements, "owner/releases": c.ownersReleases,
 			"owner/analysts": c.ownersAnalysts, "owner/state": c.ownersState, "owner/freeze": c.freeze, "owner/unfreeze": c.unfreeze,

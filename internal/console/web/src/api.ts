@@ -126,6 +126,14 @@ export const cancel = () => ask("cancel");
 export const statements = () => ask<Table>("statements");
 export const schema = () => ask<{ columns: Table; settings: Table }>("schema");
 
+export interface ValuesPage {
+  values: (string | null)[];
+  next?: string; // none: this is the last
+}
+
+// values is a page of a column's domain: of those that have a text in them.
+export const values = (of: { schema: string; table: string; column: string; text: string; after: string }) => ask<ValuesPage>("values", of);
+
 export interface Heard {
   notice(severity: string, text: string): void;
   progress(text: string): void;

@@ -1,9 +1,51 @@
 // The schema, and the analyst's own statements so far.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
-import { quoted, type Schema } from "./schema";
+import { problemOf } from "./failure";
+import { literal, quoted, type Schema, type SchemaColumn, type SchemaTable } from "./schema";
 
-// Says is a comment. A long one, such as of a column with many values, is opened.
+// A column's comment names so many of its values.
+const namedValues = 20;
+
+// Values are those of a domain: a page, and the next ones when asked.
+function Values({ table, column, insert }: { table: SchemaTable; column: SchemaColumn; insert: (text: string) => void }) {
+  const [list, setList] = useState<(string | null)[]>();
+  const [next, setNext] = useState<string>();
+  const [text, setText] = useState("");
+  const [failed, setFailed] = useState("");
+  const lastRead = useRef(0);
+  const read = async (text: string, after: string, kept: (string | null)[]) => {
+    const thisRead = ++lastRead.current;
+    try {
+      const page = await api.values({ schema: table.schema, table: table.name, column: column.name, text, after });
+      if (thisRead !== lastRead.current) return;
+      setList([...kept, ...page.values]);
+      setNext(page.next);
+      setFailed("");
+    } catch (e) {
+      if (thisRead === lastRead.current) setFailed(problemOf(e).message);
+    }
+  };
+  const search = (e: Event) => {
+    const wanted = (e.target as HTMLInputElement).value;
+    setText(wanted);
+    read(wanted, "", []);
+  };
+  return (
+    <details class="said" onToggle={(e) => (e.target as HTMLDetailsElement).open && !list && read(text, "", [])}>
+      <summary>All {column.values} values</summary>
+      <label>Search <input value={text} onInput={search} /></label>
+      {failed && <p role="alert">{failed}</p>}
+      {list && list.length === 0 && <p role="status">No value has this text.</p>}
+      <ul aria-label={"Values of " + column.name}>
+        {(list ?? []).map((v) => <li><button class="plain" onClick={() => insert(literal(v))} title="Insert into the statement">{v === null ? <em>NULL</em> : v || "''"}</button></li>)}
+      </ul>
+      {next && <button onClick={() => read(text, next, list!)}>More values</button>}
+    </details>
+  );
+}
+
+// Says is a comment. A long one is opened.
 function Says({ text }: { text: string }) {
   if (text.length <= 240) return <div class="said">{text}</div>;
   const end = text.lastIndexOf(" ", 200);
@@ -29,6 +71,7 @@ function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name:
               <li>
                 <button class="plain" onClick={() => insert(quoted(c.name))} title="Insert into the statement">{c.name}</button> <span class="said">{c.type}</span>
                 {c.says && <Says text={c.says} />}
+                {c.values > namedValues && <Values table={t} column={c} insert={insert} />}
               </li>
             ))}
           </ul>

@@ -77,7 +77,7 @@ function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (
   return (
     <dialog ref={box} aria-labelledby="confirm" onClose={() => done(box.current!.returnValue === "yes")}>
       <h2 id="confirm">{of.lift ? `Unfreeze ${who}?` : `Freeze ${who}?`}</h2>
-      <p>{of.lift ? (of.analyst ? "Statements are answered again, also if failures stopped them. Freezes of others stay." : "Statements are answered again, also of analysts whom failures stopped. Freezes of single analysts stay.") : "Sessions end at once, and running statements with them. Stored answers are withheld too. It holds over restarts, until you unfreeze."}</p>
+      <p>{of.lift ? (of.analyst ? "Statements are answered again, also if failures stopped them. Freezes of others stay." : "Statements are answered again, also of analysts whom failures stopped. Freezes of single analysts stay.") : "Sessions end at once, and running statements with them. Stored answers, models and synthetic tables are withheld too. It holds over restarts, until you unfreeze."}</p>
       <div class="actions">
         <button autofocus onClick={() => close("")}>Cancel</button>
         <button class="first" onClick={() => close("yes")}>{of.lift ? "Unfreeze" : "Freeze"} {who}</button>

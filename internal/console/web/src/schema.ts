@@ -5,7 +5,14 @@ export interface SchemaTable {
   schema: string;
   name: string;
   says: string;
-  columns: { name: string; type: string; says: string }[];
+  columns: SchemaColumn[];
+}
+
+export interface SchemaColumn {
+  name: string;
+  type: string;
+  says: string;
+  values: number; // of its domain that the policy lists
 }
 
 export interface Schema {
@@ -15,15 +22,16 @@ export interface Schema {
 
 export function read(columns: Table, settings: Table): Schema {
   const tables = new Map<string, SchemaTable>();
-  for (const [schema, name, says, column, type, about] of columns.rows.map((r) => r.map((v) => v ?? ""))) {
+  for (const [schema, name, says, column, type, about, values] of columns.rows.map((r) => r.map((v) => v ?? ""))) {
     const key = schema + "." + name;
     if (!tables.has(key)) tables.set(key, { schema, name, says, columns: [] });
-    tables.get(key)!.columns.push({ name: column, type, says: about });
+    tables.get(key)!.columns.push({ name: column, type, says: about, values: Number(values) });
   }
   return { tables: [...tables.values()], settings: settings.rows.map(([name, value, says]) => ({ name: name ?? "", value: value ?? "", says: says ?? "" })) };
 }
 
-// quoted is a name as SQL writes it.
+// literal is a value as SQL writes it, and quoted is a name.
+export const literal = (value: string | null) => (value === null ? "NULL" : "'" + value.replaceAll("'", "''") + "'");
 export const quoted = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : '"' + name.replaceAll('"', '""') + '"');
 
 // example is a first statement: groups of a column with published values, and an average of one with a range.
