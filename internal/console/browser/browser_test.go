@@ -28,6 +28,18 @@ var running = flag.String("links", "", "links of a demo that runs already: the a
 
 const root = "../../.."
 
+// binary builds dpsql.
+func binary(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "dpsql")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/dpsql")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
 // demo runs `dpsql demo` and gives the links that it prints: the analyst's and the owner's.
 func demo(t *testing.T) (analyst, owner string) {
 	t.Helper()
@@ -35,13 +47,7 @@ func demo(t *testing.T) (analyst, owner string) {
 		analyst, owner, _ = strings.Cut(*running, ",")
 		return analyst, owner
 	}
-	program := filepath.Join(t.TempDir(), "dpsql")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/dpsql")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(program, "demo")
+	cmd := exec.Command(binary(t), "demo")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -60,10 +60,12 @@ function Says({ text }: { text: string }) {
 
 function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name: string) => void }) {
   if (!schema) return <p class="said">Loading</p>;
+  const isData = (t: SchemaTable) => t.schema !== "dpsql";
+  const areFew = schema.tables.filter(isData).length < 4;
   return (
     <>
       {schema.tables.map((t) => (
-        <details open={t.schema !== "dpsql" && schema.tables.length < 4}>
+        <details open={areFew && isData(t)}>
           <summary>{t.schema === "public" ? t.name : t.schema + "." + t.name}</summary>
           {t.says && <p class="said">{t.says}</p>}
           <ul>

@@ -93,7 +93,13 @@ function Budget({ again, database }: { again: number; database: string }) {
   const [confirming, setConfirming] = useState<{ analyst: string; lift: boolean }>();
   const [refused, setRefused] = useState<api.Problem>();
   const [said, setSaid] = useState("");
+  const focus = useRef<string | undefined>(undefined); // whose button is focused when it is there: the one that was pressed is gone
   useEffect(() => setChanged(undefined), [asked]);
+  useEffect(() => {
+    const cell = [...document.querySelectorAll<HTMLElement>("[data-stop]")].find((e) => e.dataset.stop === focus.current);
+    cell?.querySelector("button")!.focus();
+    focus.current = undefined;
+  }, [changed]);
   const b = changed ?? asked;
   if (failed) return <Failure of={failed} />;
   if (!b) return <p class="said">Loading</p>;
@@ -104,7 +110,9 @@ function Budget({ again, database }: { again: number; database: string }) {
     setConfirming(undefined);
     if (!yes) return;
     try {
-      setChanged(await owner.freeze(analyst, lift));
+      const now = await owner.freeze(analyst, lift);
+      focus.current = analyst;
+      setChanged(now);
       setRefused(undefined);
       setSaid(`${everybody(analyst)}: ${lift ? "no longer frozen" : "frozen"}`);
     } catch (e) {
@@ -113,7 +121,7 @@ function Budget({ again, database }: { again: number; database: string }) {
   };
   const freezer = (analyst: string) => {
     const button = (lift: boolean) => <button onClick={() => setConfirming({ analyst, lift })}>{lift ? "Unfreeze" : "Freeze"} {everybody(analyst)}</button>;
-    return <>{!isFrozen(analyst) && button(false)} {(isFrozen(analyst) || isStopped(analyst)) && button(true)}</>;
+    return <span data-stop={analyst}>{!isFrozen(analyst) && button(false)} {(isFrozen(analyst) || isStopped(analyst)) && button(true)}</span>;
   };
   return (
     <>

@@ -25,7 +25,7 @@ export function draw(of: OverTime, now: Date, width: number): SVGSVGElement | HT
     style: { background: "transparent", color: "inherit", fontSize: "12px" },
     ariaLabel: "Share of the budget that is spent, over time",
     ariaDescription: "The table below has the present numbers.",
-    x: { type: "utc", domain: [new Date(all[0].X * 1000), forecast.length ? forecast[1].at : new Date(Math.max(now.getTime(), all[all.length - 1].X * 1000))], label: "time, UTC", ticks: 8, tickFormat },
+    x: { type: "utc", domain: [new Date(all[0].X * 1000), forecast.length ? forecast[1].at : new Date(Math.max(now.getTime(), all[all.length - 1].X * 1000))], label: "time, UTC", ticks: Math.max(2, Math.min(8, Math.floor(width / 110))), tickFormat },
     y: { label: "share of the window's budget, of epsilon or delta", grid: true, domain: [0, top * 1.05], tickFormat: "%" },
     color: { legend: true, domain: of.curves.map((c) => c.name), range: ["#9aa0a8", ...of.curves.slice(1).map((_, i) => colours[i % colours.length])] },
     marks: [
