@@ -28,6 +28,9 @@ var running = flag.String("links", "", "links of a demo that runs already: the a
 
 const root = "../../.."
 
+// slowTraining is a statement that takes long.
+const slowTraining = "TRAIN DP MODEL slow USING mlp METHOD dp_sgd TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 2, hidden = (64, 64), steps = 20000) AS SELECT days_in_hospital, medications, diagnoses, readmitted = '<30' AS y FROM encounters"
+
 // binary builds dpsql.
 func binary(t *testing.T) string {
 	t.Helper()
@@ -273,7 +276,7 @@ func TestConsole(t *testing.T) {
 	p.accessible("statements")
 
 	// A long statement says how far it is, and is cancelled.
-	p.write("TRAIN DP MODEL slow USING mlp METHOD dp_sgd TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 2, hidden = (64, 64), steps = 20000) AS SELECT days_in_hospital, medications, diagnoses, readmitted = '<30' AS y FROM encounters")
+	p.write(slowTraining)
 	p.button("Run")
 	p.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
 	p.button("Cancel")
@@ -439,7 +442,7 @@ func TestOwner(t *testing.T) {
 	p.tab("Analysts", `document.querySelector(".owner tbody")?.textContent.includes("encounters")`)
 
 	// What runs is listed, and then that it was canceled.
-	analyst.write("TRAIN DP MODEL slow USING mlp METHOD dp_sgd TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 2, hidden = (64, 64), steps = 20000) AS SELECT days_in_hospital, medications, diagnoses, readmitted = '<30' AS y FROM encounters")
+	analyst.write(slowTraining)
 	analyst.button("Run")
 	analyst.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
 	p.tab("Running and failed", `document.querySelector("[aria-label='Running statements']")?.textContent.includes("TRAIN DP MODEL slow")`)

@@ -47,9 +47,9 @@ function Values({ table, column, insert }: { table: SchemaTable; column: SchemaC
 
 // Says is a comment. A long one is opened.
 function Says({ text }: { text: string }) {
-  if (text.length <= 240) return <div class="said">{text}</div>;
-  const end = text.lastIndexOf(" ", 200);
-  const cut = end > 0 ? end : 200;
+  if (text.length <= 480) return <div class="said">{text}</div>;
+  const end = text.lastIndexOf(" ", 400);
+  const cut = end > 0 ? end : 400;
   return (
     <details class="said">
       <summary>{text.slice(0, cut)} …</summary>
