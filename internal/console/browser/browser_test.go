@@ -405,7 +405,7 @@ func TestOwner(t *testing.T) {
 	analyst.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
 	analyst.until(`document.querySelector(".price dl")?.textContent.includes("Price")`)
 	const hostile = `SELECT gender, count(*) AS "<img src=x onerror=window.pwned=1>" FROM patients JOIN encounters USING (patient_id) WHERE medications > 41 GROUP BY gender`
-	analyst.write("SELECT count(*) AS long" + strings.Repeat("\n", 2000) + "FROM patients")
+	analyst.write("SELECT count(*) AS long FROM patients WHERE patient_id > 0" + strings.Repeat("\nAND patient_id > 0", 40))
 	analyst.run()
 	analyst.write(hostile)
 	analyst.run()
