@@ -327,7 +327,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 			id = ids[s.target]
 		} else {
 			n := len(items)
-			if id = add(s.expr, "?column?"); len(items) > n && q.stmt.Distinct && len(q.stmt.DistinctOn) == 0 {
+			if id = add(s.expr, Anonymous); len(items) > n && q.stmt.Distinct && len(q.stmt.DistinctOn) == 0 {
 				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(q.place(s.expr, s.pos)))
 			}
 		}
@@ -339,7 +339,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		if s.target >= 0 {
 			id = ids[s.target]
 		} else {
-			id = add(s.expr, "?column?")
+			id = add(s.expr, Anonymous)
 		}
 		on = append(on, id)
 	}

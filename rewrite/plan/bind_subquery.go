@@ -106,7 +106,7 @@ func (e *exprs) rowQuery(op string, row *pgsyntax.Row, s *pgsyntax.Subquery, pos
 	if err != nil {
 		return nil, err
 	}
-	id := e.newCol(ColumnInfo{Name: anonymous, Type: cond.Type()})
+	id := e.newCol(ColumnInfo{Name: Anonymous, Type: cond.Type()})
 	return &Subquery{Kind: ScalarQuery, Query: &Project{Input: r.rel, Items: []Item{{ID: id, Expr: cond}}}, Cols: []ColID{id}, T: cond.Type(), Pos: int(s.Pos)}, nil
 }
 
@@ -123,7 +123,7 @@ func (e *exprs) takeLeft(x Scalar, q *Subquery) (Scalar, error) {
 	case inside:
 		return mapChildren(x, func(y Scalar) (Scalar, error) { return e.takeLeft(y, q) })
 	}
-	id := e.newCol(ColumnInfo{Name: "?column?", Type: x.Type()})
+	id := e.newCol(ColumnInfo{Name: Anonymous, Type: x.Type()})
 	q.Left = append(q.Left, Item{ID: id, Expr: x})
 	return e.col(id), nil
 }

@@ -7,14 +7,15 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-const anonymous = "?column?"
+// Anonymous is PostgreSQL's name of a column that has none.
+const Anonymous = "?column?"
 
 // outputName is PostgreSQL's name of an unnamed output column (parse_target.c, FigureColname).
 func outputName(x pgsyntax.Expr) string {
 	if name, _ := figure(x); name != "" {
 		return name
 	}
-	return anonymous
+	return Anonymous
 }
 
 // figure gives a name and how much it is worth: 2 from a column or function, 1 from a type or a construct.
@@ -103,7 +104,7 @@ func nameErrors(targets []target) {
 			if name == "" {
 				name = outputName(of)
 			}
-			if name = function + "_" + name; name == function+"_"+anonymous || taken[name] {
+			if name = function + "_" + name; name == function+"_"+Anonymous || taken[name] {
 				name = fmt.Sprintf("%s_%d", function, i+1)
 			}
 			targets[i].name, taken[name] = name, true

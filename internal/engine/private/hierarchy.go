@@ -67,8 +67,8 @@ func (r *Run) hierarchyOf(leaf divide.Leaf) (h *hierarchy, why string) {
 			if !finish.IsCoarser(h.keys[up], h.keys[i]) {
 				continue
 			}
-			if name := isPartition(a, h.keys[i], h.keys[up]); name != "" { // (1) each row is in one group of the finer set
-				return nil, fmt.Sprintf("rows may have a value of %s that is in no group. A condition that keeps the listed values, as %[1]s IN (...), leaves them out", name)
+			if why := isPartition(a, h.keys[i], h.keys[up]); why != "" { // (1) each row is in one group of the finer set
+				return nil, why
 			}
 		}
 	}
@@ -103,16 +103,20 @@ func (h *hierarchy) isNested() bool {
 	})
 }
 
-// isPartition gives the name of a key that the coarser set has not, and of which rows may have other values than the groups; "": there is none.
+// isPartition tells of a key that the coarser set has not, and of which rows may have other values than the groups; "": there is none.
 func isPartition(a *sensitivity.Analysis, keys, coarser []int) string {
 	for _, s := range a.Groups.Sources {
 		isComplete := s.Fixed || s.Complete && !s.Unlisted
 		for _, k := range s.Keys {
 			if !isComplete && !slices.Contains(coarser, keys[k]) {
-				if name := a.VisibleName(a.Keys[k].Col); name != "" {
-					return name
+				switch name := a.VisibleName(a.Keys[k].Col); {
+				case name == "", name == plan.Anonymous:
+					return "rows may have a value of a grouping expression that is in no group"
+				case s.Unlisted:
+					return fmt.Sprintf("rows may have a value of %s that is in no group. A condition that keeps the listed values, as %[1]s IN (...), leaves them out", name)
+				default:
+					return fmt.Sprintf("rows may have a value of %s that is in no group", name)
 				}
-				return a.Query.Columns[a.Keys[k].Col].Name
 			}
 		}
 	}
