@@ -27,8 +27,12 @@ type group struct {
 
 func (c *compiler) aggregate(n *plan.Aggregate) (step, error) {
 	if len(n.Errors) > 0 {
+		fn := plan.Sum
+		if slices.ContainsFunc(n.Aggs, func(g plan.AggItem) bool { return g.ID == n.Errors[0].Of && g.Fn == plan.Avg }) {
+			fn = plan.Avg
+		}
 		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", n.Errors[0].Kind).At(n.Pos).
-			WithHint("Known is the interval of sum(n) OVER (). Or ask for the total in a query of its own.")
+			WithHint("Ask for %s(%s(x) OVER ()), which is known, or for the total in a query of its own.", n.Errors[0].Kind, fn)
 	}
 	in, err := c.rel(n.Input)
 	if err != nil {

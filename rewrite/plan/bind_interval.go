@@ -80,7 +80,7 @@ func (e *exprs) computedError(kind ErrorKind, call *pgsyntax.FuncCall, value Sca
 		}
 		if c, is := b.Unknown.(*Col); is && q.windowItem(c.ID) != nil {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this window function over aggregates is not known").At(int(at)).
-				WithHint("Known is that of sum(x) OVER a window, where no aggregate chooses rows, partition, order or frame.")
+				WithHint("Known is that of sum, avg, lag, lead, first_value, last_value and nth_value OVER a window, where no aggregate chooses rows, partition, order or frame.")
 		}
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the error of this expression over aggregates is not known").At(int(at)).
 			WithHint("Ask for dp_low and dp_high of each aggregate. Known are + - * /, casts to numbers, round, trunc, floor, ceil, abs, sqrt, ln, exp, power with a constant above 0, greatest, least, nullif, CASE, sums over windows, and coalesce with a constant.")
@@ -147,7 +147,11 @@ func (q *selecting) intervals(joint Joint, read map[Source]bool) *Intervals {
 		case chosen:
 			return Interval{}, false
 		default:
-			return b.windowSum(*it, column)
+			return windowed(*it, read, column, func(own map[Source]bool) *Intervals {
+				of := q.intervals(joint, own)
+				of.total = total
+				return of
+			})
 		}
 	}
 	b.terms = func(id ColID) ([]term, bool) {

@@ -160,6 +160,47 @@ func (n *Intervals) windowSum(x WindowItem, column func(WindowItem) Scalar) (v I
 	})
 }
 
+// picksRow reports a window function whose value is that of one row of the window.
+func (fn AggFunc) picksRow() bool {
+	return slices.Contains([]AggFunc{"lag", "lead", "first_value", "last_value", "nth_value"}, fn)
+}
+
+// windowed is the interval of a window function. What is taken from another row has other noise than the same column of the row itself, so it is another source.
+func windowed(x WindowItem, read map[Source]bool, column func(WindowItem) Scalar, over func(map[Source]bool) *Intervals) (v Interval, ok bool) {
+	if !x.Fn.picksRow() {
+		return over(read).windowSum(x, column)
+	}
+	own := map[Source]bool{}
+	if v, ok = over(own).picked(x, column); ok {
+		for s, rounded := range own {
+			s.Row += windowText(&printer{}, x)
+			read[s] = rounded
+		}
+	}
+	return v, ok
+}
+
+// picked is the interval of what a window function takes from a row that no noise chooses.
+//
+// Proof: claim: as of Intervals, where the rows are those that are shown. The function takes the value of one row, whose interval is that of the column there by (1). Offset and default have no noise.
+func (n *Intervals) picked(x WindowItem, column func(WindowItem) Scalar) (v Interval, ok bool) {
+	if !n.isExactWindow(x) || slices.ContainsFunc(x.Args[1:], func(y Scalar) bool { return !n.Exact(y) }) {
+		return v, false
+	}
+	if v, ok = n.Interval(x.Args[0]); !ok {
+		return v, false
+	}
+	of := func(end Scalar) Scalar {
+		it := x
+		it.Args, it.Type = append([]Scalar{end}, x.Args[1:]...), sqltype.Float8
+		if len(x.Args) > 2 {
+			it.Args[2] = doubleOf(x.Args[2])
+		}
+		return column(it)
+	}
+	return Interval{Low: of(v.Low), High: of(v.High), Open: v.Open, size: v.size + 1}, true
+}
+
 // isExactWindow: no noise says which rows a window has. (4)
 func (n *Intervals) isExactWindow(x WindowItem) bool {
 	exact := append(slices.Clone(x.Partition), orderExprs(x.Order)...)

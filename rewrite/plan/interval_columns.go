@@ -27,6 +27,8 @@ type IntervalColumns struct {
 	forms   map[columnAt]knownForm
 
 	divided map[ColID]bool // lower ends in which something is divided
+
+	Digits bool // values that have no interval get ends for their digits
 }
 
 // Joint is the confidence of an interval: it and Of - 1 others hold at once with 95%.
@@ -49,6 +51,7 @@ func simultaneously(of func(Joint, map[Source]bool) (Interval, bool)) (v Interva
 type Source struct {
 	Of     ColID
 	Joined string // an expression over several of them, whose noise is taken together; else empty
+	Row    string // the window function that takes it from another row; else empty
 	Total  bool
 }
 
@@ -187,7 +190,11 @@ type Computed struct {
 	Exact   bool // it is not rounded: some of the aggregates are not (AggFunc.IsRoundable)
 	Totals  bool // some are summed over rows
 	Divides bool // something is divided
+	Digits  bool // the ends say only how many digits the value has
 }
+
+// forDigits is the Row of a source of what has no interval: noise chooses its rows, or it is the least or greatest of several.
+const forDigits = "digits"
 
 // Computed gives the columns of a column's interval; false where none is known.
 func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
@@ -199,7 +206,7 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 		return c, false
 	}
 	for of, rounded := range read {
-		c.Exact, c.Totals = c.Exact || !rounded, c.Totals || of.Total
+		c.Exact, c.Totals, c.Digits = c.Exact || !rounded, c.Totals || of.Total, c.Digits || of.Row == forDigits
 	}
 	c.Divides = w.divided[v.Low.(*Col).ID]
 	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
@@ -256,7 +263,7 @@ func (w *IntervalColumns) computedError(n *Project, is ColumnInfo) (ErrorColumn,
 		return c, c.Kind == ErrorHalfWidth
 	}
 	of, ok := w.Computed(n, is.ErrorOf)
-	if !ok || of.Exact {
+	if !ok || of.Exact || of.Digits {
 		return c, false
 	}
 	w.pass(is.ErrorOf)
@@ -311,10 +318,17 @@ func (w *IntervalColumns) newEnds(r Rel, col ColID, joint Joint, read map[Source
 		return v, true
 	case *Window:
 		if at := slices.IndexFunc(n.Items, func(it WindowItem) bool { return it.ID == col }); at >= 0 {
-			if ChosenByNoise(n.Input, w.noisy) {
-				return v, false
+			it, x := n.Items[at], Interval{}
+			if !ChosenByNoise(n.Input, w.noisy) {
+				x, ok = windowed(it, read, w.windowColumn(n, joint), func(read map[Source]bool) *Intervals { return w.Over(n.Input, joint, read) })
 			}
-			x, ok := w.Over(n.Input, joint, read).windowSum(n.Items[at], w.windowColumn(n, joint))
+			if !ok && w.Digits && len(it.Args) > 0 {
+				x, ok = w.forDigits(n.Input, it.Fn, it.Args[0], joint, read, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
+					of := it
+					of.Type, of.Args = t, append([]Scalar{arg}, it.Args[1:]...)
+					return w.windowColumn(n, joint)(of)
+				})
+			}
 			if !ok {
 				return v, false
 			}
@@ -395,14 +409,32 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 	return nil, false
 }
 
+// forDigits are the ends of one row, taken as the value is. They do not hold the value without noise with any probability, and say how many digits it has.
+func (w *IntervalColumns) forDigits(r Rel, fn AggFunc, arg Scalar, joint Joint, read map[Source]bool, over func(AggFunc, sqltype.Type, Scalar) Scalar) (v Interval, ok bool) {
+	if fn != Sum && fn != Avg && fn != Min && fn != Max && !fn.picksRow() {
+		return v, false
+	}
+	own := map[Source]bool{}
+	of := w.Over(r, joint, own)
+	x, ok := of.Interval(arg)
+	if !ok || of.Exact(arg) {
+		return v, false
+	}
+	for s, rounded := range own {
+		s.Row = forDigits
+		read[s] = rounded
+	}
+	return Interval{Low: over(fn, sqltype.Float8, x.Low), High: over(fn, sqltype.Float8, x.High), size: x.size + 1}, true
+}
+
 // ofReleased is the interval of a sum or an average of released numbers.
 func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read map[Source]bool) (v Interval, ok bool) {
 	keyed := slices.ContainsFunc(n.Keys, func(id ColID) bool { return w.noisy[id] })
 	of := w.Over(n.Input, joint, read)
-	if keyed || n.Sets != nil || g.Distinct || g.Within || len(g.Order) > 0 || g.Filter != nil && !of.Exact(g.Filter) || g.Arg == nil || of.Exact(g.Arg) || ChosenByNoise(n.Input, w.noisy) {
+	if n.Sets != nil || g.Distinct || g.Within || len(g.Order) > 0 || g.Arg == nil || of.Exact(g.Arg) {
 		return v, false
 	}
-	x, ok := of.sumOver(g.Fn, []Scalar{g.Arg}, func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
+	over := func(fn AggFunc, t sqltype.Type, arg Scalar) Scalar {
 		if joint.DryRun {
 			return &Const{T: t}
 		}
@@ -410,7 +442,14 @@ func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read 
 		it.ID, it.Fn, it.Arg, it.Type = w.newColumn(string(fn), t), fn, arg, t
 		w.aggs[n] = append(w.aggs[n], it)
 		return &Col{ID: it.ID, T: t}
-	})
+	}
+	x := Interval{}
+	if !keyed && (g.Filter == nil || of.Exact(g.Filter)) && !ChosenByNoise(n.Input, w.noisy) {
+		x, ok = of.sumOver(g.Fn, []Scalar{g.Arg}, over)
+	}
+	if !ok && w.Digits {
+		x, ok = w.forDigits(n.Input, g.Fn, g.Arg, joint, read, over)
+	}
 	if !ok {
 		return v, false
 	}

@@ -43,7 +43,12 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			}
 		}
 	}
+	digits := map[int]bool{} // columns without an interval
+	for _, m := range marks {
+		digits[m.Out] = m.Digits
+	}
 	errors := r.errorRounder(cols)
+	r.widest = map[int]float64{}
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
 		for out, at := range addsUp {
@@ -70,8 +75,11 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			width := math.Max(x-low, high-x)
 			if m.Of != 0 {
 				width = at(0)
+			} else if !m.Digits && width > r.widest[m.Out] {
+				r.widest[m.Out] = width
 			}
 			switch {
+			case m.Digits && (math.IsNaN(low) || math.IsNaN(high)):
 			case m.Of == 0 && math.IsNaN(low) && math.IsNaN(high):
 				row[m.Out] = nil
 				intervals[i].Why = r.noInterval(p.Query.Outputs[m.Out].Name, m)
@@ -93,7 +101,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 		}
 		errors(in, row)
 		if r.Session.Intervals {
-			row = append(row, intervals)
+			row = append(row, slices.DeleteFunc(intervals, func(v answer.Interval) bool { return digits[v.Of] }))
 		}
 		return row, true
 	}, nil

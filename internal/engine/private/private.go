@@ -101,6 +101,9 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, event 
 	case err != nil:
 		return nil, err
 	}
+	if len(r.widest) > 0 && ans.More == nil { // all rows are known
+		notice = r.Notice(ctx)
+	}
 	ans.Notice, ans.Mark = notice, mark
 	ans.Warnings, last.warnings = r.Warnings(ctx)
 	return ans, nil

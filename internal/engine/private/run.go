@@ -35,6 +35,7 @@ type Run struct {
 	setAside   int                      // stored releases that would answer, were those of the other stages of the same state of the data
 	consistent map[int]*finish.Adjusted // by stage; nil: not looked at yet
 	sums       map[plan.ColID]bool      // aggregates whose numbers are made to add up
+	widest     map[int]float64          // the largest 95% errors of computed output columns, in the rows that are shown
 	Nulls      []string                 // of what values are NULL that PostgreSQL would have, or would raise for
 }
 

@@ -32,6 +32,7 @@ type DisplayColumn struct {
 	IsExact bool          // it is not rounded, as the aggregates that it is computed from are not
 	Totals  bool          // it reads sums over groups
 	Divides bool          // something in it is divided
+	Digits  bool          // it is rounded, and has no interval
 }
 
 // ErrorColumn is an output column that is dp_error, dp_low or dp_high itself, and the columns that say how many digits it has.
@@ -54,6 +55,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	with := *q
 	with.Columns = slices.Clone(q.Columns)
 	w := intervalColumns(&with, program)
+	w.Digits = true
 	for i, o := range q.Outputs {
 		if ctx.Err() != nil { // the analysis of the stages says so
 			return program, nil
@@ -70,7 +72,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		}
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides})
+				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Digits: c.Digits})
 				continue
 			}
 		}
@@ -104,6 +106,7 @@ func (n *Displayed) hidden(q *plan.Query) func(plan.SortKey) plan.Scalar {
 		for _, m := range n.Marks {
 			switch {
 			case q.Outputs[m.Out].Col != k.Col:
+			case m.Digits:
 			case m.Of == 0:
 				return &plan.Logic{Op: plan.And, Args: []plan.Scalar{plan.IsNull(q.Columns, m.Ends[0]), plan.IsNull(q.Columns, m.Ends[1])}}
 			case n.Low == session.LowNull && k.SaysNulls:

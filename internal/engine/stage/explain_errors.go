@@ -243,13 +243,12 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 	}
 	e = e.Simultaneous(together)
 	names := NamedAggregates(pr, a)
-	if len(names) == 0 { // all of them stand in expressions
+	if len(names) == 0 { // all of them stand in expressions, whose columns have other errors
 		for i, f := range a.Formulas {
 			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
-				names = append(names, NamedAggregate{strings.TrimSuffix(a.Agg.Aggs[at].Name(), "(*)"), i})
+				names = append(names, NamedAggregate{aggregateName(a, at), i})
 			}
 		}
-		names = toldApart(a, names)
 	}
 	for _, n := range names {
 		if e.HasTooFewPeople(n.Formula) {
