@@ -103,7 +103,7 @@ func (s *state) checkPromise(r *Record) error {
 	case p.Lifetime != nil && !(p.Lifetime.Epsilon >= d.head.Lifetime.Epsilon && p.Lifetime.Epsilon <= maxLifetime):
 		return fmt.Errorf("a lifetime of epsilon %g, where %g is promised: a promise can be made larger only", p.Lifetime.Epsilon, d.head.Lifetime.Epsilon)
 	case p.Filter.IsSamePromise(d.head.Filter) && (p.Lifetime == nil || sameLifetime(p.Lifetime, d.head.Lifetime)):
-		return fmt.Errorf("the promise is that already")
+		return fmt.Errorf("the ledger already promises this budget. Write a larger budget.epsilon, budget.delta or lifetime into the policy first")
 	}
 	if err := errors.Join(p.Filter.Validate(), p.Filter.Above(d.head.Filter)); err != nil {
 		return err

@@ -37,7 +37,7 @@ If a server runs with this policy, dpsql connects to it as the analyst. It reads
 PGPASSWORD, and checks the certificate against --sslrootcert, PGSSLROOTCERT, or the system's
 authorities:
 
-  PGPASSWORD='correct horse' dpsql %s --analyst ann --sslrootcert server.crt
+  PGPASSWORD='correct horse' dpsql %s --config policy.yaml --analyst ann --sslrootcert server.crt
 
 If none runs, it opens the policy's database and ledger itself, and needs neither.`
 
@@ -63,6 +63,18 @@ func askCommand(use, short, long, prefix string) *cobra.Command {
 // oneQuestion is one question on the command line.
 type oneQuestion struct{ prefix, config, analyst, root string }
 
+// noticed takes what is told beside an answer, with its severity; nothing is told by an empty text.
+type noticed func(severity, text string)
+
+// noticesTo prints it.
+func noticesTo(to io.Writer) noticed {
+	return func(severity, text string) {
+		if text != "" {
+			_, _ = fmt.Fprintf(to, "%s: %s\n", severity, text)
+		}
+	}
+}
+
 // table is an answer as text.
 type table struct {
 	names []string
@@ -77,7 +89,7 @@ func (q *oneQuestion) run(cmd *cobra.Command, sql string) (err error) {
 	case len(pieces) != 1:
 		return sqlerr.New(sqlerr.Syntax, "one statement at a time: %d were given", len(pieces)).WithHint("dpsql explain FILE explains a file of statements; psql asks several.")
 	}
-	c, err := q.connect(ctx, func(notice string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", notice) })
+	c, err := q.connect(ctx, noticesTo(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -97,7 +109,7 @@ type connection struct {
 }
 
 // connect asks the server where one runs, and else opens what the policy names.
-func (q *oneQuestion) connect(ctx context.Context, notice func(string)) (*connection, error) {
+func (q *oneQuestion) connect(ctx context.Context, notice noticed) (*connection, error) {
 	p, err := policy.Load(q.config)
 	if err != nil {
 		return nil, err
@@ -142,7 +154,7 @@ func (q *oneQuestion) besideServer(p *policy.Policy) string {
 }
 
 // wire asks the running server.
-func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, running *owner.Client, notice func(string)) (*connection, error) {
+func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, running *owner.Client, notice noticed) (*connection, error) {
 	address, err := running.Address(ctx)
 	if err != nil {
 		return nil, err
@@ -173,7 +185,7 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, running *owner
 	if config.Password == "" {
 		return nil, errors.New(q.besideServer(p))
 	}
-	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Severity, n.Message) }
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // Ctrl-C is a cancel, whose error says what became of the charge
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWait}
 	}
@@ -251,7 +263,7 @@ func cell(s string, null bool) string {
 }
 
 // here opens the policy's database and ledger.
-func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(string)) (_ *connection, err error) {
+func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice noticed) (_ *connection, err error) {
 	var opened []func() error
 	closeAll := func() (err error) {
 		for _, c := range slices.Backward(opened) {
@@ -289,7 +301,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 		return nil, err
 	}
 	opened = append(opened, func() error { s.Close(); return nil })
-	s.UseProgress(notice)
+	s.UseProgress(func(text string) { notice("NOTICE", text) })
 	return &connection{
 		ask:   func(ctx context.Context, sql string) (*table, error) { return askHere(ctx, s, notice, sql) },
 		set:   func(_ context.Context, _ string, n *pgsyntax.Set) error { return s.Apply(n) },
@@ -297,7 +309,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(st
 	}, nil
 }
 
-func askHere(ctx context.Context, s *session.Session, notice func(string), sql string) (*table, error) {
+func askHere(ctx context.Context, s *session.Session, notice noticed, sql string) (*table, error) {
 	list, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
@@ -318,11 +330,11 @@ func askHere(ctx context.Context, s *session.Session, notice func(string), sql s
 		return nil, err
 	}
 	t := &table{}
-	for _, text := range append(a.Warnings, a.Mark, a.Notice) {
-		if text != "" {
-			notice(text)
-		}
+	for _, text := range a.Warnings {
+		notice("WARNING", text)
 	}
+	notice("NOTICE", a.Mark)
+	notice("NOTICE", a.Notice)
 	cols := st.Columns()
 	for _, c := range cols {
 		t.names = append(t.names, c.Name)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
 
@@ -162,5 +164,63 @@ func TestManPages(t *testing.T) {
 	}
 	if out, _ := ran(t, "", "--help"); strings.Contains(out, "man page") {
 		t.Error("the command for packages is in the help")
+	}
+}
+
+// TestHelpExamples: each command line that --help shows has a command, its arguments and the flags that it requires.
+func TestHelpExamples(t *testing.T) {
+	words, shown := regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`), 0
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, line := range strings.Split(c.Long+"\n"+c.Example, "\n") {
+			indented, line := strings.HasPrefix(line, "  "), strings.TrimSpace(strings.ReplaceAll(line, "PGPASSWORD='correct horse'", ""))
+			if _, after, ok := strings.Cut(line, "  dpsql "); ok { // after a caption, or several spaces
+				line = "dpsql " + after
+			}
+			if at := strings.Index(line, "| dpsql "); at >= 0 {
+				line = line[at+2:]
+			}
+			if !indented || !strings.HasPrefix(strings.TrimPrefix(line, "PGPASSWORD=... "), "dpsql ") {
+				continue
+			}
+			line, _, _ = strings.Cut(strings.TrimPrefix(line, "PGPASSWORD=... "), " > ")
+			line, _, _ = strings.Cut(line, "  #")
+			shown++
+			of, rest, err := root().Find(words.FindAllString(line, -1)[1:])
+			if err == nil {
+				err = of.ParseFlags(rest)
+			}
+			if err == nil {
+				err = errors.Join(of.ValidateArgs(of.Flags().Args()), of.ValidateRequiredFlags())
+			}
+			if err != nil {
+				t.Errorf("%s --help shows %q: %v", c.CommandPath(), line, err)
+			}
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	if visit(root()); shown < 8 {
+		t.Errorf("%d examples", shown)
+	}
+}
+
+// TestQuerySeverities: dpsql query prints warnings as such, without a server and with one.
+func TestQuerySeverities(t *testing.T) {
+	var out strings.Builder
+	say := noticesTo(&out)
+	say("WARNING", "no group is shown")
+	say("NOTICE", "")
+	say("NOTICE", "spent: nothing")
+	if out.String() != "WARNING: no group is shown\nNOTICE: spent: nothing\n" {
+		t.Error(out.String())
+	}
+}
+
+// TestGrantWords: a grant of a number without --epsilon is answered with a whole command.
+func TestGrantWords(t *testing.T) {
+	if out, code := ran(t, "", "budget", "grant", "ann", "1"); code != 2 || !strings.Contains(out, "dpsql budget grant ann --epsilon 1 --reason") {
+		t.Errorf("%d: %s", code, out)
 	}
 }

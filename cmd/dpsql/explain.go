@@ -51,7 +51,7 @@ func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	c, err := q.connect(ctx, func(notice string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", notice) })
+	c, err := q.connect(ctx, noticesTo(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,12 @@ together.
 
 The grant moves budget inside the data set's total. What they spend of it, others cannot. The promise
 to the people of the data stays the same. The ledger keeps the grant and its reason.`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("give one analyst or role: dpsql budget grant ann --epsilon 1 --reason \"a second study\" --config policy.yaml")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(epsilon > 0) || math.IsInf(epsilon, 1) {
 				return fmt.Errorf("--epsilon %g: a grant is a number above 0", epsilon)

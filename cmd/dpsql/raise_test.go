@@ -37,7 +37,7 @@ func TestRaiseRunning(t *testing.T) {
 	other := filepath.Join(filepath.Dir(path), "other.yaml") // of the same socket
 	socket := "\nsocket: " + filepath.Join(filepath.Dir(path), "demo.ledger.sock") + "\n"
 	for _, refused := range []struct{ args, file, body, want string }{
-		{"budget raise --reason r --config " + path, path, string(text), "the promise is that already"},
+		{"budget raise --reason r --config " + path, path, string(text), "the ledger already promises this budget"},
 		{"budget raise --reason r --config " + other, other, larger + socket, "give the server's own file"},
 		{"reload --config " + path, path, larger, "dpsql budget raise makes a larger one"},
 		{"budget raise --reason r --config " + path, path, strings.Replace(larger, "epsilon: 2,", "epsilon: 0.75,", 1), "a promise can be made larger only"},

@@ -67,7 +67,7 @@ func (t *trainFile) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	c, err := t.question.connect(ctx, func(notice string) { _, _ = fmt.Fprintln(stderr, "NOTICE:", notice) })
+	c, err := t.question.connect(ctx, noticesTo(stderr))
 	if err != nil {
 		return err
 	}
