@@ -16,6 +16,9 @@ func TestEnums(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		s := enginetest.NewSession(enginetest.EngineOn(t, enginetest.BadPolicyFor(t, d), enginetest.OpenBad(t, d, enginetest.NoneBad)), t, "ann")
 		enginetest.MustTry(t, s, "select e::text, e || '!', lower(e::varchar), count(*) from facts where e::text like 'a%' and e::text <> 'nothing' group by 1, 2, 3")
+		if _, err := enginetest.Try(s, "select count(*) from facts where e = 'B'"); err == nil || enginetest.Refusal(err).Hint != "Write 'b' for 'B'." {
+			t.Errorf("a label in another case: %v", err)
+		}
 		const sql = "select count(*) from facts where e = $1"
 		p, err := enginetest.Prepare(s, sql)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,26 @@ func TestHiddenGroups(t *testing.T) {
 			t.Errorf("%s: it is %v", said[0], last.Rows[0][0])
 		}
 	}
-	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, append([]string{"max_query_price: 5", "max_query_price: 50"}, enginetest.AutoEdits...)...)
+	enginetest.Set(t, s, "dpsql.max_groups", "auto") // a price at which the cap is chosen, and no group shown
+	said, price := []string(nil), 0.25
+	for ; said == nil && price < 10; price *= 1.5 {
+		enginetest.Set(t, s, "dpsql.price", fmt.Sprint(price))
+		_, a := enginetest.Ask(t, s, "select diag, days, count(*) from encounters group by 1, 2")
+		said = regexp.MustCompile(`SET dpsql.max_groups = (\d+), SET dpsql.price = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`).FindStringSubmatch(strings.Join(a.Warnings, "\n"))
+	}
+	if said == nil {
+		t.Fatal("no cure where the cap is chosen")
+	}
+	enginetest.Set(t, s, "dpsql.max_groups", said[1])
+	enginetest.Set(t, s, "dpsql.price", said[2])
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	enginetest.Ask(t, s, "select diag, days, count(*) from encounters group by 1, 2")
+	_, last := enginetest.Ask(t, s, "select hidden_up_to from dpsql.last")
+	if most, err := strconv.ParseInt(said[3], 10, 64); err != nil || last.Rows[0][0].(int64) > most {
+		t.Errorf("%s: it is %v", said[0], last.Rows[0][0])
+	}
+	s = enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits[4:]...)
 	enginetest.Set(t, s, "dpsql.price", "5")
 	if _, a := enginetest.Ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(enginetest.BesideLost(a.Warnings)) > 0 { // public
 		t.Errorf("public groups: %q", a.Warnings)

@@ -60,6 +60,7 @@ type hintSource struct {
 
 // unpaired are hints without a pair, and why. Their words stand here as they begin.
 var unpaired = map[string]string{
+	"Write '%s' for '%s'.":                        "the clinic has no enum (TestEnums)",
 	"Write it with fewer: a product":              "it takes more than a thousand operators: TestTooManyOperators asks it",
 	"Each place that reads a computed column":     "it takes a prediction of hundreds of levels: TestWalkable asks it",
 	"The owner can add a unique constraint there": "it asks for a change of the database; checked in internal/policy",

@@ -281,7 +281,12 @@ func limitLength(s string, t Type) (Value, error) {
 
 func parseEnum(s string, t Type) (Value, error) {
 	if t.enumOrder(s) < 0 {
-		return nil, sqlerr.New(sqlerr.InvalidText, "invalid input value for enum %s: \"%s\"", t, s)
+		err := sqlerr.New(sqlerr.InvalidText, "invalid input value for enum %s: \"%s\"", t, s)
+		e, _ := t.Enum()
+		if near := sqlerr.NearestValue(s, e.Labels); near != "" {
+			err = err.WithHint("Write '%s' for '%s'.", near, s)
+		}
+		return nil, err
 	}
 	return s, nil
 }

@@ -88,9 +88,11 @@ func finishingStep(r plan.Rel, beside func(left, right plan.Rel) string) string 
 		}
 		return "window functions " + strings.Join(names, ", ")
 	case *plan.Aggregate:
-		names := make([]string, len(n.Aggs))
-		for i, it := range n.Aggs {
-			names[i] = string(it.Fn)
+		var names []string // each once, as of a Window
+		for _, it := range n.Aggs {
+			if !slices.Contains(names, string(it.Fn)) {
+				names = append(names, string(it.Fn))
+			}
 		}
 		return strings.TrimSpace("aggregate " + strings.Join(names, ", "))
 	}

@@ -99,6 +99,8 @@ func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
 	switch price, lower := r.lowerThreshold(a); {
 	case most < least:
 		words += ". The policy's query.min_people hides smaller ones"
+	case lower > 0 && a.An.Limit.Cap != nil:
+		words += fmt.Sprintf(". With SET dpsql.max_groups = %d, SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are. Without dpsql.max_groups dpsql chooses anew in how many groups a person counts", a.Release.Run.Selection.Groups, server.Number(price), max(lower, least-1))
 	case lower > 0:
 		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", server.Number(price), max(lower, least-1))
 	}
