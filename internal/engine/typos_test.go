@@ -19,6 +19,7 @@ func TestTypos(t *testing.T) {
 		{"ann", "SELECT count(*) FROM public.vists", `Perhaps you meant "visits".`},
 		{"ann", "SELECT avg(wieght) FROM patients", `Perhaps you meant to reference the column "patients.weight".`},
 		{"ann", "SELECT avg(p.weigth) FROM patients p", `Perhaps you meant to reference the column "p.weight".`},
+		{"ann", "SELECT count(*) FROM encounters WHERE kind = 1", `Perhaps you meant to reference the column "encounters.kind_id".`},
 		{"ann", "SELECT abss(1)", "Perhaps you meant abs."},
 		{"ann", "SELECT cuont(*) FROM patients", "Perhaps you meant count."},
 		{"ann", "SELECT dp_eror(count(*)) FROM patients", "Perhaps you meant dp_error."},

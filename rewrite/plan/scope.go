@@ -132,7 +132,11 @@ func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
 	for _, c := range s.cols {
 		names = append(names, c.name)
 	}
-	if n := sqlerr.Nearest(name, names); n != "" {
+	n := sqlerr.Nearest(name, names)
+	if n == "" {
+		n = wordOf(name, names)
+	}
+	if n != "" {
 		for _, c := range s.cols {
 			if c.name == n && c.table != "" {
 				return err.WithHint("Perhaps you meant to reference the column %q.", c.table+"."+n)
@@ -146,6 +150,20 @@ func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
 		return err.WithHint("There are: %s.", strings.Join(names, ", "))
 	}
 	return err
+}
+
+// wordOf is the only one of some names that has a name among its words, as age_band has age; "" of none or several.
+func wordOf(name string, names []string) (found string) {
+	for _, n := range names {
+		switch {
+		case n == found || !slices.Contains(strings.Split(n, "_"), strings.ToLower(name)):
+		case found != "":
+			return ""
+		default:
+			found = n
+		}
+	}
+	return found
 }
 
 // maxHinted is how many columns a hint lists.

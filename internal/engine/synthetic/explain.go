@@ -21,7 +21,7 @@ func (c *Creation) card() [][]sqltype.Value {
 	one, pair := d.CountError()
 	rows := [][]sqltype.Value{
 		{"synthetic table", c.Node.Name.Text}, {"price", server.Number(c.charge.price)}, {"epsilon", server.Number(d.Epsilon(c.options.delta))}, {"delta", server.Number(c.options.delta)},
-		{"unit", string(src.analysis.Unit)}, {"rows of a unit", fmt.Sprintf("at most %d", src.rows)},
+		{"unit", string(src.analysis.Unit)}, {"rows of a unit", src.rowsOfUnit()},
 		{"measured", c.measured()},
 		{"error of a value's count", fmt.Sprintf("about ± %s rows", server.Number(server.RoundUp3(one)))},
 	}
@@ -38,6 +38,14 @@ func (c *Creation) card() [][]sqltype.Value {
 		columns = append(columns, text)
 	}
 	return append(rows, []sqltype.Value{"columns", strings.Join(columns, ", ")}, []sqltype.Value{"charge", c.chargedAs()}, []sqltype.Value{"query", pgsyntax.Print(c.Node.Query)})
+}
+
+// rowsOfUnit says how many rows of a unit count, and what becomes of others: by the bound alone, whoever has more.
+func (s *source) rowsOfUnit() string {
+	if s.rows == 1 && !s.analysis.CanAnyBeClipped() {
+		return "at most 1"
+	}
+	return fmt.Sprintf("at most %d. Rows of a unit beyond these are missing from the table and from every count", s.rows)
 }
 
 // measured says what is released.
