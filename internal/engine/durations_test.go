@@ -216,14 +216,17 @@ func TestHintChains(t *testing.T) {
 
 // TestHintsOfExtremes: of MIN and MAX without a range the warning says what has an interval with two ends, and that has one.
 func TestHintsOfExtremes(t *testing.T) {
-	const number, times = "(greatest(lo, least(x, hi))) has both ends", "(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not"
+	const number = "(greatest(lo, least(%s, hi))) has both ends"
+	times := func(x string) string {
+		return "Ends of times are NULL, but not those of extract(epoch FROM " + x + ") with WHERE " + x + " BETWEEN lo AND hi"
+	}
 	s := tickets(t, funcs.DuckDB)
 	for _, c := range []struct{ fn, x, where, hint, then, thenWhere string }{
-		{"max", "opened_at", "", "Ends of times are NULL, those of max" + times, "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
-		{"min", "opened_at::date", "", "Ends of times are NULL, those of min" + times, "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},
-		{"max", "closed_at - opened_at", "", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(interval '0', least(closed_at - opened_at, interval '300 days'))", ""},
-		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL. With constants lo and hi, min" + number, "greatest(interval '0', least(took, interval '300 days'))", ""},
-		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL. With constants lo and hi, max" + number, "greatest(0, least(cost * 2, 1000))", ""},
+		{"max", "opened_at", "", times("opened_at"), "extract(epoch from opened_at)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"min", "opened_at::date", "", times("opened_at::date"), "extract(epoch from opened_at::date)", " where opened_at between '2020-01-01' and '2030-01-01'"},
+		{"max", "closed_at - opened_at", "", "dp_high is NULL. With constants lo and hi, max" + fmt.Sprintf(number, "closed_at - opened_at"), "greatest(interval '0', least(closed_at - opened_at, interval '300 days'))", ""},
+		{"min", "took", " where took between '0' and '300 days'", "dp_low is NULL. With constants lo and hi, min" + fmt.Sprintf(number, "took"), "greatest(interval '0', least(took, interval '300 days'))", ""},
+		{"max", "cost * 2", " where cost * 2 between 0 and 1000", "dp_high is NULL. With constants lo and hi, max" + fmt.Sprintf(number, "cost * 2"), "greatest(0, least(cost * 2, 1000))", ""},
 	} {
 		ends := func(x, where string) *answer.Answer {
 			_, a := enginetest.Ask(t, s, fmt.Sprintf("select dp_low(%s(%s)), dp_high(%s(%s)), %s(%s) from tickets%s", c.fn, x, c.fn, x, c.fn, x, where))

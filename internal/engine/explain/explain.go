@@ -465,7 +465,11 @@ func (x Explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 // largestLine is the 95% errors of a release.
 func (x Explainer) largestLine(ctx context.Context, r *release.Release) []answer.Line {
 	if errs := x.LargestErrors(ctx, x.St.An, r, x.SimultaneousRows(r)); len(errs) > 0 {
-		return []answer.Line{{Text: "95% error (" + x.GroupOfErrors() + "): " + strings.Join(stage.Texts(errs), ", ") + private.OutlierNote(r.Plan), Key: "Errors", Value: errs}}
+		note := ""
+		if stage.AnyKnown(errs) {
+			note = private.OutlierNote(r.Plan)
+		}
+		return []answer.Line{{Text: "95% error (" + x.GroupOfErrors() + "): " + strings.Join(stage.Texts(errs), ", ") + note, Key: "Errors", Value: errs}}
 	}
 	return nil
 }

@@ -72,8 +72,8 @@ func (r *Run) Notice(ctx context.Context) string {
 	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == s.Filter.Order { // else another window has begun
 		text += "; " + s.LeftLine(b, stage.Total(paid).Loss) + "; " + session.UsedNote(b) // what SHOW dpsql.budget counts, and where a delta leaves fewer, those
 	}
-	if of, errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (" + of + r.simultaneousNote() + "): " + errs + OutlierNote(first...)
+	if of, errs := r.errorLine(ctx, list, OutlierNote(first...)); errs != "" {
+		text += "; 95% error (" + of + r.simultaneousNote() + "): " + errs
 	}
 	if len(r.consistent) > 0 {
 		text += "; numbers of the grouping sets are adjusted to add up (dpsql.consistent)"
@@ -142,8 +142,8 @@ func (r *Run) simultaneousNote() string {
 	}
 }
 
-// errorLine says the 95% errors of the releases, and of which group; where no aggregate is a column itself, those of the columns that are computed from them, where they are known.
-func (r *Run) errorLine(ctx context.Context, list []*StageRun) (of, errs string) {
+// errorLine says the 95% errors of the releases, and of which group, with a note on those that are numbers; where no aggregate is a column itself, those of the columns that are computed from them, where they are known.
+func (r *Run) errorLine(ctx context.Context, list []*StageRun, note string) (of, errs string) {
 	if r.Nameless {
 		return "", ""
 	}
@@ -152,19 +152,24 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun) (of, errs string)
 		parts = append(parts, r.Program.Query.Outputs[out].Name+" "+server.Number(server.RoundError(r.widest[out])))
 	}
 	if len(parts) > 0 && !slices.ContainsFunc(list, func(a *StageRun) bool { return len(stage.NamedAggregates(r.Program, a.An)) > 0 }) {
-		return "widest row", strings.Join(parts, ", ")
+		return "widest row", strings.Join(parts, ", ") + note
 	}
 	parts = nil
+	known := false
 	for i, a := range list {
 		e, err := r.errorsOf(ctx, a)
 		if err != nil {
 			return "", ""
 		}
-		if errs := stage.Texts(r.LargestErrorsBy(e, a.An, a.Release, r.simultaneousRows())); errs != nil {
-			parts = append(parts, stagePrefix(list, i)+strings.Join(errs, ", "))
+		if errs := r.LargestErrorsBy(e, a.An, a.Release, r.simultaneousRows()); errs != nil {
+			known = known || stage.AnyKnown(errs)
+			parts = append(parts, stagePrefix(list, i)+strings.Join(stage.Texts(errs), ", "))
 		}
 	}
-	return r.GroupOfErrors(), strings.Join(parts, "; ")
+	if !known {
+		note = ""
+	}
+	return r.GroupOfErrors(), strings.Join(parts, "; ") + note
 }
 
 // StaleReleaseNote says why a release was not topped up.

@@ -80,15 +80,8 @@ func warningKey(a *sensitivity.Analysis, reason string, number uint64, columns .
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
 func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
-	least, shown := r.World.Policy.Query.MinPeople, a.Release.Len()
+	least, shown := r.World.Policy.Query.MinPeople, r.shownGroups(a)
 	most, is := hiddenUpTo(a.An, a.Release, least)
-	if least > 0 && a.An.People >= 0 && !a.Release.IsOnDisk() {
-		for _, g := range a.Release.Groups {
-			if g.Values[a.An.People].Cmp(big.NewInt(least)) < 0 {
-				shown--
-			}
-		}
-	}
 	switch {
 	case !is, a.An.Groups.Public && shown == a.Release.Len():
 		return nil
@@ -108,6 +101,19 @@ func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
 		words += ". Groups whose values the policy declares are always shown" + r.oneGroupNote(ctx, a)
 	}
 	return []session.Warning{{Text: words}}
+}
+
+// shownGroups is how many of a release's groups are shown.
+func (r *Run) shownGroups(a *StageRun) int {
+	least, shown := r.World.Policy.Query.MinPeople, a.Release.Len()
+	if least > 0 && a.An.People >= 0 && !a.Release.IsOnDisk() {
+		for _, g := range a.Release.Groups {
+			if g.Values[a.An.People].Cmp(big.NewInt(least)) < 0 {
+				shown--
+			}
+		}
+	}
+	return shown
 }
 
 // oneGroupNote says how much less one of a release's unknown groups would err alone.
@@ -138,6 +144,7 @@ func keyNames(a *sensitivity.Analysis) (names []string) {
 // openLines say of MIN and MAX without a declared range that only their rank is known.
 func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
 	var e *finish.Errors
+	cure, before := "", ""
 	for i, f := range a.An.Formulas {
 		if !f.IsEnd() || !a.An.Measures[f.Sum].Tree.Open {
 			continue
@@ -153,15 +160,20 @@ func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% it %s. ", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
-		if funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) != nil {
-			line += fmt.Sprintf("Ends of times are NULL, those of %s(extract(epoch FROM x)) with WHERE x BETWEEN lo AND hi are not", fn)
+		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% it %s", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
+		x, isTime := stage.ReadableArg(a.An, f.Sum), funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) != nil
+		if isTime {
+			cure = fmt.Sprintf(". Ends of times are NULL, but not those of extract(epoch FROM %s) with WHERE %s BETWEEN lo AND hi", x, x)
 		} else {
-			line += fmt.Sprintf("Its %s is NULL. With constants lo and hi, %s(greatest(lo, least(x, hi))) has both ends. It counts values outside as lo or hi, and NULL as hi unless x IS NOT NULL is a condition", end, fn)
+			cure = fmt.Sprintf(". Its %s is NULL. With constants lo and hi, %s(%s) has both ends. It counts values outside as lo or hi, and NULL as hi unless %s IS NOT NULL is a condition", end, fn, stage.Clamped(x), x)
 		}
 		if ends := a.An.Measures[f.Sum].Tree.Ends(); ends != "" {
-			line += ". Values beyond " + ends + " count as these"
+			cure += ". Values beyond " + ends + " count as these"
 		}
+		if !isTime || cure != before { // of min and max once
+			line += cure
+		}
+		before = cure
 		if w := (session.Warning{Key: warningKey(a.An, "open "+fn, 0, a.An.Measures[f.Sum].Tree.NoRange...), Text: line}); !slices.Contains(lines, w) {
 			lines = append(lines, w)
 		}
@@ -176,7 +188,7 @@ func dateLines(a *StageRun) (lines []session.Warning) {
 			continue
 		}
 		fn := a.An.Agg.Aggs[i].Fn
-		w := session.Warning{Key: warningKey(a.An, "no ends of "+string(fn), 0), Text: fmt.Sprintf("%s of dates or times has no dp_low and dp_high. Of extract(epoch FROM x) in place of x it has both", fn)}
+		w := session.Warning{Key: warningKey(a.An, "no ends of "+string(fn), 0), Text: fmt.Sprintf("%s of dates or times has no dp_low and dp_high. Of extract(epoch FROM %s) it has both", fn, stage.ReadableArg(a.An, f.Sum))}
 		if !slices.Contains(lines, w) {
 			lines = append(lines, w)
 		}
@@ -309,6 +321,9 @@ const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
 func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
+	if r.shownGroups(a) == 0 {
+		return nil
+	}
 	all := float64(a.Request.People(a.An))
 	if people := a.An.People; people >= 0 && !a.Release.IsOnDisk() && len(a.Release.Groups) > 0 {
 		sum := new(big.Int) // a person may be in several groups

@@ -369,14 +369,45 @@ func KnownBefore(a *sensitivity.Analysis) string {
 // LargerPrice is how more noise is paid off: without dpsql.fresh the chosen bound of a stored release stays.
 const LargerPrice = "a larger dpsql.price with SET dpsql.fresh = on"
 
-// RangeCures are what gives sums without a declared range one. NULL counts as hi in greatest(lo, least(x, hi)), so that says x IS NOT NULL too.
+// ReadableArg is the text of a measure's argument as a statement can have it, or x where it is another or too long for a message.
+func ReadableArg(a *sensitivity.Analysis, measure int) string {
+	arg := a.Measures[measure].Arg
+	if call, is := arg.(*plan.Call); is && len(call.Args) == 1 && strings.Contains(call.Fn.Name, " ") { // no function of a statement
+		arg = call.Args[0]
+	}
+	computed := map[plan.ColID]bool{} // another query has names of its own for them
+	for id, c := range a.Query.Columns {
+		computed[plan.ColID(id)] = c.Table == nil
+	}
+	text := plan.Readable(a.Query, arg)
+	if len(text) > longestName || strings.Contains(text, "extract('") || plan.ReadsAny(arg, computed) {
+		return "x"
+	}
+	return text
+}
+
+// Clamped is the text of an expression with constants as its least and greatest value.
+func Clamped(x string) string { return "greatest(lo, least(" + x + ", hi))" }
+
+// clamp is what gives sums a range in a statement. NULL counts as hi, so that says x IS NOT NULL too.
+func clamp(a *sensitivity.Analysis, sums []int) string {
+	x := ReadableArg(a, sums[0])
+	for _, i := range sums {
+		if ReadableArg(a, i) != x {
+			x = "x"
+		}
+	}
+	return Clamped(x) + " with constants and " + x + " IS NOT NULL"
+}
+
+// RangeCures are what gives sums without a declared range one.
 func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 	var conds []string
 	declared, between := true, true
 	for _, i := range sums {
 		m := a.Measures[i]
 		if a.HasTimes(m) {
-			return []string{"least(greatest(x, lo), hi) with constants and x IS NOT NULL"} // of BETWEEN on both columns a difference has twice their range
+			return []string{clamp(a, sums)} // of BETWEEN on both columns a difference has twice their range
 		}
 		declared, between = declared && m.OfColumns, between && m.Column != ""
 		if cond := m.Column + " BETWEEN lo AND hi"; !slices.Contains(conds, cond) {
@@ -387,7 +418,7 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 		out = append(out, "a range in the policy")
 	}
 	if !between {
-		return append(out, "greatest(lo, least(x, hi)) with constants and x IS NOT NULL")
+		return append(out, clamp(a, sums))
 	}
 	return append(out, "WHERE "+strings.Join(conds, " AND ")+", which leaves other rows out")
 }

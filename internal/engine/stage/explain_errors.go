@@ -252,7 +252,7 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 	}
 	for _, n := range names {
 		if e.HasTooFewPeople(n.Formula) {
-			out = append(out, Expected{n.name, "NULL", nil})
+			out = append(out, Expected{n.name, isNull, nil})
 			continue
 		}
 		if words := RankText(a, e, n.Formula); words != "" {
@@ -358,6 +358,14 @@ type Expected struct {
 	Column string   `json:"Column"`
 	Words  string   `json:"Words"`
 	Error  *float64 `json:"Error95"` // absent where it depends on what is chosen, or has no one number
+}
+
+// isNull are the words for the error of a value that is NULL.
+const isNull = "NULL"
+
+// AnyKnown reports an error of a value that is not NULL.
+func AnyKnown(list []Expected) bool {
+	return slices.ContainsFunc(list, func(e Expected) bool { return e.Words != isNull })
 }
 
 // Texts are the columns with their expected errors, in words.

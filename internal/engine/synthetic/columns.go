@@ -210,7 +210,7 @@ func (src *source) unranged(ctx context.Context, s *session.Session, of model.Ro
 
 func noRange(q *pgsyntax.Select, name string, cause error) error {
 	return sqlerr.New(sqlerr.NoRange, "the values of column %s have no declared range, so they have no bins", name).At(int(q.Pos)).
-		WithHint("Ask the owner for its range in the policy, leave the column out, or give bounds yourself: least(greatest(%s, 0), 100) AS %s.", name, name).WithCause(cause)
+		WithHint("Ask the owner for its range in the policy, leave the column out, or give bounds yourself: greatest(0, least(%s, 100)) AS %s.", name, name).WithCause(cause)
 }
 
 // noDomain refuses a column whose values are not declared.

@@ -15,7 +15,7 @@ func TestDistinctRows(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	for i, sql := range []string{
 		"CREATE DP SYNTHETIC TABLE x AS SELECT DISTINCT readmitted FROM encounters WITH (price = 1)",
-		"CREATE DP SYNTHETIC TABLE y AS SELECT DISTINCT readmitted, least(greatest(patient_id, 0), 100) AS patient_id FROM encounters WITH (price = 1)",
+		"CREATE DP SYNTHETIC TABLE y AS SELECT DISTINCT readmitted, greatest(0, least(patient_id, 100)) AS patient_id FROM encounters WITH (price = 1)",
 		"TRAIN DP MODEL m USING linear_regression TARGET days WITH (epsilon = 0.5, delta = 1e-9) AS SELECT DISTINCT medications, days FROM encounters WHERE days > 2",
 	} {
 		_, err := enginetest.Try(s, sql)
@@ -34,7 +34,7 @@ func TestDistinctRows(t *testing.T) {
 			query += after[strings.Index(after, " WITH ("):]
 		}
 		if _, err = enginetest.Try(s, before+query); errors.As(err, &e) && e.ID == sqlerr.NoRange.ID { // a hint later
-			cure := "least(greatest(patient_id, 0), 100) AS patient_id"
+			cure := "greatest(0, least(patient_id, 100)) AS patient_id"
 			if !strings.Contains(e.Hint, cure) {
 				t.Errorf("%s: %s", query, e.Hint)
 			}
