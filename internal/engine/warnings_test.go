@@ -493,3 +493,29 @@ func TestLastHasNoErrorOfNull(t *testing.T) {
 		}
 	}
 }
+
+// TestComparedWithNull: a comparison with NULL is true of no row, so the statement is public and free, and a warning names IS NULL. As part of OR, or with a value that noise or a parameter gives, it is not.
+func TestComparedWithNull(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
+		for cond, words := range map[string]string{
+			"readmitted = null":                      "no row meets readmitted = NULL, as nothing equals NULL: write readmitted IS NULL",
+			"readmitted <> null and days > 2":        "write readmitted IS NOT NULL",
+			"null::int < days":                       "write days IS NULL",
+			"readmitted not in ('NO', null)":         "as its list has NULL: leave NULL out of the list, or write readmitted IS NULL",
+			"days in (null)":                         "as its list has NULL",
+			"days is null":                           "",
+			"readmitted in ('NO', null)":             "",
+			"readmitted = 'NO' or readmitted = null": "",
+			"readmitted is distinct from null::text": "",
+		} {
+			sql := "select count(*) from encounters where " + cond
+			before := enginetest.PaidFor(t, s)
+			_, a := enginetest.Ask(t, s, sql)
+			warned, paid := strings.Join(a.Warnings, "\n"), enginetest.PaidFor(t, s) > before
+			if words == "" && (!paid || strings.Contains(warned, "no row meets")) || words != "" && (paid || !strings.Contains(warned, words) || fmt.Sprint(a.Rows) != "[[0]]") {
+				t.Errorf("%s: %v, paid %t: %s", sql, a.Rows, paid, warned)
+			}
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (d *divider) withoutPrivate(q *plan.Query) error {
 		p.Answer.Root = p.Query.Root
 		return nil
 	}
-	p.Warnings = relation.ReversedLines(q)
+	p.Warnings = slices.Concat(relation.ReversedLines(q), relation.NullLines(q))
 	if none := withoutRows(q); none != nil {
 		p.Query, p.Answer.Root = none, none.Root
 		return nil

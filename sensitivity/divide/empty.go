@@ -142,14 +142,16 @@ func isEmpty(r plan.Rel) bool {
 	return false
 }
 
-// isNeverTrue: a condition of constants is false or NULL, one has limits that no value meets, or asks for a row of a subquery that has none.
+// isNeverTrue: a condition of constants is false or NULL, one compares with NULL, one has limits that no value meets, or asks for a row of a subquery that has none.
 func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value != true
 	case *plan.Call:
 		v, ok := relation.ConstantCall(n)
-		return ok && v != true
+		return ok && v != true || relation.IsNullComparison(n)
+	case *plan.In:
+		return relation.IsNullComparison(n)
 	case *plan.Subquery:
 		return (n.Kind == plan.ExistsQuery || n.Kind == plan.AnyQuery) && isEmpty(n.Query)
 	case *plan.Logic:
