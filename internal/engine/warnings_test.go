@@ -498,6 +498,7 @@ func TestLastHasNoErrorOfNull(t *testing.T) {
 func TestComparedWithNull(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
 		for cond, words := range map[string]string{
 			"readmitted = null":                      "no row meets readmitted = NULL, as nothing equals NULL: write readmitted IS NULL",
 			"readmitted <> null and days > 2":        "write readmitted IS NOT NULL",

@@ -38,7 +38,7 @@ const (
 )
 
 // details begin lines that VERBOSE says better.
-var details = regexp.MustCompile("^(Rows of|Groups:|Note:)")
+var details = regexp.MustCompile("^(Assumed:|Clipping:|Not covered:|Rows of|Groups:|Note:)")
 
 // briefReport are the lines of EXPLAIN without VERBOSE.
 func briefReport(r *answer.Report) []answer.Line {
@@ -143,11 +143,20 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		for _, q := range whole {
 			hidden = max(hidden, q.HiddenOutliers())
 		}
-		wider := note
-		if hidden > 0 {
-			wider += fmt.Sprintf(". Not covered: fewer than about %d people who have far more than all others", hidden)
+		words := stage.FirstFew(expect)
+		if assuming = strings.TrimPrefix(assuming, ", "); assuming != "" && len(words)+len(assuming) < longestExpected {
+			words, assuming = words+", "+assuming, ""
 		}
-		add(answer.Keyed("Expected 95% interval", "%s%s%s", stage.FirstFew(expect), assuming, wider))
+		add(answer.Keyed("Expected 95% interval", "%s", words))
+		if assuming != "" {
+			add(answer.Keyed("Assumed", "%s", assuming))
+		}
+		if note != "" {
+			add(answer.Keyed("Clipping", "%s", strings.TrimPrefix(note, ". ")))
+		}
+		if hidden > 0 {
+			add(answer.Keyed("Not covered", "fewer than about %d people who have far more than all others", hidden))
+		}
 	}
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
@@ -194,6 +203,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 	}
 	return lines, nil
 }
+
+// longestExpected is how long the line of expected intervals is at most with what they assume.
+const longestExpected = 180
 
 // about is a line whose words begin with what they are about.
 func about(key, what, words string) answer.Line {
