@@ -30,7 +30,7 @@ The grant moves budget inside the data set's total. What they spend of it, other
 to the people of the data stays the same. The ledger keeps the grant and its reason.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("give one analyst or role: dpsql budget grant ann --epsilon 1 --reason \"a second study\" --config policy.yaml")}
+				return fmt.Errorf("give one analyst or role: dpsql budget grant ann --epsilon 1 --reason \"a second study\" --config policy.yaml")
 			}
 			return nil
 		},

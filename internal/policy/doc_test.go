@@ -83,7 +83,7 @@ const settings = `| setting | at the start | values | what it does |
 const aiming = `
 ## Asking for an error
 
-''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error.
+''SET dpsql.target_error = '5%';'', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error.
 ''dpsql.price'' is then the most that a statement may cost:
 
 - A stored release that errs no more answers, free. It may be of the same statement, or of another question from which
