@@ -98,7 +98,7 @@ func TestPriceAndRepeats(t *testing.T) {
 	}
 }
 
-// TestParameters: values of parameters are part of the question.
+// TestParameters: values of parameters are part of the question. With NULL no row meets it, and it is free.
 func TestParameters(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
 	p, err := enginetest.Prepare(s, "select count(*) from encounters where days > $1", sqltype.OIDInt4)
@@ -108,7 +108,7 @@ func TestParameters(t *testing.T) {
 	for _, c := range []struct {
 		arg     sqltype.Value
 		charges int
-	}{{int64(3), 1}, {int64(4), 1}, {int64(3), 0}, {nil, 1}, {nil, 0}} {
+	}{{int64(3), 1}, {int64(4), 1}, {int64(3), 0}, {nil, 0}} {
 		n := enginetest.Charged(t, s.Engine, func() {
 			if _, err := p.Run(context.Background(), []sqltype.Value{c.arg}); err != nil {
 				t.Fatal(err)
