@@ -180,6 +180,7 @@ func TestUnseenWords(t *testing.T) {
 		s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
 		enginetest.Set(t, s, "dpsql.clip", c.clip)
+		enginetest.Set(t, s, "dpsql.price", "5") // else all values are NULL, of which nothing is said
 		before := enginetest.Explained(t, s, c.sql)
 		_, a := enginetest.Ask(t, s, c.sql)
 		most, choices := uint64(0), 0
