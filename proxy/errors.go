@@ -59,7 +59,7 @@ func runError(ctx context.Context, err error) error {
 	}
 	var was *sqlerr.Error
 	if errors.As(err, &was) && strings.HasPrefix(was.Hint, sqlerr.StaysSpent) {
-		e = e.WithHint(sqlerr.StaysSpent)
+		e = e.WithHint(sqlerr.ChargedAgain)
 	}
 	return e.WithCause(err)
 }

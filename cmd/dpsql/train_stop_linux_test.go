@@ -101,7 +101,7 @@ func TestTrainStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pe *pgconn.PgError
-	if err := <-ended; !asPgError(err, &pe) || pe.Code != "57014" || pe.Hint != sqlerr.StaysSpent {
+	if err := <-ended; !asPgError(err, &pe) || pe.Code != "57014" || pe.Hint != sqlerr.ChargedAgain {
 		t.Errorf("a cancelled training: %v", err)
 	}
 	t.Logf("cancelled after %v", time.Since(begun))

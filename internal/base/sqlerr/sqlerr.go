@@ -73,3 +73,6 @@ func ID(err error) string {
 
 // StaysSpent begins the hint of whatever ends after its charge.
 const StaysSpent = "What it cost stays spent."
+
+// ChargedAgain is the hint of what its client, or a stop, ended after its charge: nothing of it was stored.
+const ChargedAgain = StaysSpent + " Nothing of it was stored, so asking again is charged again, as EXPLAIN says."

@@ -75,7 +75,7 @@ func (s *Session) noteFailure(ctx context.Context, open []*OpenCharge, class str
 // failed is what the client sees of a failure that is not its own mistake.
 func (s *Session) failed(ctx context.Context, err error) error {
 	if clientCanceled(ctx) {
-		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithHint(sqlerr.StaysSpent).WithCause(err)
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithHint(sqlerr.ChargedAgain).WithCause(err)
 	}
 	return s.World.ResourceFailure(err)
 }

@@ -97,7 +97,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 	}
 }
 
-// TestCancelKeepsTheCharge: a client's own cancel is no failure of the analyst, and gives nothing back.
+// TestCancelKeepsTheCharge: a client's own cancel is no failure of the analyst, and gives nothing back. Nothing is stored, so the statement is charged again, as the hint says; once it is stored, it is free.
 func TestCancelKeepsTheCharge(t *testing.T) {
 	real := enginetest.Tame.Open(t, funcs.DuckDB)
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB), real)
@@ -112,13 +112,23 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 		<-f.Entered
 		cancel()
 	}()
-	_, err = p.Run(ctx, nil)
-	if sqlerr.ID(err) != "query_canceled" {
-		t.Errorf("%v", err)
+	_, canceled := p.Run(ctx, nil)
+	if sqlerr.ID(canceled) != "query_canceled" {
+		t.Errorf("%v", canceled)
 	}
 	b, err := e.Ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Analyst.Statements != 1 || b.Analyst.Failures != 0 || b.Analyst.Spent.Renyi <= 0 {
 		t.Errorf("%+v, %v", b, err)
+	}
+	if e := new(sqlerr.Error); !errors.As(canceled, &e) || e.Hint != sqlerr.ChargedAgain {
+		t.Errorf("%v", canceled)
+	}
+	e.Backend = real
+	for _, want := range []int{1, 0} {
+		n := enginetest.Charged(t, e, func() { enginetest.Ask(t, enginetest.NewSession(e, t, "ann"), "select count(*) from encounters") })
+		if n != want {
+			t.Errorf("asked again: %d charges, not %d", n, want)
+		}
 	}
 }
 
