@@ -298,14 +298,28 @@ func plusMinus(words string) string {
 // chosenBound is how ExpectedErrors names a bound that is chosen when the statement is asked.
 var chosenBound = regexp.MustCompile(` x choice (\d+)`)
 
-// inWords names what a choice bounds in place of its number.
+// exampleRows is how many rows, or distinct values, of a person the example of an unknown bound has.
+const exampleRows = 10
+
+// inWords names what a choice bounds in place of its number, with an example.
 func inWords(a *sensitivity.Analysis, words string) string {
+	factor, err := strconv.ParseFloat(strings.SplitN(words, " ", 2)[0], 64)
+	known := err == nil
 	return chosenBound.ReplaceAllStringFunc(words, func(choice string) string {
 		n, err := strconv.Atoi(chosenBound.FindStringSubmatch(choice)[1])
 		if err != nil || n > len(a.Choices) {
 			return choice
 		}
-		return " times the bound on " + boundedBy(a, a.Choices[n-1])
+		c, text := a.Choices[n-1], " times the bound on "+boundedBy(a, a.Choices[n-1])
+		switch need, ok := oneRow(a, c); {
+		case !known:
+		case !strings.HasSuffix(text, " sum"):
+			text += fmt.Sprintf(" (%s at %d)", server.Number(factor*exampleRows), exampleRows)
+		case ok:
+			row := a.Edge(c, need).InexactFloat64()
+			text += fmt.Sprintf(" (%s at %d rows of %s)", server.Number(factor*row*exampleRows), exampleRows, server.Number(row))
+		}
+		return text
 	})
 }
 

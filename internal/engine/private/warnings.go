@@ -394,8 +394,9 @@ func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string)
 		return nil
 	}
 	if len(sums) > 0 {
-		if cures = stage.RangeCures(a, sums...); !single && cures[0] == "a range in the policy" {
-			cures[0] = "a narrow range in the policy" // beside rows the bound of a wide one is chosen too
+		cures = stage.RangeCures(a, sums...)
+		if last := len(cures) - 1; !single && cures[last] == stage.DeclaredRange {
+			cures[last] = "a narrow range in the policy" // beside rows the bound of a wide one is chosen too
 		}
 	}
 	switch {
@@ -404,7 +405,7 @@ func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string)
 	case cures == nil:
 		return []string{perUnit}
 	default:
-		return []string{perUnit + ", together with " + strings.Join(cures, " or ")}
+		return []string{perUnit + ", together with " + strings.Join(cures, ", or ")}
 	}
 }
 

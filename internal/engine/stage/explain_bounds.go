@@ -400,7 +400,10 @@ func clamp(a *sensitivity.Analysis, sums []int) string {
 	return Clamped(x) + " with constants and " + x + " IS NOT NULL"
 }
 
-// RangeCures are what gives sums without a declared range one.
+// DeclaredRange is what the owner can do for a sum without a range.
+const DeclaredRange = "a range in the policy"
+
+// RangeCures are what gives sums without a declared range one, what an analyst can do first.
 func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 	var conds []string
 	declared, between := true, true
@@ -414,13 +417,15 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 			conds = append(conds, cond)
 		}
 	}
+	if between {
+		out = append(out, "WHERE "+strings.Join(conds, " AND ")+", which leaves other rows out")
+	} else {
+		out = append(out, clamp(a, sums))
+	}
 	if declared {
-		out = append(out, "a range in the policy")
+		out = append(out, DeclaredRange)
 	}
-	if !between {
-		return append(out, clamp(a, sums))
-	}
-	return append(out, "WHERE "+strings.Join(conds, " AND ")+", which leaves other rows out")
+	return out
 }
 
 // cureList lists cures.
