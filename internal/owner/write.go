@@ -23,6 +23,7 @@ const (
 	proseNeither  = "if that person needs no protection here: "
 	proseSays     = "the database says: "
 	proseLookup   = "a look-up table?"
+	proseNobody   = "if its rows belong to nobody: "
 	proseNoWay    = "not listed: "
 	proseRows     = "found with a part of each statement's price"
 	proseRowsOld  = "found with a part of each statement's epsilon" // of older versions
@@ -34,7 +35,7 @@ const (
 	proseDropped  = "rows without "
 )
 
-var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseRowsOld, proseOneRow,
+var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNobody, proseNoWay, proseRows, proseRowsOld, proseOneRow,
 	proseFilesKey, proseView, proseList, proseOwn, proseDropped}
 
 // writer gathers a policy's lines.
@@ -92,7 +93,12 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 	if ok {
 		way = arrowScalar(s.arrow(e)) + "  # " + why
 	}
-	body := []string{"  unit: " + way, "  max_rows_per_unit: auto  # " + proseRows}
+	var body []string
+	if !ok && s.root != nil && t.mayBeNobodys() {
+		body = append(body, "  public: true  # "+proseNobody+"this line alone. They are then answered exactly and for free")
+		way = fillIn + "  # if they belong to people: the lines from here on, and by which column: column -> table.column"
+	}
+	body = append(body, "  unit: "+way, "  max_rows_per_unit: auto  # "+proseRows)
 	for _, l := range s.withoutUnit(t, t.nullable(e.columns)) {
 		body = append(body, "  "+l)
 	}
@@ -286,6 +292,19 @@ func (s *schema) findLookups() {
 		}
 	}
 	s.lookups = out
+}
+
+// mayBeNobodys: neither a foreign key nor a name says that a table's rows belong to people. Names such as person_id in a table of visits do.
+func (t *table) mayBeNobodys() bool {
+	of := words(t.rel.Name)
+	for i := range of {
+		of[i] = singular(of[i])
+	}
+	return len(t.edges) == 0 && !t.looksLikePeople() && !slices.ContainsFunc(t.rel.Columns, func(c sqltype.RelationColumn) bool {
+		w := words(c.Name)
+		n := len(w) - 1
+		return n > 0 && w[n] == "id" && slices.ContainsFunc(w[:n], func(x string) bool { return !slices.Contains(of, singular(x)) })
+	})
 }
 
 var codeWords = []string{"type", "status", "code", "category", "kind", "country", "region", "currency", "language", "state", "level", "source", "lookup", "class", "group"}
