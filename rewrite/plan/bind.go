@@ -21,6 +21,8 @@ type BindOptions struct {
 type Models interface {
 	// Predict gives the SQL expression that a call stands for; nil where the function is not one of a model.
 	Predict(call *pgsyntax.FuncCall) (pgsyntax.Expr, error)
+	// Takes says of a prediction which features its model has, with their types.
+	Takes(call *pgsyntax.FuncCall) string
 }
 
 // SessionValue is a constant of the session.

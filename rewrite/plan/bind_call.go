@@ -20,10 +20,11 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 		} else if says != nil {
 			e.modelled++
 			v, err := e.expr(says)
-			if e.modelled--; err == nil {
-				e.countOnce(v)
+			if e.modelled--; err != nil {
+				return nil, e.notPredicted(x, err)
 			}
-			return v, err
+			e.countOnce(v)
+			return v, nil
 		}
 	}
 	switch {

@@ -2,8 +2,12 @@ package plan
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -50,6 +54,30 @@ func NoScores(args []pgsyntax.Expr) (err error) {
 		}})
 	}
 	return err
+}
+
+// notPredicted is the error of a prediction whose expression has one: an argument's own, or that the arguments have other types than the features. Positions in the expression are none of the statement's.
+func (e *exprs) notPredicted(x *pgsyntax.FuncCall, err error) error {
+	if e.modelled > 0 { // it is within another one's expression, which tells it
+		return err
+	}
+	var types []string
+	for _, a := range x.Args[1:] {
+		v, err := e.expr(a)
+		if err != nil {
+			return err
+		}
+		types = append(types, v.Type().String())
+	}
+	var is *sqlerr.Error
+	switch errors.As(err, &is); {
+	case is == nil:
+		return err
+	case !slices.Contains([]string{sqlerr.UndefinedFunction.ID, sqlerr.DatatypeMismatch.ID, sqlerr.CannotCoerce.ID}, is.ID):
+		return is.At(int(x.Pos))
+	}
+	return sqlerr.New(sqlerr.UndefinedFunction, "%s cannot take arguments of the types %s", x.Name, strings.Join(types, ", ")).At(int(x.Pos)).
+		WithHint("The features are, in this order: %s.", e.opts.Models.Takes(x)).WithCause(err)
 }
 
 // OwnScores marks the calls in a text that stands for a prediction: an analyst's are unknown.

@@ -42,6 +42,8 @@ func TestHintsWordForWord(t *testing.T) {
 			`SELECT count(*) FROM items a JOIN items b ON a.price = b.price JOIN "Orders" AS "a_Orders" ON "a_Orders"."orderId" = a."orderId" JOIN "Orders" AS "b_Orders" ON "b_Orders"."orderId" = b."orderId" WHERE "a_Orders".member_id = "b_Orders".member_id`},
 		{`SELECT count(*) FROM "Orders" JOIN items ON price = total`, `Add the join condition items."orderId" = "Orders"."orderId"`,
 			`SELECT count(*) FROM "Orders" JOIN items ON items."orderId" = "Orders"."orderId"`},
+		{`SELECT count(*) FROM members c JOIN members d ON d.rating = c.member_id`, `A row of members is a person, and a join of two rows reads two people. Ask of one row, as with WHERE d.rating IS NOT NULL`,
+			`SELECT count(*) FROM members d WHERE d.rating IS NOT NULL`},
 		{`SELECT count(*) FROM "Orders" WHERE total IN (SELECT total FROM "Orders" WHERE total > 5)`, `FROM "Orders" AS "Orders_2" WHERE "Orders_2".member_id = "Orders".member_id.`,
 			`SELECT count(*) FROM "Orders" WHERE total IN (SELECT total FROM "Orders" AS "Orders_2" WHERE "Orders_2".member_id = "Orders".member_id AND total > 5)`},
 		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,

@@ -15,8 +15,9 @@ type missing struct {
 	first  *sqlerr.Error // of the first two scans that nothing joins
 	tables []string      // with their conditions
 	conds  []string
-	unsaid bool // of some the analyst sees no way
-	on     bool // a join that lacks one has another condition
+	unsaid bool   // of some the analyst sees no way
+	on     bool   // a join that lacks one has another condition
+	apart  string // what to do where each of two rows is a person, and no condition makes them one
 }
 
 // add notes what joins two scans on the unit; j is the join that brings them together.
@@ -32,6 +33,12 @@ func (m *missing) add(s, p *scope.ScanInfo, j *plan.Join) {
 	if s.Name() == p.Name() { // of two subqueries: no condition tells them apart
 		m.unsaid = true
 		return
+	}
+	if j != nil && j.On != nil && isOneRowEach(s) && s.Scan.Table == p.Scan.Table { // on the unit each row meets itself
+		m.apart = fmt.Sprintf("A row of %s is a person, and a join of two rows reads two people. Ask of one row", plan.QuoteIdent(s.Scan.Table.Name))
+		if column := linkColumn(j.On, s, p); column != "" {
+			m.apart += ", as with WHERE " + column + " IS NOT NULL"
+		}
 	}
 	for _, pair := range [][2]*scope.ScanInfo{{s, p}, {p, s}} {
 		if cond := pathCondition(pair[0], pair[1]); cond != "" {
@@ -63,6 +70,31 @@ func (m *missing) lack(tables, conds []string) {
 			m.conds = append(m.conds, c)
 		}
 	}
+}
+
+// isOneRowEach: a key of the table is the unit's column, so that each person has one row.
+func isOneRowEach(s *scope.ScanInfo) bool {
+	t := s.Scan.Table
+	return t.UnitCol >= 0 && t.Path == nil && slices.ContainsFunc(t.Keys, func(k []int) bool { return len(k) == 1 && k[0] == t.UnitCol })
+}
+
+// linkColumn is what a condition compares one of two scans' unit with, as referred_by is; "": it does not.
+func linkColumn(on plan.Scalar, s, p *scope.ScanInfo) string {
+	for _, x := range plan.Conjuncts(on) {
+		c, is := x.(*plan.Call)
+		if !is || c.Fn.Name != "=" {
+			continue
+		}
+		for _, pair := range [][2]*scope.ScanInfo{{s, p}, {p, s}} {
+			unit := map[plan.ColID]bool{pair[0].Scan.Columns[pair[0].Scan.Table.UnitCol]: true}
+			for i, id := range pair[1].Scan.Columns {
+				if plan.ReadsAny(c, unit) && plan.ReadsAny(c, map[plan.ColID]bool{id: true}) && i != pair[1].Scan.Table.UnitCol && pair[1].Scan.Table.Columns[i].Visible {
+					return pair[1].Quoted(i)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // wayUp is a scan's column of the unit, and the tables to be joined with it that lead there, with their conditions; false: the analyst does not see all of that.
@@ -100,6 +132,8 @@ func (m *missing) text() string {
 		instead = ", or write it in place of the one in ON"
 	}
 	switch {
+	case m.apart != "":
+		return m.apart
 	case m.unsaid || conds == "":
 		return ""
 	case len(m.tables) > 0:

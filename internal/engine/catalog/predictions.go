@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -10,6 +11,9 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
+
+// Takes implements plan.Models.
+func (Unpredicted) Takes(*pgsyntax.FuncCall) string { return "" }
 
 // predictions give dp_predict and dp_predict_proba their meaning: an expression over the arguments, of a model that the analyst may use.
 type predictions struct {
@@ -51,6 +55,20 @@ func UsableModel(ctx context.Context, s *session.Session, name mlext.Name) (*mle
 		return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was trained on columns that you may not read", name).WithHint("Ask the owner of the data for the right to read what it was trained on.")
 	}
 	return m, nil
+}
+
+// Takes implements plan.Models.
+func (p predictions) Takes(x *pgsyntax.FuncCall) string {
+	name, _ := modelName(x)
+	m, err := UsableModel(p.ctx, p.session, mlext.Name{Text: name})
+	if err != nil { // it was dropped meanwhile
+		return "those of DESCRIBE DP MODEL"
+	}
+	var out []string
+	for _, f := range m.Model.Features {
+		out = append(out, f.Name+" "+f.Type)
+	}
+	return strings.Join(out, ", ")
 }
 
 // Predict implements plan.Models.

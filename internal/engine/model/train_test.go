@@ -297,6 +297,19 @@ func TestTrainRefused(t *testing.T) {
 			t.Errorf("%s: %+v", sql, err)
 		}
 	}
+	if _, err := enginetest.Try(s, "TRAIN DP MODEL swapped USING linear TARGET days AS SELECT days, medications, readmitted FROM encounters"); err != nil {
+		t.Fatal(err)
+	}
+	for args, types := range map[string]string{"readmitted, medications": "text, smallint", "true, readmitted": "boolean, text", "medications, nosuch": "", "medications, nosuch(days)": ""} {
+		sql, e := "SELECT avg(dp_predict('swapped', "+args+")) FROM encounters", new(sqlerr.Error)
+		_, err := enginetest.Try(s, sql)
+		switch told := errors.As(err, &e); {
+		case types == "" && (!told || !strings.Contains(e.Message, "nosuch") || e.Pos != 1+strings.Index(sql, "nosuch")):
+			t.Errorf("%s: %v at %d", sql, err, e.Pos)
+		case types != "" && (!told || e.Message != "dp_predict cannot take arguments of the types "+types || e.Hint != "The features are, in this order: medications smallint, readmitted text." || e.Pos != 1+strings.Index(sql, "dp_predict")):
+			t.Errorf("%s: %v: %s at %d", sql, err, e.Hint, e.Pos)
+		}
+	}
 	if n := enginetest.Charged(t, s.Engine, func() {
 		for sql, says := range map[string]string{
 			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,

@@ -160,7 +160,7 @@ func (r *Run) raised(err error) {
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *Run) noValue(of plan.AggItem, ranged bool) {
-	where, words := ", as there are", "rows after noise, or values that do not differ. "+r.larger()
+	where, words := ", as there are", "rows, or values that differ too little, beside the noise. "+r.larger()
 	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
 	if r.isGrouped() {
 		where = " where a group has"
