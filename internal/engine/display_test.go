@@ -147,7 +147,7 @@ func roundedOutward(t *testing.T, row, released []sqltype.Value, at [3]int) (cha
 func TestErrorsAreRounded(t *testing.T) {
 	s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "epsilon: 20,", "epsilon: 1000,"), 5)
 	enginetest.Set(t, s, "dpsql.price", "5")
-	for _, x := range []string{"avg(days)", "100.0 * count(*) FILTER (WHERE days > 5) / count(*)", "sum(sum(cost)) OVER (ORDER BY readmitted)", "stddev(days)"} {
+	for _, x := range []string{"avg(days)", "100.0 * count(*) FILTER (WHERE days > 5) / count(*)", "sum(sum(cost)) OVER (ORDER BY readmitted)", "stddev(days)", "count(*)::float8 / (SELECT count(*) FROM encounters)"} {
 		beside := "SELECT readmitted, " + x + ", dp_error(" + x + "), dp_low(" + x + "), dp_high(" + x + ") FROM encounters GROUP BY 1 ORDER BY 1"
 		forms := []string{beside, "WITH q (r, v, e, l, h) AS (" + beside + ") SELECT r, v, e, l, h FROM q ORDER BY r", "SELECT r, v, e, l, h FROM (" + beside + ") AS q (r, v, e, l, h) ORDER BY r LIMIT 10"}
 		for _, sql := range forms {

@@ -96,7 +96,7 @@ func (e *exprs) computedError(kind ErrorKind, call *pgsyntax.FuncCall, value Sca
 	case ErrorHigh:
 		x = v.High
 	}
-	e.errors[x] = askedError{kind, value}
+	e.errors[x] = askedError{kind, value, unbracketed(call.Args[0])}
 	return x, nil
 }
 
@@ -104,6 +104,7 @@ func (e *exprs) computedError(kind ErrorKind, call *pgsyntax.FuncCall, value Sca
 type askedError struct {
 	kind  ErrorKind
 	value Scalar
+	ast   pgsyntax.Expr // of the value
 }
 
 // larger is the larger side of an interval of a value; NULL where an end is.

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -200,6 +201,9 @@ func (q *selecting) bindTargets() error {
 				t.error, t.errorOf = of.kind, -1
 				if k, ok := at[scalarText(of.value)]; ok {
 					t.errorOf = k
+				} else if FirstQuery(of.value) != nil { // bound twice, its subqueries have columns of their own
+					text := pgsyntax.PrintExpr(of.ast)
+					t.errorOf = slices.IndexFunc(q.targets, func(t target) bool { return t.ast != nil && pgsyntax.PrintExpr(unbracketed(t.ast)) == text })
 				}
 			}
 		}
