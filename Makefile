@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients console test-console bench-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -87,6 +87,12 @@ test-clients: deps
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine/model
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
+
+# The distributed backend: a Citus coordinator and two workers, built from ../shared/citus the first time (1 to 7 minutes).
+test-citus: deps
+	@sh .ci/citus-deps.sh
+	DPSQL_CITUS=1 $(GO) test -count=1 -timeout 30m -v ./internal/testkit/citustest
+	DPSQL_CITUS=1 $(GO) test -count=1 -timeout 10m -run 'TestCitusDoc$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-docs)
 
 # The page of the console, built from internal/console/web/src into dist beside it.
 console:

@@ -87,6 +87,7 @@ docs:
 testdata/demo:
 testdata/sakila:
 internal/testkit/pgtest: testdata/demo testdata/sakila
+internal/testkit/citustest: internal/testkit/pgtest
 internal/testkit/backendtest: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo
 internal/testkit/neighbour: internal/backend internal/base/secret internal/testkit/pgtest testdata/demo rewrite/dialect rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity sensitivity/divide internal/policy
 internal/testkit/audit: mlext/data noise
@@ -99,7 +100,7 @@ internal/testkit/bench: *
 var leaves = []string{"internal/base/dp", "internal/base/sqltype", "internal/base/sqlerr", "internal/base/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/testkit/pgtest", "internal/testkit/backendtest", "internal/testkit/neighbour", "internal/testkit/corpus", "internal/testkit/bench", "internal/testkit/audit", "internal/testkit/enginetest", "internal/attacker"}
+var testOnly = []string{"internal/testkit/pgtest", "internal/testkit/citustest", "internal/testkit/backendtest", "internal/testkit/neighbour", "internal/testkit/corpus", "internal/testkit/bench", "internal/testkit/audit", "internal/testkit/enginetest", "internal/attacker"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()

@@ -26,7 +26,7 @@ type Target struct {
 // Setup makes the tables of the suite, in SQL that every dialect reads alike.
 var Setup = []string{
 	`CREATE TABLE torture (id integer PRIMARY KEY, b boolean, i2 smallint, i4 integer, i8 bigint, f4 real, f8 double precision,
-		n numeric(38,10), t text, d date, ts timestamp, UNIQUE (i2, i4))`,
+		n numeric(38,10), t text, d date, ts timestamp, UNIQUE (id, i4))`,
 	`INSERT INTO torture VALUES
 	(1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 	(2, false, 0, 0, 0, CAST('-0' AS real), CAST('-0' AS double precision), 0, '', DATE '2000-01-01', TIMESTAMP '2000-01-01 00:00:00'),

@@ -331,7 +331,7 @@ func testDescribe(t *testing.T, g Target) {
 		Columns: []sqltype.RelationColumn{{Name: "torture_id", Type: sqltype.Int4, NotNull: true}, {Name: "w", Type: sqltype.Int4},
 			{Name: "note", Type: sqltype.Text, NotNull: true}},
 		ForeignKeys: []sqltype.RelationForeignKey{{Columns: []string{"torture_id"}, RefSchema: schema, RefTable: "torture", RefColumns: []string{"id"}}}}
-	torture := sqltype.Relation{Schema: schema, Name: "torture", Kind: sqltype.KindTable, Keys: [][]string{{"id"}, {"i2", "i4"}}}
+	torture := sqltype.Relation{Schema: schema, Name: "torture", Kind: sqltype.KindTable, Keys: [][]string{{"id"}, {"id", "i4"}}}
 	for i, name := range []string{"id", "b", "i2", "i4", "i8", "f4", "f8", "n", "t", "d", "ts"} {
 		torture.Columns = append(torture.Columns, sqltype.RelationColumn{Name: name, Type: tortureTypes[i], NotNull: name == "id"})
 	}
