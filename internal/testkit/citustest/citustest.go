@@ -58,7 +58,7 @@ func StartShared(n int) (c *Cluster, stop func(), err error) {
 	c = &Cluster{}
 	for i := range n + 1 {
 		s, end, err := pgtest.StartShared("shared_preload_libraries=citus", "wal_level=logical", "max_prepared_transactions=150",
-			"citus.node_conninfo=sslmode=disable", "citus.enable_statistics_collection=off", "max_worker_processes=16")
+			"citus.node_conninfo=sslmode=disable", "citus.enable_statistics_collection=off", "citus.shard_count=8")
 		if err != nil {
 			stop()
 			return nil, nil, err
