@@ -40,8 +40,8 @@ func demoDDL() (out []string) {
 	return out
 }
 
-// server is a coordinator or a PostgreSQL of its own.
-type server interface {
+// loader is a coordinator or a PostgreSQL of its own.
+type loader interface {
 	Exec(db, sql string) error
 	CopyFile(db, into, path string) error
 	GrantReader(db string) error
@@ -49,7 +49,7 @@ type server interface {
 }
 
 // fillDemo loads the demo's rows and keys, and opens the database.
-func fillDemo(t testing.TB, s server, db string) backend.Backend {
+func fillDemo(t testing.TB, s loader, db string) backend.Backend {
 	t.Helper()
 	for _, table := range demo.Tables {
 		if err := s.CopyFile(db, table.Name, filepath.Join("..", "..", "..", "testdata", "demo", table.File())); err != nil {

@@ -83,16 +83,23 @@ var (
 	aggregate = regexp.MustCompile(`^(Finalize |Partial )?(Hash|Group|Mixed)?Aggregate|^Group$`)
 	groupKey  = regexp.MustCompile(`(?m)^ +Group Key: (.*)$`)
 	person    = regexp.MustCompile(`\b(u|patient_id|[col]_custkey)\b`)
-	ofPeople  = regexp.MustCompile(`(?i)\b(patients|encounters|prescriptions|labs|visits|stays|customer|orders|lineitem)(_\d+)\b`)
+	ofPeople  = regexp.MustCompile(`(?i)\b(patients|encounters|prescriptions|labs|visits|stays|customer|orders|lineitem)_\d+\b`)
 )
 
 // leaving says what leaves the workers beside totals of groups, by EXPLAIN (VERBOSE): each task that reads rows of people must end
 // in an aggregate, and not in one for each person.
 func leaving(text string) (out []string) {
-	for _, m := range task.FindAllStringSubmatch(text, -1) {
+	for _, one := range strings.Split(text, "->  Task\n")[1:] {
+		if !ofPeople.MatchString(one) {
+			continue
+		}
+		m := task.FindStringSubmatch(one)
+		if m == nil {
+			out = append(out, "no node of a task is shown")
+			continue
+		}
 		key := groupKey.FindStringSubmatch(m[2])
 		switch {
-		case !ofPeople.MatchString(text):
 		case !aggregate.MatchString(m[1]):
 			out = append(out, "a task ends in "+m[1])
 		case key != nil && person.MatchString(key[1]):

@@ -3,16 +3,20 @@ package citustest_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -63,6 +67,9 @@ func clinic(t testing.TB, db string, data neighbour.Data) {
 	database(t, db, clinicCatalog(t).DDL(), clinicTables, fill)
 }
 
+// travels matches what Citus does not compute where the rows are: it reads both sides of EXCEPT and INTERSECT to the coordinator.
+var travels = regexp.MustCompile(`\b(except|intersect)\b`)
+
 // TestNeighbours: on two workers, too, no total changes by more than is claimed without one person, and none with the physical order.
 func TestNeighbours(t *testing.T) {
 	clinic(t, "clinic", neighbour.Outside)
@@ -76,6 +83,11 @@ func TestNeighbours(t *testing.T) {
 	if err := db.Exec(ctx, "SET search_path = ''"); err != nil {
 		t.Fatal(err)
 	}
+	b, err := postgres.Open(ctx, cluster(t).URL("clinic"), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
 	ran, used, refused, deep := 0, 0, 0, 0
 	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly, neighbour.Spellings) {
 		st, err := pgsyntax.Parse(sql)
@@ -103,6 +115,14 @@ func TestNeighbours(t *testing.T) {
 			continue
 		}
 		ran++
+		out, err := sqlgen.Private(a, funcs.Postgres, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args, _ := server.BindArgs(out, nil)
+		if got := leaving(explain(t, b, printed{out.SQL, args})); (len(got) > 0) != travels.MatchString(sql) {
+			t.Errorf("%s: %v\n%s", sql, got, out.SQL)
+		}
 		if share == 1 {
 			used++
 		}

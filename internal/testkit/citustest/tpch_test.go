@@ -40,7 +40,7 @@ func tpchSchema(t testing.TB) string {
 }
 
 // fillTPCH loads the rows, adds keys and opens the database.
-func fillTPCH(t testing.TB, s server, db string) backend.Backend {
+func fillTPCH(t testing.TB, s loader, db string) backend.Backend {
 	t.Helper()
 	columns := "l_orderkey, l_partkey, l_suppkey, l_linenumber, l_quantity, l_extendedprice, l_discount, l_tax, l_returnflag, l_linestatus, l_shipdate, l_commitdate, l_receiptdate, l_shipinstruct, l_shipmode, l_comment"
 	err := s.Exec(db, "CREATE TABLE items AS SELECT "+columns+" FROM lineitem; CREATE TABLE buyers AS SELECT o_orderkey, o_custkey FROM orders")
