@@ -18,17 +18,23 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/pgtest"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/quickstart.md print into it")
+var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/quickstart.md and docs/howto-citus.md print into them")
 
 // TestQuickstart runs every command of docs/quickstart.md as a new owner would, in a shell of its own, against a real PostgreSQL,
 // and compares what they print but for numbers. With -update-docs it writes the file.
 func TestQuickstart(t *testing.T) {
-	const doc = "../../docs/quickstart.md"
 	pg := pgtest.Start(t)
 	u, err := url.Parse(pg.URL("sakila"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	runsPage(t, "quickstart.md", u.Host)
+}
+
+// runsPage runs a page's commands, where the page's database server is one at an address.
+func runsPage(t *testing.T, page, server string) {
+	t.Helper()
+	doc := filepath.Join("..", "..", "docs", page)
 	text, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +43,7 @@ func TestQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh := newShell(t, map[string]string{"127.0.0.1:5432": u.Host, "6543": freePort(t), "~/dpsql": home})
+	sh := newShell(t, map[string]string{"127.0.0.1:5432": server, "6543": freePort(t), "~/dpsql": home})
 	defer sh.stop()
 	var out []string
 	lines := strings.Split(string(text), "\n")
@@ -74,12 +80,12 @@ func TestQuickstart(t *testing.T) {
 			if i < len(want) {
 				old = want[i]
 			}
-			t.Errorf("docs/quickstart.md:%d is stale (-update-docs writes it):\n  is  %q\n  was %q", i+1, line, old)
+			t.Errorf("docs/%s:%d is stale (-update-docs writes it):\n  is  %q\n  was %q", page, i+1, line, old)
 			return
 		}
 	}
 	if len(out) != len(want) {
-		t.Errorf("docs/quickstart.md has %d lines, the commands give %d", len(want), len(out))
+		t.Errorf("docs/%s has %d lines, the commands give %d", page, len(want), len(out))
 	}
 }
 
