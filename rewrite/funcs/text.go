@@ -68,12 +68,12 @@ func textParts() []*Func {
 			}
 			return substring(s, 1, n), nil
 		}))
-	add("right", oids(text, i4), text, false, forms{pg: "right({x}, {y})", lax: true,
-		duck: "CASE WHEN {y} = -2147483648 THEN {x} WHEN {y} >= 0 THEN substr({x}, greatest(length({x}) - CAST({y} AS BIGINT), 0) + 1) ELSE substr({x}, 1 - CAST({y} AS BIGINT)) END"},
+	add("right", oids(text, i4), text, false, forms{pg: "right({x}, int4larger({y}, -2147483647))", lax: true,
+		duck: "CASE WHEN {y} = -2147483648 THEN substr({x}, 1, 0) WHEN {y} >= 0 THEN substr({x}, greatest(length({x}) - CAST({y} AS BIGINT), 0) + 1) ELSE substr({x}, 1 - CAST({y} AS BIGINT)) END"},
 		of2(func(s string, n int64) (sqltype.Value, error) {
 			switch {
-			case n == math.MinInt32: // has no positive: text_right passes over nothing
-				return s, nil
+			case n == math.MinInt32: // has no positive: PostgreSQL before 15.20 passed over nothing
+				return "", nil
 			case n < 0:
 				return substring(s, 1-n, toEnd), nil
 			}
