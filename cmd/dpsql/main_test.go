@@ -146,7 +146,7 @@ func TestExitCodes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"version", 0, ""}, {"nonsense", 2, "unknown command"}, {"serve", 2, "config"}, {"serve --confg x", 2, "unknown flag"}, {"demo now", 2, "unknown command"}, {"train t.sql", 2, "goes to --file: dpsql train --file t.sql"}, {"train --help", 0, "--file readmission.sql --analyst ann"},
+		{"version", 0, ""}, {"nonsense", 2, "unknown command"}, {"serve", 2, "config"}, {"serve --confg x", 2, "unknown flag"}, {"demo now", 2, "unknown command"}, {"train t.sql", 2, "goes to --file: dpsql train --file t.sql"}, {"train --help", 0, "dpsql train --file readmission.sql --config policy.yaml"},
 		{"budget shwo --config " + path, 2, `unknown command "shwo" for "dpsql budget": perhaps you meant show`}, {"user zzz", 2, "known are add"}, {"budget", 0, "dpsql budget [command]"}, {"budget --help", 0, "dpsql budget [command]"},
 		{"serve --config /nowhere.yaml", 1, "no such file"}, {"check --config " + path, 0, "no mistakes"}, {"check --config " + bad, 3, "did you mean max_rows_per_unit"},
 		{"rehearse " + work + " --config " + path, 0, "0 refused, 0 over budget"}, {"rehearse " + other + " --config " + path, 3, "2 statements: prices add up to 0.5, 0 refused, 0 over budget, 1 not rehearsed"}, {"budget show --config " + path, 1, "nothing was spent"},
