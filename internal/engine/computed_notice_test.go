@@ -47,7 +47,7 @@ func TestErrorsOfExpressions(t *testing.T) {
 	}
 }
 
-// TestDigitsOfPickedRows: what a window function takes from another row has that row's interval, and what is computed from both one of two noises. MIN, MAX and what noise chooses have no interval, and no more digits than their rows.
+// TestDigitsOfPickedRows: what a window function takes from another row has that row's interval, and what is computed from both one of two noises. MIN, MAX and rows that noise chooses have no interval, and no more digits than their rows. A sum of some of them is not rounded.
 func TestDigitsOfPickedRows(t *testing.T) {
 	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
 		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
@@ -80,7 +80,15 @@ func TestDigitsOfPickedRows(t *testing.T) {
 			t.Errorf("%s: %d of %d missed", kind, misses, asked)
 		}
 		enginetest.Set(t, s, "dpsql.fresh", "off")
-		for _, picked := range []string{"max(a)", "min(a)", "max(a) OVER ()", "first_value(a) OVER (ORDER BY n DESC)", "avg(a) FILTER (WHERE n > 3)"} {
+		for _, part := range []string{"sum(CASE WHEN kind_id > 1 THEN n END)", "sum(n) FILTER (WHERE n > 3)"} {
+			shown := enginetest.MustTry(t, s, "SELECT "+part+from)
+			enginetest.Set(t, s, "dpsql.rounding", "off")
+			if all := enginetest.MustTry(t, s, "SELECT "+part+from); fmt.Sprint(shown) != fmt.Sprint(all) {
+				t.Errorf("%s: %s is %v, and %v as it is rounded", kind, part, all, shown)
+			}
+			enginetest.Set(t, s, "dpsql.rounding", "error")
+		}
+		for _, picked := range []string{"max(a)", "min(a)", "max(a) OVER ()", "first_value(a) OVER (ORDER BY n DESC)"} {
 			row := enginetest.MustTry(t, s, "SELECT "+picked+from)[0]
 			if text := fmt.Sprint(row[0]); len(text) > 6 {
 				t.Errorf("%s: %s shows %s", kind, picked, text)

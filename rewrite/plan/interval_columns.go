@@ -411,7 +411,7 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 
 // forDigits are the ends of one row, taken as the value is. They do not hold the value without noise with any probability, and say how many digits it has.
 func (w *IntervalColumns) forDigits(r Rel, fn AggFunc, arg Scalar, joint Joint, read map[Source]bool, over func(AggFunc, sqltype.Type, Scalar) Scalar) (v Interval, ok bool) {
-	if fn != Sum && fn != Avg && fn != Min && fn != Max && !fn.picksRow() {
+	if _, isColumn := arg.(*Col); !isColumn || fn != Min && fn != Max && !fn.picksRow() {
 		return v, false
 	}
 	own := map[Source]bool{}
