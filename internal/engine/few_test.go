@@ -101,6 +101,18 @@ func TestNoisyNumbersInside(t *testing.T) {
 	}
 }
 
+// TestIntervalBesideExact: what is computed from private and public rows has an interval, in which public numbers have no noise.
+func TestIntervalBesideExact(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, d), 22)
+		r := enginetest.MustTry(t, s, "select count(*), dp_low(count(*)), dp_high(count(*)), dp_low(count(*)::float8 / (select count(*) from kinds)), dp_high(count(*)::float8 / (select count(*) from kinds)), dp_error(count(*) - (select max(id) from kinds)) from patients")[0]
+		low, high := r[1].(float64), r[2].(float64)
+		if r[3] != low/4 || r[4] != high/4 || r[5] == nil {
+			t.Errorf("%v", r)
+		}
+	}
+}
+
 // TestExactIntervals: over public tables, and over no rows, dp_error is 0 and both ends are the value; nothing is charged.
 func TestExactIntervals(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)

@@ -11,13 +11,24 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// exactEnd is an end of a public aggregate's interval, which is the value itself; what noise and bounds do to it is 0.
+func (p *printer) exactEnd(n *plan.Aggregate, e plan.ErrorItem, in *from) string {
+	x := "0"
+	if at := slices.IndexFunc(n.Aggs, func(a plan.AggItem) bool { return a.ID == e.Of }); at >= 0 && (e.Kind == plan.ErrorLow || e.Kind == plan.ErrorHigh) {
+		if x = "NULL"; n.Aggs[at].Type.IsNumber() {
+			x = p.publicAggregate(n.Aggs[at], in)
+		}
+	}
+	return "CAST(" + x + " AS " + p.or(p.typeName(sqltype.Float8, nil)) + ")"
+}
+
 // aggregate prints a public aggregate as a subquery.
 func (p *printer) aggregate(n *plan.Aggregate) *from {
-	if len(n.Errors) > 0 {
-		p.fail(internalError("dp_error is no column of a public aggregate"))
-	}
 	in := p.build(n.Input)
 	f, s, put := p.grouped(n, in, func(k plan.ColID, _ sqltype.Type) string { return in.column(p, k, stored) }, func(a plan.AggItem) string { return p.publicAggregate(a, in) })
+	for _, e := range n.Errors {
+		put(e.ID, p.exactEnd(n, e, in), sqltype.Float8)
+	}
 	for _, g := range n.Groupings {
 		put(g.ID, "GROUPING("+strings.Join(p.columns(in, g.Cols), ", ")+")", sqltype.Int4)
 	}
