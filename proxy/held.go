@@ -4,9 +4,9 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -52,10 +52,7 @@ type latestQuery struct {
 const mostShown = 1023
 
 func (s *connection) asks(text string) {
-	if text = pgsyntax.Condensed(text); len(text) > mostShown {
-		text = strings.ToValidUTF8(strings.Clone(text[:mostShown]), "")
-	}
-	s.latest.text, s.latest.at = text, time.Now()
+	s.latest.text, s.latest.at = sqltype.CutText(pgsyntax.Condensed(text), mostShown), time.Now()
 	if !s.tx.block && !s.tx.implicit {
 		s.latest.transaction = s.latest.at
 	}

@@ -14,7 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // SealedText is a statement's text as its charge's record holds it.
@@ -30,21 +31,7 @@ const MaxText = 16 << 10
 const ownTextMost = 16 << 20
 
 // CutText is a text as the ledger keeps it: valid UTF-8 of MaxText bytes at most, which says what is missing. Of what an analyst wrote it is given pgsyntax.Condensed.
-func CutText(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= MaxText {
-		return strings.Clone(text)
-	}
-	gap := fmt.Sprintf(" ... (cut; %d bytes) ... ", len(text))
-	head, tail := (MaxText-len(gap))/2, len(text)-(MaxText-len(gap))/2
-	for !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + gap + text[tail:]
-}
+func CutText(text string) string { return sqltype.CutText(text, MaxText) }
 
 // textBinding names what a text is bound to: a record with another's text in it cannot be read.
 func textBinding(dataset, analyst string, statement Hash) []byte {

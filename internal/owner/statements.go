@@ -54,7 +54,7 @@ func sameStatement(a, b *ledger.StatementCharge) bool {
 // Harmless is a text that does nothing to a terminal, and is seen in its own order (no bidi characters): analysts write it, and owners read it.
 func Harmless(text string) string {
 	b := &strings.Builder{}
-	for _, r := range text {
+	for _, r := range strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text) { // each ends a line, and a comment
 		if r == '\n' || unicode.IsPrint(r) {
 			b.WriteRune(r)
 		} else if r == '\t' {

@@ -7,11 +7,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestCondensed: a long text that is shown has no comments and long runs of blanks, wherever they may stand. A short one is as it was written.
+// TestCondensed: a long text that is shown has no comments, and none has long runs of blanks or of lines, wherever they may stand.
 func TestCondensed(t *testing.T) {
 	long, blanks, line := "/* "+strings.Repeat("x", 9000)+" /* nested */ */", strings.Repeat(" ", 9000), "-- "+strings.Repeat("'", 9000)+"\n"
 	for _, c := range []struct{ text, want string }{
 		{"SELECT /* why */ 1", "SELECT /* why */ 1"},
+		{"SELECT 1" + strings.Repeat("\n", 900) + "WHERE a", "SELECT 1\nWHERE a"},
+		{"SELECT 1 /*" + strings.Repeat("\n", 900) + "*/ WHERE a", "SELECT 1 WHERE a"},
+		{"SELECT 'a'" + long + "\n'b'", "SELECT 'a' 'b'"},
 		{"SELECT 1 " + long + "WHERE a = 2" + long, "SELECT 1 WHERE a = 2 "},
 		{long + "SELECT 1", "SELECT 1"},
 		{"SELECT 1" + blanks + "WHERE" + strings.Repeat("\n", 9000) + "a = 2", "SELECT 1 WHERE\na = 2"},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/server"
@@ -67,16 +66,22 @@ func (st *Statement) Columns() []answer.Column {
 	return out
 }
 
-// StatementText is the statement's text for the ledger, with the values of its parameters behind it.
+// The bytes of a parameter's value in the ledger's text, and of all of them together.
+const (
+	mostValue  = 256
+	mostValues = 4 << 10
+)
+
+// StatementText is the statement's text for the ledger, with the values of its parameters behind it, on one line. Long ones are cut each by itself, so that none hides another.
 func (p *Statement) StatementText(args []sqltype.Value) string {
-	b := &strings.Builder{}
-	b.WriteString(p.Text)
-	if p.Query == nil || b.Len() > ledger.MaxText {
-		return b.String()
+	if p.Query == nil {
+		return p.Text
 	}
-	before := "\n-- "
-	for i, v := range args[:min(len(args), len(p.Query.Params))] {
-		if b.Len() > ledger.MaxText {
+	b, before := &strings.Builder{}, "\n-- "
+	args = args[:min(len(args), len(p.Query.Params))]
+	for i, v := range args {
+		if b.Len() > mostValues {
+			fmt.Fprintf(b, ", and %d more", len(args)-i)
 			break
 		}
 		b.WriteString(before)
@@ -89,7 +94,10 @@ func (p *Statement) StatementText(args []sqltype.Value) string {
 		if err != nil {
 			text = []byte("?")
 		}
-		fmt.Fprintf(b, "$%d = '%s'", i+1, strings.ReplaceAll(string(text), "'", "''"))
+		fmt.Fprintf(b, "$%d = '%s'", i+1, inOneLine.Replace(sqltype.CutText(string(text), mostValue)))
 	}
-	return b.String()
+	return p.Text + b.String()
 }
+
+// inOneLine writes a text as a constant's.
+var inOneLine = strings.NewReplacer("'", "''", "\n", `\n`, "\r", `\r`)
