@@ -279,6 +279,8 @@ func TestConsole(t *testing.T) {
 	p.write(slowTraining)
 	p.button("Run")
 	p.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
+	p.write(`SELECT count(*) FROM patients WHERE patient_id > 17`) // its price is not that of what runs, nor the other way round
+	p.until(`document.querySelector(".price").textContent.includes("follows when the running statement ends")`)
 	p.button("Cancel")
 	p.until(`document.querySelector(".error")?.textContent.includes("canceling statement due to user request")`)
 

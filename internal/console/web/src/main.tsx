@@ -76,13 +76,13 @@ function Owners({ is, left }: { is: api.Login; left: (said: string) => void }) {
 // What an analyst was writing when the session ended, for the next log-in.
 const kept = { user: "", text: "" };
 
-function Price({ of }: { of: api.Explanation | undefined }) {
+function Price({ of, waits }: { of: api.Explanation | undefined; waits: boolean }) {
   const lines = of?.lines ?? [];
   const first = lines.filter((l) => l.key);
   const rest = lines.filter((l) => !l.key);
   return (
     <section class="price" aria-label="Price of the statement" aria-live="polite">
-      {!of && <span class="said">The price of the statement is shown here while you type.</span>}
+      {!of && <span class="said">{waits ? "The price follows when the running statement ends." : "The price of the statement is shown here while you type."}</span>}
       {of?.note && <span class="said">{of.note}</span>}
       {of?.error && <span class="said">{of.error.message}{of.error.hint ? `. ${of.error.hint}` : ""}</span>}
       <dl>
@@ -113,6 +113,12 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
   const busy = useRef(false);
   const timer = useRef(0);
   const latest = useRef(0);
+  const priced = useRef(""); // the text that the price is of
+
+  // A price of another text is not shown while a statement runs, as nothing is explained then.
+  const withhold = (text: string) => {
+    if (text !== priced.current) setPrice(undefined);
+  };
 
   const explain = useCallback(() => {
     clearTimeout(timer.current);
@@ -120,14 +126,17 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
       const n = ++latest.current;
       const text = ed.current!.text();
       setOld(text !== answered.current);
-      if (busy.current) return;
+      if (busy.current) return withhold(text);
       try {
         const e = text.trim() === "" ? { lines: [] } : await api.explain(text, ed.current!.cursor());
         if (n !== latest.current || ed.current!.text() !== text) return;
         setPrice(e);
+        priced.current = text;
         ed.current!.mark(e.error?.position, e.error?.message ?? "");
       } catch (e) {
-        if (n === latest.current) setPrice({ lines: null, error: problemOf(e) });
+        if (n !== latest.current) return;
+        setPrice({ lines: null, error: problemOf(e) });
+        priced.current = text;
       }
     }, 350);
   }, []);
@@ -152,6 +161,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     try {
       const text = ed.current!.text();
       answered.current = text;
+      withhold(text);
       setOld(false);
       const end = await api.run(text, ed.current!.cursor(), {
         notice(severity, text) {
@@ -235,7 +245,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
             <span class="said">Ctrl-Enter runs the statement at the cursor.</span>
             <span role="status">{running ? asked?.progress || "Running" : ""}</span>
           </div>
-          <Price of={price} />
+          <Price of={price} waits={running} />
           {failed && <Failure of={failed} />}
           {asked && <Answer of={asked} running={running} old={old} />}
         </main>
