@@ -204,8 +204,17 @@ func TestIntervals(t *testing.T) {
 			}
 		}
 	}
+	rows, intervals := rowsOf(t, b.run("SELECT readmitted, avg(days) FROM encounters WHERE patient_id = 3 GROUP BY readmitted"))
+	for i, row := range rows {
+		if len(intervals[i]) != 1 || row[1] == nil && !strings.HasPrefix(intervals[i][0].Why, "too few rows after noise") {
+			t.Errorf("row %d: %v", i, intervals[i])
+		}
+	}
+	if !slices.ContainsFunc(rows, func(row []*string) bool { return row[1] == nil }) {
+		t.Error("no average is NULL")
+	}
 	for _, sql := range []string{"SELECT 1", "SELECT * FROM kinds", "SHOW dpsql.price", "EXPLAIN SELECT count(*) FROM patients", "SELECT scope FROM dpsql.budget"} { // what is exact has none
-		rows, intervals := rowsOf(t, b.run(sql))
+		rows, intervals = rowsOf(t, b.run(sql))
 		for i := range rows {
 			if intervals[i] != nil {
 				t.Errorf("%s: %v", sql, intervals[i])

@@ -69,6 +69,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				if ranges[i] != nil && m.Grouped && p.Shown.Low == session.LowDrop { // its interval is the whole range
 					return nil, false
 				}
+				intervals[i].Why = r.whyNull(m.Of)
 				continue
 			}
 			x, _ := InFloat(v)

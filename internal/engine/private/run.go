@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -186,6 +187,23 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 		words = "rows after noise to be told from none. " + r.larger()
 	}
 	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
+}
+
+// whyNull is what noValue noted of an aggregate, in short; "" where it noted nothing.
+func (r *Run) whyNull(agg plan.ColID) string {
+	for _, st := range r.Stages {
+		at := slices.IndexFunc(st.An.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == agg })
+		if at < 0 {
+			continue
+		}
+		for _, words := range r.Nulls {
+			if of, few, ok := strings.Cut(words, "too few "); ok && strings.HasPrefix(of, st.An.Agg.Aggs[at].Name()+" is NULL") {
+				few, _, _ = strings.Cut(few, ". ")
+				return "too few " + few
+			}
+		}
+	}
+	return ""
 }
 
 // isGrouped says whether any release of the run has groups.
