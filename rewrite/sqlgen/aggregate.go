@@ -24,6 +24,9 @@ func (p *printer) exactEnd(n *plan.Aggregate, e plan.ErrorItem, in *from) string
 
 // aggregate prints a public aggregate as a subquery.
 func (p *printer) aggregate(n *plan.Aggregate) *from {
+	if len(n.Errors) > 0 && (p.given != nil || len(p.noisy) > 0) {
+		p.fail(internalError("dp_error is no column of an aggregate over released rows"))
+	}
 	in := p.build(n.Input)
 	f, s, put := p.grouped(n, in, func(k plan.ColID, _ sqltype.Type) string { return in.column(p, k, stored) }, func(a plan.AggItem) string { return p.publicAggregate(a, in) })
 	for _, e := range n.Errors {

@@ -276,6 +276,9 @@ func (d *divider) rawRows(at *plan.Scan) error {
 	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
 		return unit.OwnerlessRowsError(inner.Pos)
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
-		WithHint("Let it give an aggregate, such as count(*).")
+	err := sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos)
+	if inner.Kind == plan.ExistsQuery {
+		return err.WithHint("Ask for bool_or(condition) of the rows in place of EXISTS.")
+	}
+	return err.WithHint("Let it give an aggregate, such as count(*).")
 }
