@@ -134,7 +134,7 @@ func TestScalesSideBySide(t *testing.T) {
 		}
 	}
 	for sql, want := range map[string]string{"select greatest(n, 1.255)": "1.255", "select greatest(n, k, 0.5551)": "1", "select least(n, 0.1234567)": "0.1234567", "select coalesce(round(n, 1), 0)": "1", "select round(n, 1) > 0.95": "true", "select trunc(n) in (0.3, 1)": "true"} {
-		if got := fmt.Sprint(enginetest.MustTry(t, s, sql + from)[0][0]); got != want {
+		if got := fmt.Sprint(enginetest.MustTry(t, s, sql+from)[0][0]); got != want {
 			t.Errorf("%s: %s; want %s", sql, got, want)
 		}
 	}
