@@ -64,7 +64,7 @@ var peers = [][]string{
 		"select g, avg(x) from (select patient_id, sum(medications) as x, grouping(readmitted) as g from encounters group by patient_id, readmitted union all select patient_id, sum(medications), 1 from encounters group by patient_id) t group by 1"},
 	// whether there are rows
 	{"select 'NO' in (select readmitted from encounters)", "(SELECT count(*) FROM t WHERE x = 1) > 0", "select (select count(*) from encounters where readmitted = 'NO') > 0"},
-	{"select exists (select 1 from encounters where readmitted = 'NO')", "Let it give an aggregate, such as count(*)", "select (select count(*) from encounters where readmitted = 'NO') > 0"},
+	{"select exists (select 1 from encounters where readmitted = 'NO')", "Ask for bool_or(condition) of the rows", "select bool_or(readmitted = 'NO') from encounters"},
 	// a join with a name
 	{"select count(*) from (encounters e join patients p using (patient_id)) as j where j.gender = 'Male'"},
 	{"select j.b, count(*) from (encounters e join patients p on e.patient_id = p.patient_id) j (a, i, b) group by 1"},
