@@ -60,6 +60,12 @@ func fillDemo(t testing.TB, s loader, db string) backend.Backend {
 			t.Fatalf("%v\n%s", err, k)
 		}
 	}
+	return asReader(t, s, db)
+}
+
+// asReader opens a filled database as the proxy does.
+func asReader(t testing.TB, s loader, db string) backend.Backend {
+	t.Helper()
 	if err := s.GrantReader(db); err != nil {
 		t.Fatal(err)
 	}

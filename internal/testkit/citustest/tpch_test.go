@@ -1,7 +1,6 @@
 package citustest_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/tpc"
@@ -56,15 +54,10 @@ func fillTPCH(t testing.TB, s loader, db string) backend.Backend {
 	for _, k := range tpchKeys {
 		err = errors.Join(err, s.Exec(db, "ALTER TABLE "+k))
 	}
-	if err = errors.Join(err, s.GrantReader(db)); err != nil {
-		t.Fatal(err)
-	}
-	b, err := postgres.Open(context.Background(), s.ReaderURL(db), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.Close() })
-	return b
+	return asReader(t, s, db)
 }
 
 // tpchSession is the corpus's analyst, whose policy's path of lineitem names the customer.
