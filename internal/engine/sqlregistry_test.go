@@ -183,9 +183,10 @@ refuses a longer constant or parameter. For a longer one in a row the result is 
 // writeGaps lists what total forms leave out, in the order of the registry.
 func writeGaps(page *bytes.Buffer) {
 	page.WriteString("\n### What becomes NULL\n\nOver private rows these values become NULL, although PostgreSQL may give a result. Such a row can then drop out of a condition or an aggregate.\n" +
+		"PostgreSQL raises an error for those marked \"error\". A condition that leaves them out ends that warning, as `WHERE y > 0`, `NULLIF(y, 0)` and `CASE` do.\n" +
 		"A statement that could meet one says so: in EXPLAIN, and as a WARNING with its answer. The warning follows from the statement's text alone, whether or not such a row exists.\n" +
 		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session. Only\nEXPLAIN (VERBOSE) tells of the ends of a type (\"end\").\n\n" +
-		"| values | rare | functions, operators, casts | backends |\n|---|---|---|---|\n")
+		"| values | kind | functions, operators, casts | backends |\n|---|---|---|---|\n")
 	type gap struct {
 		funcs.Gap
 		names []string
@@ -205,7 +206,11 @@ func writeGaps(page *bytes.Buffer) {
 			if f.Refused[d] != "" {
 				continue
 			}
-			for _, g := range f.Gaps(d, types, make([]funcs.Known, len(f.Args))) {
+			gaps := f.Gaps(d, types, make([]funcs.Known, len(f.Args)))
+			if r := f.Raising(sqltype.Type{OID: f.Result, Typmod: -1}); r != nil {
+				gaps = append(gaps, r.Gap)
+			}
+			for _, g := range gaps {
 				i := slices.IndexFunc(list, func(l *gap) bool { return l.Gap == g })
 				if i < 0 {
 					i = len(list)
@@ -230,7 +235,7 @@ func writeGaps(page *bytes.Buffer) {
 		slices.Sort(l.names)
 		slices.Sort(l.on)
 		slices.Reverse(l.on)
-		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", dates.ReplaceAllString(l.Words, "`$0`"), map[bool]string{true: "end"}[l.AtEnd]+map[bool]string{true: "rare"}[l.Rare && !l.AtEnd], "`"+strings.Join(l.names, ", ")+"`", strings.Join(l.on, ", "))
+		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", dates.ReplaceAllString(l.Words, "`$0`"), map[bool]string{true: "end"}[l.AtEnd]+map[bool]string{true: "rare"}[l.Rare && !l.AtEnd]+map[bool]string{true: "error"}[l.Raises], "`"+strings.Join(l.names, ", ")+"`", strings.Join(l.on, ", "))
 	}
 }
 

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.
 type Gap struct {
-	Words string
-	Rare  bool // values at the ends of a type, NaN, infinities and very long texts only
-	AtEnd bool // rare values at the ends of a type only, which hardly any data has
+	Words  string
+	Rare   bool // values at the ends of a type, NaN, infinities and very long texts only
+	AtEnd  bool // rare values at the ends of a type only, which hardly any data has
+	Raises bool // PostgreSQL gives no value there, but an error that people meet: a divisor of 0, a text that is no number
 }
 
 // Known is what a statement's text says of an argument: that it is the same for all rows, and its value, if it is a constant.
@@ -45,6 +48,58 @@ func (f *Func) Gaps(d dialect.Dialect, types []sqltype.Type, args []Known) []Gap
 		}
 	}
 	return out
+}
+
+// Raising says for which values of one argument PostgreSQL raises an error, where that is what people meet in ordinary data.
+type Raising struct {
+	Gap
+	Arg int // its place
+	// Keeps says that no number for which "number op v" holds is such a value; nil: no comparison says so.
+	Keeps func(op string, v decimal.Decimal) bool
+}
+
+// Raising is that of a row; nil: PostgreSQL raises none, or for rare values only.
+func (f *Func) Raising(result sqltype.Type) *Raising {
+	raising := func(arg int, keeps func(string, decimal.Decimal) bool, words string) *Raising {
+		return &Raising{Gap: Gap{Words: words, Raises: true}, Arg: arg, Keeps: keeps}
+	}
+	switch {
+	case !f.MayBeNull:
+		return nil
+	case f.Kind == Cast:
+		if slices.Contains(strings3, f.Args[0]) && !slices.Contains(strings3, f.Result) && !hasTimes(f.Result) && f.Result != clock { // Gaps has those of days and times
+			return raising(0, nil, "a text that is no "+result.String())
+		}
+	case slices.Contains([]string{"/", "%", "mod", "div"}, f.Name) && len(f.Args) == 2:
+		return raising(1, notZero, "a divisor of 0")
+	case f.Name == "sqrt", f.Name == "|/":
+		return raising(0, notBelowZero, "a number below 0")
+	case (f.Name == "ln" || f.Name == "log" || f.Name == "log10") && len(f.Args) == 1:
+		return raising(0, aboveZero, "a number that is not above 0")
+	}
+	return nil
+}
+
+func notZero(op string, v decimal.Decimal) bool {
+	switch op {
+	case "<>":
+		return v.IsZero()
+	case "=":
+		return !v.IsZero()
+	case "<":
+		return !v.IsPositive()
+	case "<=":
+		return v.IsNegative()
+	}
+	return aboveZero(op, v)
+}
+
+func notBelowZero(op string, v decimal.Decimal) bool {
+	return (op == ">" || op == ">=" || op == "=") && !v.IsNegative()
+}
+
+func aboveZero(op string, v decimal.Decimal) bool {
+	return op == ">" && !v.IsNegative() || (op == ">=" || op == "=") && v.IsPositive()
 }
 
 type gapRule struct {

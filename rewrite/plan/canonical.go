@@ -406,6 +406,9 @@ func digest(text string) []byte {
 // scalarText is equal for equal expressions of one statement.
 func scalarText(x Scalar) string { return (&printer{}).scalar(x) + ":" + x.Type().String() }
 
+// SameNumber: two expressions of one statement are equal, casts to numbers around them apart.
+func SameNumber(a, b Scalar) bool { return scalarText(Uncast(a)) == scalarText(Uncast(b)) }
+
 func aggText(a AggItem) string { return aggTextWith(&printer{}, a) }
 
 func aggTextWith(p *printer, a AggItem) string {

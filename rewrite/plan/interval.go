@@ -97,9 +97,9 @@ func (n *Intervals) coalesce(x *Coalesce) (v Interval, ok bool) {
 	if v, ok = n.Interval(x.Args[0]); !ok || v.Open {
 		return v, ok
 	}
-	c, col := doubleOf(x.Args[1]), uncast(x.Args[0])
+	c, col := doubleOf(x.Args[1]), Uncast(x.Args[0])
 	if call, is := col.(*Call); is && call.Fn.Name == "round" {
-		col = uncast(call.Args[0])
+		col = Uncast(call.Args[0])
 	}
 	of, isCol := col.(*Col)
 	if isCol && n.some != nil {

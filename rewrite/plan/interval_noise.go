@@ -60,7 +60,7 @@ func (n *Intervals) linear(x Scalar) (terms []term, ok bool) {
 			return n.linear(y)
 		}
 	case *Call:
-		if y := uncast(x); y != Scalar(x) && x.T.OID != sqltype.OIDFloat4 {
+		if y := Uncast(x); y != Scalar(x) && x.T.OID != sqltype.OIDFloat4 {
 			return n.linear(y)
 		}
 		if x.Fn.Kind != funcs.Operator || len(x.Args) == 0 || len(x.Args) > 2 {
@@ -80,10 +80,10 @@ func (n *Intervals) linear(x Scalar) (terms []term, ok bool) {
 		case name == "/" && x.Args[0].Type().IsInteger() && last.Type().IsInteger():
 		case name == "*" || name == "/":
 			of, by := x.Args[0], last
-			if _, is := uncast(of).(*Const); is && name == "*" {
+			if _, is := Uncast(of).(*Const); is && name == "*" {
 				of, by = by, of
 			}
-			c, is := doubleOf(uncast(by)).(*Const)
+			c, is := doubleOf(Uncast(by)).(*Const)
 			if !is {
 				return nil, false
 			}

@@ -37,11 +37,11 @@ func asCount(g AggItem) AggItem {
 		return g
 	}
 	isInt := func(x Scalar, n int64) bool {
-		c, ok := uncast(x).(*Const)
+		c, ok := Uncast(x).(*Const)
 		return ok && c.Value == sqltype.Value(n)
 	}
 	var cond Scalar
-	switch x := uncast(g.Arg).(type) {
+	switch x := Uncast(g.Arg).(type) {
 	case *Case:
 		c, _ := x.Else.(*Const)
 		if len(x.Whens) != 1 || !isInt(x.Whens[0].Result, 1) || x.Else != nil && !isInt(x.Else, 0) && (c == nil || c.Value != nil) {
@@ -64,8 +64,8 @@ func asCount(g AggItem) AggItem {
 	return g
 }
 
-// uncast is a number without the casts to numbers around it that do not round it to fewer places.
-func uncast(x Scalar) Scalar {
+// Uncast is a number without the casts to numbers around it that do not round it to fewer places.
+func Uncast(x Scalar) Scalar {
 	for {
 		c, ok := x.(*Call)
 		if !ok || c.Fn.Kind != funcs.Cast || len(c.Args) != 1 || !c.T.IsNumber() || !c.Args[0].Type().IsNumber() {
@@ -83,16 +83,16 @@ func uncast(x Scalar) Scalar {
 func unscaled(x Scalar) (of Scalar, times decimal.Decimal, ok bool) {
 	times = decimal.NewFromInt(1)
 	for {
-		x = uncast(x)
+		x = Uncast(x)
 		c, is := x.(*Call)
 		if !is || c.Fn.Name != "*" || len(c.Args) != 2 {
 			return x, times, true
 		}
-		at := slices.IndexFunc(c.Args, func(y Scalar) bool { _, is := uncast(y).(*Const); return is })
+		at := slices.IndexFunc(c.Args, func(y Scalar) bool { _, is := Uncast(y).(*Const); return is })
 		if at < 0 {
 			return x, times, true
 		}
-		switch v := uncast(c.Args[at]).(*Const).Value.(type) {
+		switch v := Uncast(c.Args[at]).(*Const).Value.(type) {
 		case int64:
 			times = times.Mul(decimal.NewFromInt(v))
 		case decimal.Decimal:
@@ -120,7 +120,7 @@ func shareOf(x, y Scalar, of func(ColID) (counted, bool)) (most decimal.Decimal,
 	if !ok {
 		return most, false
 	}
-	y = uncast(y)
+	y = Uncast(y)
 	if c, is := y.(*Case); is {
 		if z, _ := nullifs(c); z != nil {
 			y = z

@@ -104,6 +104,7 @@ func (p *printer) average(text string, a plan.AggItem) string {
 
 // plainCall is the call of an aggregate or window function.
 func (p *printer) plainCall(a plan.AggItem, in *from) string {
+	defer p.under(a.Filter)()
 	var args []string
 	if a.Arg != nil {
 		args = p.list(append([]plan.Scalar{a.Arg}, a.More...), in, stored)

@@ -42,6 +42,7 @@ func (w *private) value(m sensitivity.Measure) string {
 
 func (w *private) distinct(i int, kept Kept) *Statement {
 	m, st := w.a.Measures[i], &Statement{}
+	defer w.under(m.Filter)()
 	total, t := w.fn("count")+`(DISTINCT "g"."v")`, sqltype.Int8
 	if m.Distinct {
 		total, t = w.wide("COALESCE("+w.fn("sum")+`("g"."n"), 0)`), sqltype.Numeric

@@ -150,6 +150,7 @@ func (p *printer) node(r plan.Rel) *from {
 		return p.scan(n)
 	case *plan.Filter:
 		f := p.build(n.Input)
+		p.hold(n.Cond)
 		f.where = append(f.where, p.conditions(n.Cond, f)...)
 		return f
 	case *plan.Project:

@@ -34,6 +34,7 @@ func TreeLeaves(a *sensitivity.Analysis, d dialect.Dialect, i int, kept Kept, se
 }
 
 func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
+	defer w.under(m.Filter)()
 	st := &Statement{}
 	column := Column{Role: RoleBucket, Type: sqltype.Int8}
 	leaf, shown := "", w.big(`"g"."b"`)

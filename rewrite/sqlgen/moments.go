@@ -28,6 +28,7 @@ func (p *printer) product(m *sensitivity.Product, f *from) string {
 
 // distance is a row's 2x - (RowLo + RowHi) in steps, a bigint, divided by 2^cut toward zero.
 func (p *printer) distance(m sensitivity.Measure, cut uint, f *from) string {
+	defer p.under(m.Filter)()
 	r := p.row(m, f)
 	text := r.text
 	if r.scale > 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
-	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/interval"
 )
 
@@ -20,6 +19,7 @@ type printer struct {
 	exact bool                // PostgreSQL's own forms, which may raise: over public tables only
 	noisy map[plan.ColID]bool // columns that an exact form may not raise for
 	analysed
+	facts
 
 	outer *from // of the query around the one that is printed
 	seed  int64 // of the hashes by which rows and groups are kept
@@ -40,11 +40,10 @@ type printer struct {
 
 // analysed is what the analysis says of a private statement.
 type analysed struct {
-	clamped map[plan.ColID]sensitivity.Clamp
-	safe    map[*plan.Call]int32
-	linked  map[*plan.Subquery]bool // those that may stand in a private statement
-	given   [][][]sqltype.Value     // rows that were released before
-	params  []sqltype.Value         // the statement's parameters, where they are known
+	safe   map[*plan.Call]int32
+	linked map[*plan.Subquery]bool // those that may stand in a private statement
+	given  [][][]sqltype.Value     // rows that were released before
+	params []sqltype.Value         // the statement's parameters, where they are known
 }
 
 // argKey: constants of one type and one text are one argument. A numeric's text has its scale: 1.5 is not 1.50.
@@ -161,7 +160,19 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 	if n.Else != nil {
 		results = append(results, n.Else)
 	}
-	whens, list := p.list(conds, f, m), p.sideBySide(results, f, m, false)
+	whens, list, before := p.list(conds, f, m), make([]string, len(results)), len(p.true)
+	for i, r := range results {
+		if i == len(conds) {
+			list[i] = p.scalar(r, f, m)
+			break
+		}
+		end := p.under(conds[i])
+		list[i] = p.scalar(r, f, m)
+		end()
+		p.holdNot(conds[i])
+	}
+	p.true = p.true[:before]
+	list = p.alignScales(results, list, f, false)
 	var b strings.Builder
 	b.WriteString("(CASE")
 	for i, w := range whens {
@@ -177,7 +188,11 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 // that the widest leaves, and in IN raises for a value without room: so each is brought to the scale that holds all of them, and a
 // value without room there is NULL. Where a scale is not known beside anything but NULL and 0, it is refused, but where they are only compared over public tables.
 func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode, compared bool) []string {
-	out := p.list(xs, f, m)
+	return p.alignScales(xs, p.list(xs, f, m), f, compared)
+}
+
+// alignScales is sideBySide of what is printed already.
+func (p *printer) alignScales(xs []plan.Scalar, out []string, f *from, compared bool) []string {
 	decimals := p.d.Decimals()
 	if decimals == nil || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
 		return out
@@ -316,7 +331,11 @@ func (p *printer) leavesOut(n *plan.Call, types []sqltype.Type) {
 			args[i].Fixed = true
 		}
 	}
-	for _, g := range n.Fn.Gaps(p.d, types, args) {
+	gaps := n.Fn.Gaps(p.d, types, args)
+	if r := n.Fn.Raising(n.T); r != nil && !p.isSafe(n) && p.mayRaise(r, n.Args[r.Arg]) {
+		gaps = append(gaps, r.Gap)
+	}
+	for _, g := range gaps {
 		if gap := (Gap{callName(n, types), g}); !slices.Contains(p.gaps, gap) {
 			p.gaps = append(p.gaps, gap)
 		}

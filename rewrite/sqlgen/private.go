@@ -229,6 +229,7 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 
 // columns are what a measure's partial is made of.
 func (w *private) columns(i int, m sensitivity.Measure, read func(string) string) (c columns) {
+	defer w.under(m.Filter)()
 	if m.Distinct { // its total is read apart; what is chosen goes by the number of values
 		m.Kind = sensitivity.DistinctValues
 	}

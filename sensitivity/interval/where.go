@@ -110,14 +110,15 @@ func (z *Intervals) spanIn(c plan.Scalar, id plan.ColID) (out Span) {
 	case *plan.Call:
 		if len(n.Args) == 2 {
 			if out = z.compared(n.Fn.Name, n.Args[0], n.Args[1], id); out == (Span{}) {
-				out = z.compared(mirrored[n.Fn.Name], n.Args[1], n.Args[0], id)
+				out = z.compared(Mirrored[n.Fn.Name], n.Args[1], n.Args[0], id)
 			}
 		}
 	}
 	return out
 }
 
-var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+// Mirrored are comparisons with their sides changed.
+var Mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
 
 // compared is where "column op constant" puts the column.
 func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) (out Span) {
@@ -131,7 +132,7 @@ func (z *Intervals) compared(op string, x, constant plan.Scalar, id plan.ColID) 
 	if !ok || col == nil || z.Base(col.ID) != id {
 		return Span{}
 	}
-	v, ok := measured(c.Value)
+	v, ok := Measured(c.Value)
 	if !ok {
 		return Span{}
 	}
@@ -177,7 +178,7 @@ func (z *Intervals) dayCompared(op string, x plan.Scalar, constant sqltype.Value
 		return out, false
 	}
 	c, ok := call.Args[0].(*plan.Col)
-	v, known := measured(constant)
+	v, known := Measured(constant)
 	if !ok || !known || z.Base(c.ID) != id || c.T.OID != sqltype.OIDTimestamp && c.T.OID != sqltype.OIDTimestamptz || decimal.NewFromInt(int64(day)).Cmp(v) != 0 {
 		return out, false
 	}
@@ -240,8 +241,8 @@ func HasWholeValues(t sqltype.Type) bool {
 	return t.IsInteger() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz
 }
 
-// measured is a number, a date's days or a timestamp's microseconds.
-func measured(v sqltype.Value) (decimal.Decimal, bool) {
+// Measured is a number, a date's days or a timestamp's microseconds.
+func Measured(v sqltype.Value) (decimal.Decimal, bool) {
 	switch x := v.(type) {
 	case sqltype.Days:
 		return decimal.NewFromInt(int64(x)), x != sqltype.DateInfinity && x != sqltype.DateMinusInfinity

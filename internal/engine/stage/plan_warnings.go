@@ -95,14 +95,19 @@ func PublicBy(ctx context.Context, s *session.Session, program *divide.Program, 
 	return slices.Compact(conds)
 }
 
-// ValueThere ends a warning of a NULL.
-const ValueThere = ". PostgreSQL may give a value there"
+// Ends of warnings of a NULL.
+const (
+	ValueThere = ". PostgreSQL may give a value there"
+	ErrorThere = ". PostgreSQL would end with an error there"
+)
 
 // WarningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.
 func WarningsOf(gaps []sqlgen.Gap) (lines []string) {
 	var rare []string
 	for _, g := range gaps {
 		switch {
+		case g.Raises:
+			lines = append(lines, fmt.Sprintf("%s gives NULL for %s", g.Of, g.Words)+ErrorThere)
 		case !g.Rare:
 			lines = append(lines, fmt.Sprintf("%s gives NULL for %s", g.Of, g.Words)+ValueThere)
 		case !slices.Contains(rare, g.Words):
