@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"slices"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
@@ -61,11 +63,38 @@ func (z *Measurer) listed(x plan.Scalar) uint64 {
 	return uint64(max(1, len(seen)))
 }
 
-// possible is how many values a measure's argument can have in all rows, by the policy; 0: nothing is known.
-func (z *Measurer) possible(m *sensitivity.Measure) uint64 {
-	if n := z.listed(m.Arg); n > 0 {
-		return n
+// possible is how many values a measure's argument can have in all rows, by policy and conditions; 0: nothing is known.
+func (z *Measurer) possible(m *sensitivity.Measure) (least uint64, of *plan.Table, err error) {
+	inTable, of, err := z.valuesInTable(m.Arg)
+	for _, n := range []uint64{z.listed(m.Arg), z.ranged(m), z.kept(m.Arg), inTable} {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
 	}
+	return least, of, err
+}
+
+// valuesInTable is how many values the public table has that the policy lists the one column's by from which an expression is computed; 0: it is listed by none.
+func (z *Measurer) valuesInTable(x plan.Scalar) (uint64, *plan.Table, error) {
+	id, ok := z.OnlyColumn(x)
+	if !ok || z.Opts.Public == nil {
+		return 0, nil, nil
+	}
+	scan := z.Owner[id].Scan
+	d := scan.Table.Columns[slices.Index(scan.Columns, id)].Domain
+	if d == nil || d.From == nil {
+		return 0, nil, nil
+	}
+	limit := int(z.Opts.MaxPublicGroups) //nolint:gosec // a limit of the policy
+	values, err := z.Opts.Public.Distinct(z.Ctx, d.From, []int{d.FromColumn}, limit)
+	if err != nil || len(values) > limit {
+		return 0, nil, err
+	}
+	return uint64(max(1, len(values))), d.From, nil
+}
+
+// ranged is how many whole numbers the range of a measure's argument has; 0: nothing is known.
+func (z *Measurer) ranged(m *sensitivity.Measure) uint64 {
 	iv, _ := z.Filtered(m.Arg, m.Filter)
 	if _, isTuple := m.Arg.(*plan.Tuple); isTuple || iv == nil || !m.Arg.Type().IsInteger() {
 		return 0
@@ -106,7 +135,10 @@ func (z *Measurer) kept(x plan.Scalar) uint64 {
 func (z *Measurer) distinct(m *sensitivity.Measure, g plan.AggItem) error {
 	most := z.Out.MaxRows
 	few := z.fewOf(m.Arg)
-	m.Possible, m.AtMost = z.possible(m), z.kept(m.Arg)
+	var err error
+	if m.Possible, m.ValuesOf, err = z.possible(m); err != nil {
+		return err
+	}
 	switch {
 	case few > 0 && (most == 0 && few <= fewValues || most > few):
 		most = few

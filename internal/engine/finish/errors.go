@@ -300,8 +300,20 @@ func (e *Errors) CanBeClipped(i int) bool {
 	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && (!e.lost[k].above.none() || !e.lost[k].below.none()) })
 }
 
-// interval gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.
+// interval is unclamped, but that a count is neither below 0 nor above the number of values that there can be. A value below 0 is in its interval, as adding up may leave it.
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
+	val, low, high = e.unclamped(i, v)
+	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsCount && !math.IsNaN(low+high) {
+		if most := float64(e.atMost(f.Count)); most > 0 {
+			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
+		}
+		low, high = math.Max(low, math.Min(0, val)), math.Max(0, high)
+	}
+	return val, low, high
+}
+
+// unclamped gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.
+func (e *Errors) unclamped(i int, v []*big.Int) (val, low, high float64) {
 	f, none := e.a.Formulas[i], math.NaN()
 	switch {
 	case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone || e.HasTooFewPeople(i):
@@ -316,21 +328,14 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	above, below := e.lostOf(i, v)
 	width := e.plain(i)
 	if f.Kind == sensitivity.IsCount {
-		low, high = e.lowest(f.Count, val)-below, val+width+above
-		if most := float64(e.atMost(f.Count)); most > 0 { // no more values can be there
-			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
-		}
-		if most := float64(e.a.Measures[f.Count].Possible) * float64(max(1, e.sums)); most > 0 && high > most {
-			high = math.Max(low, most)
-		}
-		return val, low, high
+		return val, e.lowest(f.Count, val) - below, val + width + above
 	}
 	return val, val - width - below, val + width + above
 }
 
-// atMost is how many distinct values measure i can be, whatever is stored; 0: not known.
+// atMost is how many distinct values measure i can be, by WHERE or by the policy; 0: not known.
 func (e *Errors) atMost(i int) int64 {
-	most, n := bits.Mul64(e.a.Measures[i].AtMost, uint64(max(1, e.sums))) //nolint:gosec // not negative
+	most, n := bits.Mul64(e.a.Measures[i].Possible, uint64(max(1, e.sums))) //nolint:gosec // not negative
 	if most > 0 || n > math.MaxInt64 {
 		return 0
 	}
@@ -412,8 +417,8 @@ func (e *Errors) part(item plan.ErrorItem, i int, v []*big.Int) float64 {
 	}
 	noise := *e
 	noise.lost = make([]lostMass, len(e.lost))
-	val, low, high := noise.interval(i, v)
-	_, least, most := e.interval(i, v)
+	val, low, high := noise.unclamped(i, v)
+	_, least, most := e.unclamped(i, v)
 	of := map[plan.ErrorKind]float64{plan.NoiseBelow: (val - low + e.step(i)) * times, plan.NoiseAbove: (high - val + e.step(i)) * times, plan.LostBelow: low - least, plan.LostAbove: most - high}[item.Kind]
 	if item.Kind == plan.NoisyValue {
 		of = val

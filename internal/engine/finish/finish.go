@@ -280,9 +280,6 @@ func (e *Errors) item(item plan.ErrorItem, i int, g *release.Group) (float64, er
 	case plan.ErrorLow:
 		return low, nil
 	case plan.ErrorHigh:
-		if e.a.Formulas[i].Kind == sensitivity.IsCount { // no count is below 0, so an interval holds what may be
-			high = math.Max(0, high)
-		}
 		return high, nil
 	}
 	return math.Max(v-low, high-v), nil

@@ -297,7 +297,10 @@ func lostMasses(a *sensitivity.Analysis, run *price.Run, lost []*release.Lost) (
 	return out, nil
 }
 
-// expectedLost is what is expected to be told again of a lost mass that was told with noise of one event, with noise of another: each class is nearer to 0 by as much as its noise has less deviation.
+// surelyNoise is how many deviations of the noise that is gone are taken off each class of a lost mass: what most classes tell beyond the bound is noise alone.
+const surelyNoise = 3
+
+// expectedLost is what is expected to be told again of a lost mass that was told with noise of one event, with noise of another: each class is nearer to 0 by surelyNoise times what its noise has less deviation.
 func expectedLost(l *release.Lost, was, is dp.Event) (*release.Lost, error) {
 	before, err := lostNoiseOf(was)
 	if err != nil {
@@ -307,7 +310,7 @@ func expectedLost(l *release.Lost, was, is dp.Event) (*release.Lost, error) {
 	if err != nil {
 		return nil, err
 	}
-	less, _ := big.NewFloat(math.Max(0, before.deviation-after.deviation)).Int(nil)
+	less, _ := big.NewFloat(surelyNoise * math.Max(0, before.deviation-after.deviation)).Int(nil)
 	out := *l
 	out.Sides = nil
 	for _, side := range l.Sides {

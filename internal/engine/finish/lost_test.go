@@ -480,7 +480,7 @@ func TestMoreLostThanKept(t *testing.T) {
 	}
 }
 
-// TestExpectedLost: noise that an earlier release had more than a new one is taken off what it told, towards 0 and not beyond; noise that it had less is not added.
+// TestExpectedLost: three deviations of the noise that an earlier release had more than a new one are taken off what it told, towards 0 and not beyond; noise that it had less is not added.
 func TestExpectedLost(t *testing.T) {
 	law := func(scale uint64) dp.Event {
 		return dp.Gaussian{Scale: dp.Scale{Num: scale, Den: 1}, Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}}
@@ -489,7 +489,7 @@ func TestExpectedLost(t *testing.T) {
 	for _, c := range []struct {
 		was, is uint64
 		want    string
-	}{{40, 10, "[70 -70 0 0]"}, {10, 40, "[100 -100 5 0]"}, {10, 10, "[100 -100 5 0]"}} {
+	}{{40, 10, "[10 -10 0 0]"}, {10, 40, "[100 -100 5 0]"}, {10, 10, "[100 -100 5 0]"}} {
 		got, err := expectedLost(told, law(c.was), law(c.is))
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ type Staged struct {
 // HasPublicInputs says that groups or bounds follow from public tables, which were read when it was analysed.
 func (p *Staged) HasPublicInputs() bool {
 	return slices.ContainsFunc(p.Stages, func(st *Stage) bool {
-		return len(st.An.Multiplicities) > 0 || slices.ContainsFunc(st.An.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
+		return len(st.An.Multiplicities) > 0 || slices.ContainsFunc(st.An.Measures, func(m sensitivity.Measure) bool { return m.ValuesOf != nil }) || slices.ContainsFunc(st.An.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
 	})
 }
 
