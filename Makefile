@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -128,6 +128,10 @@ bench: deps
 	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/testkit/bench/tpc
 	$(GO) test -run '^$$' -bench TrainStream -benchtime 1x ./internal/engine/model
 	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/testkit/bench/tpc
+
+# The same figures at a commit and here, in turns: BASE=commit [COUNT=6] [ONLY=noise].
+bench-compare: deps
+	GO='$(GO)' ONLY='$(ONLY)' internal/testkit/bench/compare.sh '$(BASE)' $(COUNT)
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
 bench-accuracy: deps
