@@ -61,10 +61,12 @@ type Contribution struct {
 	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
 	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
 	PerGroup uint64
-	// Possible is how many distinct values there are by policy and conditions; 0: nothing is known. No released value and no interval goes beyond.
+	// Possible is how many distinct values there are by the policy; 0: nothing is known. No value and no interval goes beyond, unless released numbers say that the data does.
 	Possible uint64
 	// ValuesOf is the public table whose rows say so; nil: none was read.
 	ValuesOf *plan.Table
+	// AtMost is how many distinct values conditions leave, whatever is stored; 0: nothing is known. No released value goes beyond.
+	AtMost uint64
 	// Rows: of a sum without a declared range, and a centred one with a choice of its own, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
 }

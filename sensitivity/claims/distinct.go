@@ -63,10 +63,10 @@ func (z *Measurer) listed(x plan.Scalar) uint64 {
 	return uint64(max(1, len(seen)))
 }
 
-// possible is how many values a measure's argument can have in all rows, by policy and conditions; 0: nothing is known.
+// possible is how many values a measure's argument can have in all rows, by the policy; 0: nothing is known.
 func (z *Measurer) possible(m *sensitivity.Measure) (least uint64, of *plan.Table, err error) {
 	inTable, of, err := z.valuesInTable(m.Arg)
-	for _, n := range []uint64{z.listed(m.Arg), z.ranged(m), z.kept(m.Arg), inTable} {
+	for _, n := range []uint64{z.listed(m.Arg), z.ranged(m), inTable} {
 		if n > 0 && (least == 0 || n < least) {
 			least = n
 		}
@@ -136,6 +136,7 @@ func (z *Measurer) distinct(m *sensitivity.Measure, g plan.AggItem) error {
 	most := z.Out.MaxRows
 	few := z.fewOf(m.Arg)
 	var err error
+	m.AtMost = z.kept(m.Arg)
 	if m.Possible, m.ValuesOf, err = z.possible(m); err != nil {
 		return err
 	}

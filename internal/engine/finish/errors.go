@@ -304,7 +304,7 @@ func (e *Errors) CanBeClipped(i int) bool {
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	val, low, high = e.unclamped(i, v)
 	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsCount && !math.IsNaN(low+high) {
-		if most := float64(e.atMost(f.Count)); most > 0 {
+		if most := float64(e.mostValues(f.Count, low)); most > 0 {
 			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
 		}
 		low, high = math.Max(low, math.Min(0, val)), math.Max(0, high)
@@ -333,13 +333,19 @@ func (e *Errors) unclamped(i int, v []*big.Int) (val, low, high float64) {
 	return val, val - width - below, val + width + above
 }
 
-// atMost is how many distinct values measure i can be, by WHERE or by the policy; 0: not known.
-func (e *Errors) atMost(i int) int64 {
-	most, n := bits.Mul64(e.a.Measures[i].Possible, uint64(max(1, e.sums))) //nolint:gosec // not negative
-	if most > 0 || n > math.MaxInt64 {
-		return 0
+// mostValues is how many distinct values measure i is shown to be at most, the lower end of its interval being low: what conditions leave, and what there are by the policy unless the data has more by that end; 0: nothing is known.
+func (e *Errors) mostValues(i int, low float64) (most int64) {
+	m := e.a.Measures[i]
+	for _, of := range []uint64{m.AtMost, m.Possible} {
+		over, n := bits.Mul64(of, uint64(max(1, e.sums))) //nolint:gosec // not negative
+		if of == 0 || over > 0 || n > math.MaxInt64 || of != m.AtMost && low > float64(n) {
+			continue
+		}
+		if most == 0 || int64(n) < most { //nolint:gosec // it fits
+			most = int64(n) //nolint:gosec // it fits
+		}
 	}
-	return int64(n)
+	return most
 }
 
 // lowest is the lower end of the interval of measure i, whose released value is y, given that its group is shown.

@@ -201,8 +201,11 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 			v, err = pickValue(a, i, g)
 		case v == nil && err == nil:
 			if v, err = value(a, i, g.Values); f.Kind == sensitivity.IsCount {
-				if n, ok := v.(int64); ok && e.atMost(f.Count) > 0 {
-					v = min(n, e.atMost(f.Count))
+				_, low, _ := e.unclamped(i, g.Values)
+				if n, ok := v.(int64); ok {
+					if most := e.mostValues(f.Count, low); most > 0 {
+						v = min(n, most)
+					}
 				}
 			}
 		}
