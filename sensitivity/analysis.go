@@ -214,13 +214,20 @@ func isNotZero(x plan.Scalar) bool {
 	return !ok || c.Value != sqltype.Value(int64(0))
 }
 
-// visitOf calls f for what a measure's values are computed by, within the queries in FROM too.
+// visitOf calls f for what a measure's values are computed by, within the queries and VALUES in FROM too.
 func (a *Analysis) visitOf(m Measure, f func(plan.Scalar)) {
-	defs := map[plan.ColID]plan.Scalar{}
+	defs := map[plan.ColID][]plan.Scalar{}
 	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
-		if p, ok := r.(*plan.Project); ok {
-			for _, it := range p.Items {
-				defs[it.ID] = it.Expr
+		switch r := r.(type) {
+		case *plan.Project:
+			for _, it := range r.Items {
+				defs[it.ID] = []plan.Scalar{it.Expr}
+			}
+		case *plan.Values:
+			for _, row := range r.Rows {
+				for i, id := range r.Columns {
+					defs[id] = append(defs[id], row[i])
+				}
 			}
 		}
 		return true
@@ -233,8 +240,9 @@ func (a *Analysis) visitOf(m Measure, f func(plan.Scalar)) {
 		}
 		plan.VisitCols(x, func(c *plan.Col) {
 			f(c)
-			if y := defs[c.ID]; y != nil {
-				delete(defs, c.ID)
+			of := defs[c.ID]
+			delete(defs, c.ID)
+			for _, y := range of {
 				visit(y)
 			}
 		})

@@ -135,6 +135,7 @@ func TestMonthsOfIntervals(t *testing.T) {
 			"select extract(year from sum(make_interval(years => n))) from tickets where n between 0 and 39":                                                                                       {5000, 20000},
 			"select extract(month from avg(make_interval(days => n))) from tickets where n between 0 and 25":                                                                                       {0, 0},
 			"select extract(year from avg(interval '1 month' * n)) from tickets":                                                                                                                   {1, 1},
+			"select extract(year from avg(k)) from tickets join (values ('a', interval '1 year'), ('b', interval '3 years')) v (q, k) on q = queue":                                                {1, 2},
 		} {
 			rows, err := enginetest.Try(s, sql)
 			if err != nil {
@@ -146,6 +147,19 @@ func TestMonthsOfIntervals(t *testing.T) {
 			if got := seconds(t, rows[0][0]); got < want[0] || got > want[1] {
 				t.Errorf("%s: %s gives %v; want %v", d, sql, rows[0][0], want)
 			}
+		}
+	}
+}
+
+// TestEndsOfMonths: dp_low and dp_high of an interval with months are in seconds, with months of 30 days as in its comparisons: the value is between them.
+func TestEndsOfMonths(t *testing.T) {
+	s := tickets(t, funcs.Postgres)
+	for _, x := range []string{"avg(age('2024-01-01', date '1950-01-01' + person))", "sum(make_interval(years => n))", "percentile_cont(0.5) within group (order by greatest(interval '0', least(interval '1 month' * n, interval '40 months')))"} {
+		sql := fmt.Sprintf("select %[1]s, dp_low(%[1]s), dp_high(%[1]s), interval '1 second' * dp_low(%[1]s) <= %[1]s and %[1]s <= interval '1 second' * dp_high(%[1]s) from tickets where n between 0 and 39", x)
+		r := enginetest.MustTry(t, s, sql)[0]
+		v, low, high := r[0].(sqltype.Interval), r[1].(float64), r[2].(float64)
+		if x := seconds(t, v); v.Months == 0 || x < low || x > high || high-low > x || r[3] != true {
+			t.Errorf("%s: %v", sql, r)
 		}
 	}
 }
