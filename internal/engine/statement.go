@@ -131,7 +131,13 @@ func (p *Prepared) bindAndArrange(ctx context.Context, args []sqltype.Value) err
 		if q, dependsOnParams, err = q.WithListedRows().WithValues(args, eval.ScalarValue); err != nil {
 			return err
 		}
-		if st, k, err = p.kindOf(ctx, q); err != nil {
+		st, k, err = p.kindOf(ctx, q)
+		switch {
+		case err == nil:
+		case args == nil && dependsOnParams && sqlerr.ID(err) == sqlerr.NoRange.ID: // a value may be the range's end
+			st = p.With(q)
+			k = &catalog.Refused{Statement: st, Why: err}
+		default:
 			return err
 		}
 	}

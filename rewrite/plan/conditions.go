@@ -1,12 +1,8 @@
 package plan
 
-import (
-	"slices"
+import "github.com/dpsql/dpsql/internal/base/sqltype"
 
-	"github.com/dpsql/dpsql/internal/base/sqltype"
-)
-
-// WithConditions puts values in place of what parameters alone decide about which rows there are: a LIMIT's number, and the conditions of WHERE, ON and HAVING that read no column. Where value cannot
+// WithConditions puts values in place of what parameters alone decide about which rows there are, or go into an aggregate: a LIMIT's number, and the conditions of WHERE, ON, HAVING and FILTER that read no column. Where value cannot
 // compute one it stays. changed says whether there is any.
 func (q *Query) WithConditions(args []sqltype.Value, value Value) (out *Query, changed bool) {
 	put := func(x Scalar) Scalar {
@@ -31,6 +27,10 @@ func (q *Query) WithConditions(args []sqltype.Value, value Value) (out *Query, c
 			n.Cond = conds(n.Cond)
 		case *Join:
 			n.On = conds(n.On)
+		case *Aggregate:
+			for i := range n.Aggs {
+				n.Aggs[i].Filter = conds(n.Aggs[i].Filter)
+			}
 		}
 		return r, err
 	}
@@ -51,52 +51,24 @@ func decided(x Scalar, args []sqltype.Value, value Value) (Scalar, bool) {
 	return &Const{Value: v, T: x.Type()}, true
 }
 
-// boundConditions: a statement over private rows has parameters in what decides which rows are read, or go into an aggregate.
-func (q *Query) boundConditions() (has bool) {
-	private := false
+// readsPrivate: a table of a statement is private.
+func (q *Query) readsPrivate() (private bool) {
 	VisitRels(q.Root, func(r Rel) bool {
-		switch n := r.(type) {
-		case *Scan:
-			private = private || n.Table != nil && !n.Table.Public
-		case *Filter:
-			has = has || hasParam(n.Cond)
-		case *Join:
-			has = has || hasParam(n.On)
-		case *Aggregate:
-			has = has || slices.ContainsFunc(n.Aggs, func(it AggItem) bool { return hasParam(it.Filter) })
-		}
+		n, ok := r.(*Scan)
+		private = private || ok && n.Table != nil && !n.Table.Public
 		return true
 	})
-	return has && private
+	return private
 }
 
-// inConditions puts values in place of the parameters of conditions, as literals.
-func inConditions(r Rel, args []sqltype.Value, value Value) (Rel, error) {
-	rel := func(r Rel) (Rel, error) { return inConditions(r, args, value) }
-	put := func(x Scalar) Scalar {
-		if x == nil || !hasParam(x) {
-			return x
+// asLiterals puts values in place of the parameters of all expressions.
+func asLiterals(r Rel, args []sqltype.Value) (Rel, error) {
+	rel := func(r Rel) (Rel, error) { return asLiterals(r, args) }
+	queries := InQueries(rel)
+	return MapParts(r, rel, func(x Scalar) (Scalar, error) {
+		if hasParam(x) {
+			x = given(x, args)
 		}
-		list := Conjuncts(x)
-		for i, c := range list {
-			if y, ok := decided(c, args, value); ok {
-				list[i] = y
-			} else if hasParam(c) {
-				list[i] = given(c, args)
-			}
-		}
-		return AllOf(list)
-	}
-	out, err := MapParts(r, rel, InQueries(rel))
-	switch n := out.(type) { // copies of MapParts
-	case *Filter:
-		n.Cond = put(n.Cond)
-	case *Join:
-		n.On = put(n.On)
-	case *Aggregate:
-		for i := range n.Aggs {
-			n.Aggs[i].Filter = put(n.Aggs[i].Filter)
-		}
-	}
-	return out, err
+		return queries(x)
+	})
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// WithValues puts values in place of the parameters where the plan follows from them: in arguments that aggregates do not read of rows (the fractions of percentiles and dp_top_k's number), in arrays, and in
-// the conditions of private rows, from which follows which public groups there are and how far values reach: the statement is the question that literals in their place make it.
-// Without args they have values of their types that are taken for granted until the statement is run; follows says whether there are any.
+// WithValues puts values in place of the parameters where the plan follows from them. A statement over private rows is the question that literals in their place make: its groups, bounds, intervals and digits follow from them. In other
+// statements they are put into arrays, and into arguments that aggregates do not read of rows (the fractions of percentiles and dp_top_k's number).
+// Without args these have values of their types that are taken for granted until the statement is run; follows says whether there are any.
 func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, follows bool, err error) {
-	arrays := slices.ContainsFunc(q.Params, sqltype.Type.IsArray)
-	conditions := q.boundConditions()
-	follows = arrays || conditions
+	arrays, private := slices.ContainsFunc(q.Params, sqltype.Type.IsArray), len(q.Params) > 0 && q.readsPrivate()
+	follows = arrays || private
 	VisitRels(q.Root, func(r Rel) bool {
 		if a, ok := r.(*Aggregate); ok {
 			follows = follows || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
@@ -26,8 +25,9 @@ func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, follo
 	if own.Root, err = withDirect(q.Root, args); err == nil && arrays {
 		own.Root, err = inArrays(own.Root, args, value)
 	}
-	if err == nil && conditions && args != nil {
-		own.Root, err = inConditions(own.Root, args, value)
+	if err == nil && private && args != nil {
+		decided, _ := own.WithConditions(args, value)
+		own.Root, err = asLiterals(decided.Root, args)
 	}
 	return &own, true, err
 }

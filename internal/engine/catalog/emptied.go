@@ -65,7 +65,7 @@ func Unwrapped(k session.Kind) session.Kind {
 	return k
 }
 
-// Refused is a statement that is refused unless its parameters' values leave it no rows.
+// Refused is a statement that is refused unless its parameters' values leave it no rows, or bound what it adds up.
 type Refused struct {
 	*session.Statement
 	Why error

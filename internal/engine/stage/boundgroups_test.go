@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
-// TestBoundConditions: a value that is bound in a condition is the literal in its place: the same groups, the same numbers, one charge for both, whoever asks first.
-func TestBoundConditions(t *testing.T) {
+// TestBoundValues: a value that is bound is the literal in its place: the same groups, bounds, intervals and digits, one charge for both, whoever asks first.
+func TestBoundValues(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
 		for _, c := range []struct {
@@ -26,6 +26,14 @@ func TestBoundConditions(t *testing.T) {
 			{"select distinct readmitted from encounters where readmitted = $1", "'NO'", "NO", 0},
 			{"select count(*) from (select distinct readmitted from encounters where readmitted = $1) q", "'NO'", "NO", 0},
 			{"select count(*) from (select readmitted, count(*) from encounters where readmitted <> $1 group by 1) q", "'NO'", "NO", 0},
+			{"select sum(least(days, $1)) from encounters", "5", int64(5), 1},
+			{"select sum(days * $1), avg(days * $1) from encounters", "2", int64(2), 1},
+			{"select sum(greatest(0, least(free, $1))) from encounters", "100", int64(100), 1},
+			{"select days / $1, count(*) from encounters where days between 0 and 20 group by 1", "5", int64(5), 1},
+			{"select avg(coalesce(days, $1)) from encounters", "3", int64(3), 1},
+			{"select power(avg(days)::float8, $1) from encounters where days < 9", "2", 2.0, 1},
+			{"select readmitted, count(*), dp_error(count(*)) from encounters group by 1 order by 2 desc limit $1", "2", int64(2), 1},
+			{"select greatest(count(*), $1), $1 * count(*) / 7 from encounters where days < 8", "90", int64(90), 1},
 		} {
 			before := enginetest.PaidFor(t, s)
 			p, err := enginetest.Prepare(s, c.sql)
