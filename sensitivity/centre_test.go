@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTwice: of a sum with a bound of its own no value counts for more than it does without a range, whatever the range is. The middle of the range would break that, so the test has power.
+// TestTwice: of a sum with a bound of its own no value counts for more than it does without a range, whatever the range is. The middle of the range would break that, so the test has power; about it a row counts for half of the range.
 func TestTwice(t *testing.T) {
 	broken := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -23,6 +23,9 @@ func TestTwice(t *testing.T) {
 		}
 		whole := m
 		whole.HasOwnChoice = false
+		if most := whole.MostOfRow(); most != uint64(m.RowHi-m.RowLo) {
+			t.Fatalf("[%d, %d]: about its middle a row counts for %d halves", m.RowLo, m.RowHi, most)
+		}
 		if middle := whole.DoubledCentre(); relation.Magnitude(2*x-middle) > 2*relation.Magnitude(x) {
 			broken++
 		}

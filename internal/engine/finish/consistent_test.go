@@ -293,9 +293,100 @@ func TestConsistentVariances(t *testing.T) {
 			}
 		}
 	}
+	for more, want := range map[int64]int64{1: 901, 2: 902, 4: 904, 8: 907, -1: 899, -8: 893} { // the total's least squares are 900 + 0.9 of it, and the nearest whole number is shown
+		if got := sums(100, 9*100+more)[1].release.Groups[0].Values[0].Int64(); got != want {
+			t.Errorf("%d more: %d, not %d", more, got, want)
+		}
+	}
 	levels[1] = levelOf([]int{k}, nil, laplaceOf(1))
 	if got := sums(100, 9*100+9)[0].release.Groups[3].Values[0].Int64(); got != 101 {
 		t.Errorf("%d, not 101", got)
+	}
+}
+
+// TestConsistentSums: SUM is made of a count and a sum about the middle of a range. Of groups and their total it is a whole number of steps that adds up, and is that of the least squares to within a step, also where a half step is the middle.
+func TestConsistentSums(t *testing.T) {
+	const k, centre = 4, 7 // of a range of 2 to 5 steps; twice the middle
+	level := func(groups int, keys []int) Level {
+		l := levelOf([]int{groups}, keys, gaussianOf(50))
+		l.An, l.Measures, l.Release.Run = pairOf("1", 2, 5, sqltype.Numeric), []int{0, 1}, runOf(gaussianOf(50), gaussianOf(300))
+		for g := range l.Release.Groups {
+			l.Release.Groups[g].Values = ints(0, 0)
+		}
+		return l
+	}
+	levels := []Level{level(k, []int{0}), level(k, nil)}
+	rng := rand.New(rand.NewSource(29))
+	for range 50 {
+		for _, l := range levels {
+			for g := range l.Release.Groups {
+				l.Release.Groups[g].Values = ints(rng.Int63n(2000), rng.Int63n(2000)-1000)
+			}
+		}
+		out, err := Consistent(t.Context(), levels, []int{-1, 0}, false)
+		if err != nil || out == nil {
+			t.Fatal(out, err)
+		}
+		var rest [2]float64 // of the total and its parts, as they were released
+		for i := range rest {
+			of := func(g release.Group) float64 { return float(g.Values[i]) }
+			rest[i] = of(levels[1].Release.Groups[0])
+			for _, g := range levels[0].Release.Groups {
+				rest[i] -= of(g)
+			}
+		}
+		total := int64(0)
+		for l, sign := range []float64{1, -1} { // parts take rest/(k + 1) each, the total loses as much
+			for g, now := range out[l].release.Groups {
+				was := levels[l].Release.Groups[g]
+				count, twice := now.Values[0].Int64(), now.Values[1].Int64()+centre*now.Values[0].Int64()
+				if twice%2 != 0 {
+					t.Errorf("%d rows have %d half steps", count, twice)
+				}
+				total += int64(sign) * twice
+				fit := (float(was.Values[1]) + sign*rest[1]/(k+1) + centre*float64(count)) / 2
+				if math.Abs(float64(twice)/2-fit) >= 1 {
+					t.Errorf("%d rows have %d half steps; least squares are %g steps", count, twice, fit)
+				}
+			}
+		}
+		if total != 0 {
+			t.Errorf("the parts have %d half steps more than the total", total)
+		}
+	}
+}
+
+// TestConsistentRounding: what a top-up rounded of the released values is in the interval of an adjusted one, by the weights that it has of them.
+func TestConsistentRounding(t *testing.T) {
+	levels := []Level{levelOf([]int{9}, []int{0}, gaussianOf(50)), levelOf([]int{9}, nil, gaussianOf(50))}
+	h, ok := hierarchyOf(levels)
+	if !ok {
+		t.Fatal("no hierarchy")
+	}
+	out := make([]*Adjusted, len(levels))
+	for l, v := range levels {
+		for g := range v.Release.Groups {
+			v.Release.Groups[g].Values = ints(100)
+		}
+		e, err := Of(t.Context(), v.An, v.Release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.values[0].rounding = []float64{0.5, 3}[l]
+		out[l] = &Adjusted{release: v.Release, errors: e}
+	}
+	f, ok := h.fit(t.Context(), levels, out, 0)
+	if !ok {
+		t.Fatal("no fit")
+	}
+	for j := range 10 {
+		want := 0.9*0.5 + 8*0.1*0.5 + 0.1*3 // a part is 0.9 of itself, less a tenth of the others and more a tenth of the total
+		if j == 9 {
+			want = 9*0.1*0.5 + 0.9*3
+		}
+		if got := f.mean(h, j).rounding; math.Abs(got-want) > 1e-6 {
+			t.Errorf("cell %d: %g, not %g", j, got, want)
+		}
 	}
 }
 
