@@ -59,11 +59,14 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 		return nil, err
 	}
 	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Short: b.shorts, Pos: int(stmt.Pos)}
+	counts := countsOf(r.rel)
 	for _, o := range r.outputs {
 		if b.records[o.col] != nil {
 			b.later(unsupported(max(o.pos, 0), "a composite value as a column of the answer is").WithHint("Name a field of it: (x).name."))
 		}
-		q.Outputs = append(q.Outputs, b.output(o))
+		out := b.output(o)
+		out.Count = counts.has(o.col)
+		q.Outputs = append(q.Outputs, out)
 	}
 	if len(q.Outputs) == 0 && !find.free() {
 		b.later(unsupported(stmt.Pos, "an empty select list is"))
@@ -148,10 +151,9 @@ type bound struct {
 }
 
 type namedOutput struct {
-	name  string
-	col   ColID
-	count bool
-	pos   pgsyntax.Pos // of its expression; -1 if not known
+	name string
+	col  ColID
+	pos  pgsyntax.Pos // of its expression; -1 if not known
 }
 
 func (b *binder) newCol(info ColumnInfo) ColID {
@@ -163,7 +165,7 @@ func (b *binder) col(id ColID) *Col { return &Col{ID: id, T: b.columns[id].Type}
 
 func (b *binder) output(o namedOutput) Output {
 	info := b.columns[o.col]
-	out := Output{Name: o.name, Col: o.col, Type: info.Type, Count: o.count}
+	out := Output{Name: o.name, Col: o.col, Type: info.Type}
 	if out.Type.OID == sqltype.OIDUnknown { // PostgreSQL sends untyped literals as text
 		out.Type = sqltype.Text
 	}

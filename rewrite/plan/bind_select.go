@@ -313,7 +313,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 			}
 		}
 		ids[i] = add(x, t.name)
-		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], count: q.isCount(ids[i]), pos: t.pos})
+		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], pos: t.pos})
 	}
 	for i, t := range q.targets {
 		if t.error == "" {
@@ -378,16 +378,4 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 	rel, err := q.limit(rel)
 	out.rel = rel
 	return out, err
-}
-
-func (q *selecting) isCount(id ColID) bool {
-	if q.agg == nil {
-		return false
-	}
-	for _, a := range q.agg.Aggs {
-		if a.ID == id {
-			return a.Fn == CountRows || a.Fn == Count || a.Fn == "regr_count"
-		}
-	}
-	return false
 }

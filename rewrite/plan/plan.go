@@ -39,7 +39,7 @@ type Output struct {
 	Type     sqltype.Type
 	TableOID uint32
 	Attr     int16
-	Count    bool // the column is a COUNT itself: shown without negative values
+	Count    bool // the column is a count: shown without negative values
 }
 
 // Rel is a relational node. Cols are its output columns.

@@ -256,3 +256,131 @@ func (s *sharing) scalar(x Scalar, of map[ColID]counted) (Scalar, error) {
 	s.found++
 	return clamped(y, most), nil
 }
+
+// countColumns tells the columns of a relation that are counts, so that none of their values is below 0 without noise.
+//
+// Proof: claim: without noise such a column has no value below 0. (1) It is COUNT itself. (2) Or each of its values is one of a count's, or one of a constant's that is not below 0, or NULL: the column of a derived table, of a join, of VALUES or of a set operation, the least or greatest of counts,
+// and COALESCE, CASE, GREATEST, LEAST and casts to numbers over these.
+type countColumns struct {
+	made map[ColID][]Scalar // what a column's values are of: of set operations and VALUES more than one expression
+	kind map[ColID]countKind
+}
+
+// countKind is what is known of an expression's values.
+type countKind int
+
+const (
+	notCounts   countKind = iota // they may be below 0
+	notNegative                  // constants, of which none is below 0
+	someCounts                   // counts, and perhaps such constants
+)
+
+func countsOf(r Rel) *countColumns {
+	n := &countColumns{map[ColID][]Scalar{}, map[ColID]countKind{}}
+	VisitRels(r, func(r Rel) bool {
+		switch r := r.(type) {
+		case *Project:
+			for _, it := range r.Items {
+				if c, ok := it.Expr.(*Col); !ok || c.ID != it.ID {
+					n.made[it.ID] = []Scalar{it.Expr}
+				}
+			}
+		case *Values:
+			for i, id := range r.Columns {
+				n.made[id] = nil
+				for _, row := range r.Rows {
+					n.made[id] = append(n.made[id], row[i])
+				}
+			}
+		case *SetOp:
+			for i, id := range r.Columns {
+				n.made[id] = []Scalar{&Col{ID: r.LeftCols[i]}, &Col{ID: r.RightCols[i]}}
+			}
+		case *Aggregate:
+			for _, g := range r.Aggs {
+				switch g.Fn {
+				case CountRows, Count, "regr_count": // (1) COUNT itself
+					n.kind[g.ID] = someCounts
+				case Min, Max:
+					n.made[g.ID] = []Scalar{g.Arg}
+				}
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// has reports a column that is a count.
+func (n *countColumns) has(id ColID) bool { return n.column(id) == someCounts }
+
+func (n *countColumns) column(id ColID) countKind {
+	kind, known := n.kind[id]
+	if !known {
+		n.kind[id] = notCounts // of what a recursive query makes of itself nothing is known
+		kind = n.all(n.made[id])
+		n.kind[id] = kind
+	}
+	return kind
+}
+
+// all is of values of several expressions. (2)
+func (n *countColumns) all(list []Scalar) (kind countKind) {
+	for _, x := range list {
+		of := n.scalar(x)
+		if of == notCounts {
+			return of
+		}
+		kind = max(kind, of)
+	}
+	return kind
+}
+
+func (n *countColumns) scalar(x Scalar) countKind {
+	switch x := x.(type) {
+	case *Const:
+		if isBelowZero(x.Value) {
+			return notCounts
+		}
+		return notNegative
+	case *Col:
+		return n.column(x.ID)
+	case *Coalesce:
+		return n.all(x.Args)
+	case *MinMax:
+		return n.all(x.Args)
+	case *Case:
+		list := make([]Scalar, 0, len(x.Whens)+1)
+		for _, w := range x.Whens {
+			list = append(list, w.Result)
+		}
+		if x.Else != nil {
+			list = append(list, x.Else)
+		}
+		return n.all(list)
+	case *Subquery:
+		if x.Kind == ScalarQuery {
+			return n.column(x.Cols[0])
+		}
+	case *Call:
+		if x.Fn.Kind == funcs.Cast && len(x.Args) == 1 && x.T.IsNumber() && x.Args[0].Type().IsNumber() {
+			return n.all(x.Args)
+		}
+	}
+	return notCounts
+}
+
+// isBelowZero reports a constant that may be a number below 0.
+func isBelowZero(v sqltype.Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case int64:
+		return v < 0
+	case float64:
+		return !(v >= 0)
+	case decimal.Decimal:
+		return v.Sign() < 0
+	}
+	return true
+}

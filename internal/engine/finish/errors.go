@@ -535,14 +535,18 @@ func (e *Errors) isRanged(f sensitivity.Formula) bool {
 	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && f.Sum >= 0 && e.a.Measures[f.Sum].Declared
 }
 
-// IsUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills. A correlation's range is never tight: it is NULL wherever its interval is all of it.
+// IsUnbounded reports an average without a range, or a statistic, among rows that are not told from none: it may be anything, and is NULL. So is one with a range among fewer than manyRows times the error of their number, if its interval is the whole range: that follows from released numbers too. Among more rows it is a tight range that the interval fills. A range of one value is the interval in any case, so there rows need only be told from none. A correlation's range is never tight: it is NULL wherever its interval is all of it.
 func (e *Errors) IsUnbounded(i int, v []*big.Int) bool {
 	f := e.a.Formulas[i]
 	if e.isRanged(f) && (f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio) {
 		m := &e.a.Measures[f.Sum]
 		_, low, high := e.average(i, v)
 		least, most := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
-		return least < most && low <= least && high >= most && float(v[f.Count]) <= manyRows*e.inSteps(f.Count)
+		many := float64(manyRows)
+		if least == most {
+			many = 1
+		}
+		return low <= least && high >= most && float(v[f.Count]) <= many*e.inSteps(f.Count)
 	}
 	if f.Kind == sensitivity.IsMoment {
 		least, most := endsOf(f.Moments.Stat)

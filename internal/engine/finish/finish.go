@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -162,7 +164,7 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 	return rows, nil
 }
 
-// Output picks the answer's columns of one row. A column that is a count itself shows no negative number: the last step, so that
+// Output picks the answer's columns of one row. A column that is a count shows no negative number: the last step, so that
 // everything computed from counts used the unclamped ones.
 func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqltype.Value, error) {
 	places := make([]int, len(q.Outputs))
@@ -175,12 +177,27 @@ func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqlty
 		row := make([]sqltype.Value, len(q.Outputs))
 		for j, o := range q.Outputs {
 			row[j] = in[places[j]]
-			if n, ok := row[j].(int64); ok && o.Count && n < 0 {
-				row[j] = int64(0)
+			if o.Count {
+				row[j] = notNegative(row[j])
 			}
 		}
 		return row
 	}, nil
+}
+
+// notNegative is a number that is shown as 0 where it is below.
+func notNegative(v sqltype.Value) sqltype.Value {
+	switch x := v.(type) {
+	case int64:
+		return max(0, x)
+	case float64:
+		return math.Max(0, x)
+	case decimal.Decimal:
+		if x.Sign() < 0 {
+			return decimal.New(0, x.Exponent())
+		}
+	}
+	return v
 }
 
 // row is a group's, whose intervals hold in so many rows together.

@@ -217,14 +217,14 @@ func IsUnderError(v sqltype.Value, width float64) bool {
 	return ok && !(math.Abs(x) >= width)
 }
 
-// IsUninformative says whether an average's interval is its whole range, as where its number of rows is not told from none.
+// IsUninformative says whether an average's interval is its whole range, as where its number of rows is not told from none. A range of one value says all there is to know (finish.Errors.IsUnbounded).
 func IsUninformative(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
 	x, ok := InFloat(v)
 	if _, whole := v.(int64); !ok || whole || of == nil {
 		return false
 	}
 	lo, hi := of.RangeLo.InexactFloat64(), of.RangeHi.InexactFloat64()
-	return width >= max(x-lo, hi-x)-1e-9*(hi-lo)
+	return lo < hi && width >= max(x-lo, hi-x)-1e-9*(hi-lo)
 }
 
 // Nearer is how far a value is from the nearer end of its interval, which what bounds take away does not move: rounded by that, it stays inside.
