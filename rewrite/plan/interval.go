@@ -36,6 +36,18 @@ type Intervals struct {
 	// Unknown is the first part of an expression that has no interval.
 	Unknown Scalar
 	total   bool
+	found   map[intervalOf]foundInterval // so far: a part that is asked again in a box is not worked out again
+}
+
+// intervalOf is what an interval is of: an expression, by the box of its parts' intervals or by their noises too, of a row or summed over rows.
+type intervalOf struct {
+	x          Scalar
+	box, total bool
+}
+
+type foundInterval struct {
+	v  Interval
+	ok bool
 }
 
 // mostIntervalNodes keeps intervals of intervals from being written many times over.
@@ -50,7 +62,23 @@ func (n *Intervals) none(x Scalar) (Interval, bool) {
 }
 
 // Interval is an expression's. (2)
-func (n *Intervals) Interval(x Scalar) (v Interval, ok bool) {
+func (n *Intervals) Interval(x Scalar) (Interval, bool) {
+	if n.found == nil {
+		n.found = map[intervalOf]foundInterval{}
+	}
+	key := intervalOf{x, n.terms == nil, n.total}
+	switch was, is := n.found[key]; {
+	case is && !was.ok:
+		return n.none(x)
+	case is:
+		return was.v, true
+	}
+	v, ok := n.interval(x)
+	n.found[key] = foundInterval{v, ok}
+	return v, ok
+}
+
+func (n *Intervals) interval(x Scalar) (v Interval, ok bool) {
 	if !x.Type().IsNumber() {
 		return n.none(x)
 	}

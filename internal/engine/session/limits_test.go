@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -282,6 +283,29 @@ func TestPlanningLooksAtTheContext(t *testing.T) {
 	}
 	if few, many := allocations(40), allocations(160); many > 8*few {
 		t.Errorf("%g allocations for 40 windows, %g for 160", few, many)
+	}
+}
+
+// TestLongSums: the intervals of a long sum are planned with the square of its length at most, by allocations: each part is worked out once, also where the noises' parts take more room than the box of intervals.
+func TestLongSums(t *testing.T) {
+	s := enginetest.Limited(t, func(p *policy.Policy) { p.Limits.StatementTime = 0 })
+	allocations := func(n int) float64 {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("abs(count(*) - %d)", i)
+		}
+		st, err := pgsyntax.Parse("select " + strings.Join(list, " + ") + " from encounters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if _, err := engine.Prepare(t.Context(), s, st[0], nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := allocations(120), allocations(480); many > 16*few {
+		t.Errorf("%g allocations for 120, %g for 480", few, many)
 	}
 }
 
