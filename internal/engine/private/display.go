@@ -64,9 +64,6 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 			}
 			v, low, high := row[m.Out], at(1), at(2)
 			_, isSum := addsUp[m.Out]
-			if p.Query.Outputs[m.Out].Count && !isSum { // as its value is shown
-				low = math.Max(0, low)
-			}
 			intervals[i] = answer.Interval{Of: m.Out, Low: end(low), High: end(high)}
 			if v == nil {
 				if ranges[i] != nil && m.Grouped && p.Shown.Low == session.LowDrop { // its interval is the whole range
