@@ -300,14 +300,14 @@ func (e *Errors) CanBeClipped(i int) bool {
 	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && (!e.lost[k].above.none() || !e.lost[k].below.none()) })
 }
 
-// interval is unclamped, but that a count is neither below 0 nor above the number of values that there can be. A value below 0 is in its interval, as adding up may leave it.
+// interval is unclamped, but that a count's upper end is not below 0, and that none is above the number of values that there can be. Its lower end may be below 0, so that the width follows from the noise alone where nothing else is known.
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	val, low, high = e.unclamped(i, v)
 	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsCount && !math.IsNaN(low+high) {
 		if most := float64(e.mostValues(f.Count, low)); most > 0 {
 			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
 		}
-		low, high = math.Max(low, math.Min(0, val)), math.Max(0, high)
+		high = math.Max(0, high)
 	}
 	return val, low, high
 }

@@ -192,7 +192,7 @@ func TestShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := rel.Rows[0], rel.Rows[1]
-	if len(first) != 7 || first[0] != "a" || first[1] != int64(-5) || first[4] != 196.0 || first[5] != -5.0 || first[2] != nil || first[6] != nil {
+	if len(first) != 7 || first[0] != "a" || first[1] != int64(-5) || first[4] != 196.0 || first[5] != -201.0 || first[2] != nil || first[6] != nil {
 		t.Errorf("%v", first)
 	}
 	if second[0] != nil || second[1] != int64(10000) || math.Abs(second[6].(float64)-5-0.00985) > 1e-5 {
