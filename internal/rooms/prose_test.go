@@ -35,6 +35,21 @@ func TestProse(t *testing.T) {
 	}
 }
 
+// TestNoOutsideFolder: no page names a folder that users do not have.
+func TestNoOutsideFolder(t *testing.T) {
+	pages := readPages(t)
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages["CONTRIBUTING.md"] = string(text)
+	for page, text := range pages {
+		if strings.Contains(text, "../shared") {
+			t.Errorf("%s names ../shared, which is no part of the repository", page)
+		}
+	}
+}
+
 // TestChangelog: one release of at most 60 lines, whose entries have at most 25 words.
 func TestChangelog(t *testing.T) {
 	b, err := os.ReadFile("../../CHANGELOG.md")
