@@ -35,7 +35,10 @@ func TestComputedConditions(t *testing.T) {
 			return fmt.Sprintf("%d charged\n", n)
 		}
 		out := "free"
-		if !strings.Contains(told, "computed from a release of another question") {
+		switch {
+		case strings.HasPrefix(told, "Public statement"):
+			out += ", public"
+		case !strings.Contains(told, "computed from a release of another question"):
 			out += ", asked before"
 		}
 		if of := sums.FindString(told); of != "" {

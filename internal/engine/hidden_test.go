@@ -33,6 +33,9 @@ func TestHiddenGroups(t *testing.T) {
 		if said == nil {
 			t.Fatalf("no cure: %q", warned)
 		}
+		if !strings.Contains(warned[0], "RESET dpsql.price and RESET dpsql.fresh afterwards") {
+			t.Errorf("what is set stays set: %q", warned)
+		}
 		enginetest.Set(t, s, "dpsql.price", said[1])
 		enginetest.Set(t, s, "dpsql.fresh", "on")
 		enginetest.Ask(t, s, sql)

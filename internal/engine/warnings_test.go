@@ -411,7 +411,7 @@ func TestLastIsOfLastStatement(t *testing.T) {
 
 // TestReversedIsFree: limits of which the lower one is above the upper one keep no row, so the answer is PostgreSQL's over no rows and free, with a warning; also where they are parameters.
 func TestReversedIsFree(t *testing.T) {
-	const words = "BETWEEN has the smaller end first"
+	const words = " BETWEEN 5 AND 10"
 	for _, d := range []dialect.Dialect{funcs.Postgres, funcs.DuckDB} {
 		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		for sql, want := range map[string]string{
@@ -435,6 +435,113 @@ func TestReversedIsFree(t *testing.T) {
 		a, err := p.Run(t.Context(), []sqltype.Value{int64(10), int64(5)})
 		if err != nil || fmt.Sprint(a.Rows) != "[[0]]" || a.Notice != "" || !strings.Contains(strings.Join(a.Warnings, " "), words) {
 			t.Errorf("%s: %v %v", d, a, err)
+		}
+	}
+}
+
+// TestUnmetFilter: an aggregate whose FILTER is true of no row has its value of no rows, exactly and free, with a warning. What stands beside it is charged as without it.
+func TestUnmetFilter(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,"), 22)
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		for sql, want := range map[string]string{
+			"select count(*) filter (where readmitted = null), sum(days) filter (where 1 = 2) from encounters":                               "[[0 <nil>]]",
+			"select dp_low(count(*) filter (where days = null)), dp_error(sum(days) filter (where days = null)) from encounters":             "[[0 <nil>]]",
+			"select count(*) filter (where readmitted = 'NO' and readmitted = '<30') from encounters":                                        "[[0]]",
+			"select count(days) filter (where readmitted = 'NO') from encounters where readmitted in ('<30', '>30')":                         "[[0]]",
+			"select n + 1 from (select count(*) filter (where not (days = null)) as n from encounters) t":                                    "[[1]]",
+			"select count(*) filter (where days = null) from encounters having count(*) filter (where days = null) > 0":                      "[]",
+			"select (select count(*) filter (where days = null) from encounters), (select count(*) filter (where 1 = 2) from patients)":      "[[0 0]]",
+			"select bool_or(days > 2) filter (where days = null), avg(days) filter (where days = null and days > 1) from encounters limit 2": "[[<nil> <nil>]]",
+		} {
+			before := enginetest.PaidFor(t, s)
+			_, a := enginetest.Ask(t, s, sql)
+			warned := strings.Join(a.Warnings, "\n")
+			if rows, err := a.All(t.Context()); err != nil || fmt.Sprint(rows) != want || enginetest.PaidFor(t, s) != before || !strings.Contains(warned, "no row meets") {
+				t.Errorf("%s: %s: %v, %d charges: %s", d, sql, rows, enginetest.PaidFor(t, s)-before, warned)
+			}
+		}
+		for sql, same := range map[string]string{
+			"select count(*), count(*) filter (where days = null) from encounters":                                            "select count(*), 0 from encounters",
+			"select readmitted, count(*) filter (where days = null), sum(days) from encounters group by 1 order by 1":         "select readmitted, 0, sum(days) from encounters group by 1 order by 1",
+			"select readmitted, sum(days) filter (where days = null) from encounters group by rollup (readmitted) order by 1": "select readmitted, null from encounters group by rollup (readmitted) order by 1",
+			"select kind_id, count(*) - count(*) filter (where days = null) from encounters group by 1 order by 1":            "select kind_id, count(*) from encounters group by 1 order by 1",
+		} {
+			enginetest.FixedNoise(s, 22)
+			got := enginetest.MustTry(t, s, sql)
+			enginetest.FixedNoise(s, 22)
+			if want := enginetest.MustTry(t, s, same); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: %s: %v, want %v", d, sql, got, want)
+			}
+		}
+	}
+}
+
+// TestContradiction: conditions that no value meets together are decided by the statement's text, so it is public and free. Where a value meets them, or the text does not tell, it is charged.
+func TestContradiction(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, "epsilon: 20,", "epsilon: 1000,")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		for cond, words := range map[string]string{
+			"readmitted = 'NO' and readmitted = '<30'":              "no row meets readmitted = 'NO' and readmitted = '<30' together. OR between them keeps the rows that meet one of them",
+			"days = 3 and days = 4":                                 "no row meets days = 3 and days = 4 together",
+			"days = 3 and cost > 5 and days <> 3":                   "no row meets days = 3 and days <> 3 together",
+			"days = 3 and days > 5":                                 "no row meets",
+			"days in (1, 2, 3) and days > 1 and days not in (2, 3)": "no row meets",
+			"days is null and days > 2":                             "no row meets",
+			"(days = 1 or days = 2) and days = 3":                   "no row meets",
+			"days in (1, 2) and (days = 3 or days is null)":         "no row meets",
+			"days % 2 = 0 and days % 2 = 1":                         "no row meets",
+			"not (days = 3) and days = 3":                           "no row meets",
+			"readmitted = 'NO' and readmitted like '<%'":            "no row meets",
+			"days in (1, 2, 3) and days > 2":                        "",
+			"readmitted = 'NO' and readmitted < 'O'":                "", // the database's order
+			"days = 3 and cost = 4":                                 "",
+			"readmitted = 'NO' or readmitted = '<30'":               "",
+			"days = 3 and days = medications":                       "",
+			"days is null and medications is null":                  "",
+			"days = 3 and days <> 4":                                "",
+			"(days = 1 or cost = 2) and days = 3":                   "",
+		} {
+			sql := "select count(*) from encounters where " + cond
+			before := enginetest.PaidFor(t, s)
+			_, a := enginetest.Ask(t, s, sql)
+			warned, paid := strings.Join(a.Warnings, "\n"), enginetest.PaidFor(t, s) > before
+			if words == "" && (!paid || strings.Contains(warned, "no row meets")) || words != "" && (paid || !strings.Contains(warned, words) || fmt.Sprint(a.Rows) != "[[0]]") {
+				t.Errorf("%s: %s: %v, paid %t: %s", d, cond, a.Rows, paid, warned)
+			}
+		}
+	}
+}
+
+// TestCuresOfWidths: a warning of wide intervals names every cure that there is: a larger price always, dpsql.clip where rows are chosen, a narrower range of a column, and fewer groups where there are several.
+func TestCuresOfWidths(t *testing.T) {
+	s := enginetest.FixedNoise(enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst"), 22)
+	enginetest.Set(t, s, "dpsql.price", "0.02")
+	for _, c := range []struct {
+		sql         string
+		has, hasNot []string
+	}{
+		{"select age_band, count(distinct discharge_id) from encounters group by 1", []string{stage.LargerPrice, "SET dpsql.clip = N if", "or fewer and larger groups"}, []string{"BETWEEN lo AND hi"}},
+		{"select count(distinct discharge_id) from encounters where readmitted = 'NO'", []string{stage.LargerPrice, "SET dpsql.clip = N if"}, []string{"fewer and larger groups", "BETWEEN lo AND hi"}},
+		{"select age_band, stddev(medications) from encounters group by 1", []string{stage.LargerPrice, "SET dpsql.clip = N if", "WHERE medications BETWEEN lo AND hi", "or fewer and larger groups"}, nil},
+	} {
+		_, a := enginetest.Ask(t, s, c.sql)
+		line := ""
+		for _, w := range a.Warnings {
+			if strings.Contains(w, "wider than") {
+				line = w
+			}
+		}
+		for _, words := range c.has {
+			if !strings.Contains(line, words) {
+				t.Errorf("%s: no %q: %q", c.sql, words, a.Warnings)
+			}
+		}
+		for _, words := range c.hasNot {
+			if strings.Contains(line, words) {
+				t.Errorf("%s: %q: %q", c.sql, words, line)
+			}
 		}
 	}
 }
@@ -542,6 +649,11 @@ func TestComparedWithNull(t *testing.T) {
 			"readmitted in ('NO', null)":             "",
 			"readmitted = 'NO' or readmitted = null": "",
 			"readmitted is distinct from null::text": "",
+			"not (readmitted = null)":                "no row meets NOT (readmitted = NULL), as nothing equals NULL: write readmitted IS NOT NULL",
+			"not (days <> null) and days > 2":        "write days IS NULL",
+			"not (readmitted in (null))":             "as its list has NULL",
+			"not (readmitted in ('NO', null))":       "", // it is NULL or false
+			"not (readmitted not in ('NO', null))":   "", // readmitted = 'NO'
 		} {
 			sql := "select count(*) from encounters where " + cond
 			before := enginetest.PaidFor(t, s)

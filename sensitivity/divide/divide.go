@@ -16,11 +16,19 @@ import (
 // public tables, or refuses. So the answer is a function of the releases, the public tables and the statement, which costs nothing more (post-processing: Dwork, Roth
 // 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
 func Divide(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*Program, error) {
-	p := &Program{Class: sensitivity.Public, Query: q, Answer: Computed{Root: q.Root}}
+	if err := steps(ctx, func() error { return walkable(q) }); err != nil {
+		return nil, err
+	}
+	p := &Program{Class: sensitivity.Public}
+	if relation.HasPrivateTable(q.Root) {
+		p.Warnings = slices.Concat(relation.ReversedLines(q), relation.NullLines(q), relation.ContradictionLines(q))
+		q = withoutUnmetFilters(q)
+	}
+	p.Query, p.Answer.Root = q, q.Root
 	own := *q
 	own.Columns = slices.Clone(q.Columns)
 	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
-	err := steps(ctx, func() error { return walkable(q) }, func() error { return d.withoutPrivate(q) })
+	err := steps(ctx, func() error { return d.withoutPrivate(q) })
 	if err == nil && p.Class != sensitivity.Public {
 		err = steps(ctx, func() error { return shallow(q.Root) }, func() error { return d.rewriteAll(q) })
 	}
@@ -50,7 +58,6 @@ func (d *divider) withoutPrivate(q *plan.Query) error {
 		p.Answer.Root = p.Query.Root
 		return nil
 	}
-	p.Warnings = slices.Concat(relation.ReversedLines(q), relation.NullLines(q))
 	if none := withoutRows(q); none != nil {
 		p.Query, p.Answer.Root = none, none.Root
 		return nil

@@ -51,6 +51,82 @@ func withoutNoise(q *plan.Query) *plan.Query {
 	return &out
 }
 
+// withoutUnmetFilters puts in place of aggregates over private rows whose FILTER is never true the values that they have of no rows.
+//
+// Proof: such an aggregate takes none of its group's rows, whatever they are, so that in each group a count is 0 and every other of plan.Aggregates NULL, as in PostgreSQL. Which groups there are does not depend on it. What is put in place is a constant.
+func withoutUnmetFilters(q *plan.Query) *plan.Query {
+	changed := false
+	var rel func(r plan.Rel) (plan.Rel, error)
+	rel = func(r plan.Rel) (plan.Rel, error) {
+		out, err := plan.MapParts(r, rel, plan.InQueries(rel))
+		a, is := out.(*plan.Aggregate)
+		if err != nil || !is || !relation.HasPrivateTable(a.Input) {
+			return out, err
+		}
+		kept, none := *a, map[plan.ColID]bool{}
+		kept.Aggs, kept.Errors = nil, nil
+		for _, g := range a.Aggs {
+			if none[g.ID] = g.Filter != nil && isOfNoRows(a, g); !none[g.ID] {
+				kept.Aggs = append(kept.Aggs, g)
+			}
+		}
+		if len(kept.Aggs) == len(a.Aggs) {
+			return out, nil
+		}
+		changed = true
+		for _, e := range a.Errors {
+			if !none[e.Of] {
+				kept.Errors = append(kept.Errors, e)
+			}
+		}
+		p := &plan.Project{Input: &kept}
+		if len(kept.Aggs)+len(kept.Keys)+len(kept.Groupings) == 0 && kept.Sets == nil {
+			p.Input = &plan.OneRow{}
+		}
+		for _, id := range a.Cols() {
+			p.Items = append(p.Items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: q.Columns[id].Type}})
+			x := &p.Items[len(p.Items)-1].Expr
+			switch e := slices.IndexFunc(a.Errors, func(e plan.ErrorItem) bool { return e.ID == id }); {
+			case none[id]:
+				*x = valueOfNoRows(a, id, q.Columns[id].Type)
+			case e >= 0 && none[a.Errors[e].Of]: // an exact 0 has the error 0, and NULL has none
+				*x = valueOfNoRows(a, a.Errors[e].Of, sqltype.Float8)
+			}
+		}
+		return p, nil
+	}
+	root, err := rel(q.Root)
+	if err != nil || !changed {
+		return q
+	}
+	out := *q
+	out.Root = root
+	return &out
+}
+
+// isOfNoRows: an aggregate's FILTER is never true, and its value of no rows, with its error, is known.
+func isOfNoRows(a *plan.Aggregate, g plan.AggItem) bool {
+	if _, known := plan.Aggregates[g.Fn]; !known || g.Fn == plan.TopK || !isNeverTrue(relation.WithWhere(a, g.Filter)) {
+		return false
+	}
+	return !slices.ContainsFunc(a.Errors, func(e plan.ErrorItem) bool {
+		return slices.Contains(e.Beside[:], g.ID) || e.Of == g.ID && e.Kind != plan.ErrorHalfWidth && e.Kind != plan.ErrorLow && e.Kind != plan.ErrorHigh
+	})
+}
+
+// valueOfNoRows is that of one of an aggregate's columns.
+func valueOfNoRows(a *plan.Aggregate, id plan.ColID, t sqltype.Type) plan.Scalar {
+	at := slices.IndexFunc(a.Aggs, func(g plan.AggItem) bool { return g.ID == id })
+	switch a.Aggs[at].Fn {
+	case plan.CountRows, plan.Count, "regr_count":
+		if t.OID == sqltype.OIDFloat8 {
+			return &plan.Const{Value: 0.0, T: t}
+		}
+		return &plan.Const{Value: int64(0), T: t}
+	}
+	return &plan.Const{T: t}
+}
+
 // WithoutStages is the statement where nothing of its stages, as they were analysed, is needed for the answer; nil where something is. Of an aggregate that has no groups there are no rows.
 //
 // Proof: what is left reads no private table, so it is a function of the statement and public tables. What is left out are relations of which the analysis says, by the statement, the policy and public tables, that nothing of them is released (HasNoGroups), or rows that are joined with none.
@@ -142,7 +218,7 @@ func isEmpty(r plan.Rel) bool {
 	return false
 }
 
-// isNeverTrue: a condition of constants is false or NULL, one compares with NULL, one has limits that no value meets, or asks for a row of a subquery that has none.
+// isNeverTrue: a condition of constants is false or NULL, one compares with NULL, some have limits or values that no row meets together, or one asks for a row of a subquery that has none.
 func isNeverTrue(x plan.Scalar) bool {
 	switch n := x.(type) {
 	case *plan.Const:
@@ -161,9 +237,12 @@ func isNeverTrue(x plan.Scalar) bool {
 			some, all = some || never, all && never
 		}
 		if n.Op == plan.And && !some {
-			_, _, some = relation.ReversedLimits(plan.Conjuncts(n))
+			conds := plan.Conjuncts(n)
+			if _, _, some = relation.ReversedLimits(conds); !some {
+				some = relation.Contradiction(conds) != nil
+			}
 		}
-		return n.Op == plan.And && some || n.Op == plan.Or && all
+		return n.Op == plan.And && some || n.Op == plan.Or && all || relation.IsAlwaysNull(n)
 	}
 	return false
 }

@@ -20,7 +20,7 @@ func ReversedLimits(conds []plan.Scalar) (lower, upper *plan.Call, ok bool) {
 		if !is || len(n.Args) != 2 {
 			continue
 		}
-		if t := n.Args[1].Type(); limitOf(n) == nil || !t.IsNumber() && !slices.Contains([]sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz}, t.OID) { // (2) limits are constants of a type with a total order
+		if limitOf(n) == nil || !hasTotalOrder(n.Args[1].Type()) { // (2) limits are constants of a type with a total order
 			continue
 		}
 		switch n.Fn.Name {
@@ -75,7 +75,11 @@ func ReversedLines(q *plan.Query) (lines []string) {
 	plan.VisitRels(q.Root, func(r plan.Rel) bool {
 		for _, x := range plan.Scalars(r) {
 			if l, h, ok := ReversedLimits(plan.Conjuncts(x)); ok {
-				line := fmt.Sprintf("no value meets %s and %s; BETWEEN has the smaller end first", plan.Readable(q, l), plan.Readable(q, h))
+				cure := "OR between them keeps the rows that meet one of them"
+				if l.Fn.Name == ">=" && h.Fn.Name == "<=" { // as BETWEEN is read
+					cure = fmt.Sprintf("Write %s BETWEEN %s AND %s", plan.Readable(q, l.Args[0]), plan.Readable(q, h.Args[1]), plan.Readable(q, l.Args[1]))
+				}
+				line := fmt.Sprintf("no value meets %s and %s. %s", plan.Readable(q, l), plan.Readable(q, h), cure)
 				if !slices.Contains(lines, line) {
 					lines = append(lines, line)
 				}

@@ -93,9 +93,9 @@ func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
 	case most < least:
 		words += ". The policy's query.min_people hides smaller ones"
 	case lower > 0 && a.An.Limit.Cap != nil:
-		words += fmt.Sprintf(". With SET dpsql.max_groups = %d, SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are. Without dpsql.max_groups dpsql chooses anew in how many groups a person counts", a.Release.Run.Selection.Groups, server.Number(price), max(lower, least-1))
+		words += fmt.Sprintf(". With SET dpsql.max_groups = %d, SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are. Without dpsql.max_groups dpsql chooses anew in how many groups a person counts. RESET dpsql.max_groups, RESET dpsql.price and RESET dpsql.fresh afterwards, as later statements cost that too", a.Release.Run.Selection.Groups, server.Number(price), max(lower, least-1))
 	case lower > 0:
-		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are", server.Number(price), max(lower, least-1))
+		words += fmt.Sprintf(". With SET dpsql.price = %s and SET dpsql.fresh = on groups of more than %d people are. RESET dpsql.price and RESET dpsql.fresh afterwards, as later statements cost that too", server.Number(price), max(lower, least-1))
 	}
 	if !a.An.Groups.Public {
 		words += ". Groups whose values the policy declares are always shown" + r.oneGroupNote(ctx, a)
@@ -230,7 +230,7 @@ func (r *Run) lowerThreshold(a *StageRun) (epsilon float64, threshold int64) {
 // WorthNaming is how many times narrower intervals have to be that another setting is named.
 const WorthNaming = 2
 
-// wideLines say that many groups' intervals are wider than their values, or all of a percentile's range, with what makes them narrower: where the largest group's is narrow a bound of its own for the others, and else other noise, fewer rows of a person, another choice of the bound, which noise may have made far too large, or a larger price.
+// wideLines say that many groups' intervals are wider than their values, or all of a percentile's range, with all that makes them narrower: where the largest group's is narrow a bound of its own for the others, other noise, a larger price, fewer rows of a person, a narrower range, fewer groups, or another choice of the bound, which noise may have made far too large.
 func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 	if a.Release.Run == nil || a.Release.IsOnDisk() {
 		return nil
@@ -265,18 +265,22 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		var cures []string
 		if m := f.Sum; narrow && m >= 0 && a.An.Measures[m].Bound != nil && a.An.Measures[m].IsSumBounded() {
 			line += ", while the largest group's is narrow, as one bound serves all groups"
-			cures = append(cures, "A statement of its own for groups of like size, by a condition on the groups in WHERE, has a smaller bound")
+			cures = append(cures, "a statement of its own for groups of like size, by a condition on the groups in WHERE, which has a smaller bound")
 		}
 		if noise != "" {
 			cures = append(cures, noise)
 		}
+		cures = append(cures, stage.LargerPrice)
 		if isChosen && stage.ChoosesRows(a.An) {
-			cures = append(cures, "SET dpsql.clip = N helps, if hardly anybody has more than N rows")
+			cures = append(cures, "SET dpsql.clip = N if hardly anybody has more than N rows")
 		}
-		if cures == nil {
-			cures = []string{"A larger dpsql.price with SET dpsql.fresh = on helps"}
+		if column := spreadOf(a.An, f); column != "" {
+			cures = append(cures, fmt.Sprintf("WHERE %s BETWEEN lo AND hi, which leaves other rows out", column))
 		}
-		if line += ". " + strings.Join(cures, ", or "); all && isChosen {
+		if groups > 1 {
+			cures = append(cures, "fewer and larger groups")
+		}
+		if line += stage.CureList(cures); all && isChosen {
 			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
 		}
 		if !slices.Contains(lines, line) {
@@ -284,6 +288,19 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// spreadOf is the column whose range an aggregate's noise grows with; "" of counts, and of what is computed from columns.
+func spreadOf(a *sensitivity.Analysis, f sensitivity.Formula) string {
+	for _, i := range f.Uses() {
+		if i < 0 || a.Measures[i].Kind != sensitivity.SumValues && a.Measures[i].Kind != sensitivity.CentredSum {
+			continue
+		}
+		if c, is := a.Measures[i].Arg.(*plan.Col); is && a.Query.Columns[c.ID].Table != nil {
+			return plan.Readable(a.Query, c)
+		}
+	}
+	return ""
 }
 
 // isWidthTold reports an aggregate whose interval is compared with its value, or with a percentile's range. Covariances and what is made of them may well be about 0.

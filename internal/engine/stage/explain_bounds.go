@@ -216,7 +216,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release, public func() []strin
 			if largest := a.Limit.Cap; largest != nil && r.Plan.IsAtLastEdge(largest, r.Chosen) { // which cuts more than any bound
 				cure = Cures(a, largest, false, public)
 			}
-			out = append(out, fmt.Sprintf("%s: the bound that was chosen, %s, is far below what people have, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), cureList(cure)))
+			out = append(out, fmt.Sprintf("%s: the bound that was chosen, %s, is far below what people have, so what depends on it is NULL%s", choiceName(a, c), a.Edge(c, edge), CureList(cure)))
 			continue
 		}
 		if end == "" || smooth {
@@ -250,7 +250,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release, public func() []strin
 			out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and the largest possible one, which noise alone makes so large. SET dpsql.fresh = on chooses anew", choiceName(a, c), a.Edge(c, edge), what))
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, cureList(Cures(a, c, end == "the least" || !all, public))))
+		out = append(out, fmt.Sprintf("%s: %s is the chosen bound of %s, and %s possible one. What people have above it is cut, and %s%s", choiceName(a, c), a.Edge(c, edge), what, end, effect, CureList(Cures(a, c, end == "the least" || !all, public))))
 	}
 	return out
 }
@@ -428,8 +428,8 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 	return out
 }
 
-// cureList lists cures.
-func cureList(list []string) string {
+// CureList lists cures.
+func CureList(list []string) string {
 	switch n := len(list); n {
 	case 0:
 		return ""
