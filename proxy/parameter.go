@@ -75,7 +75,7 @@ var parameterTable = []parameter{
 	{name: "lc_time", def: "C", check: onlyDefault},
 	{name: "max_identifier_length", def: "63", fixed: true, check: refused},
 	{name: "max_index_keys", def: "32", about: "The columns of an index.", fixed: true, check: refused},
-	{name: "role", def: "none", about: "The role in force.", check: onlyDefault},
+	{name: "role", def: "none", about: "The role in force.", check: noRole},
 	{name: "row_security", def: "on", check: onlyBool},
 	{name: "search_path", def: `"$user", public`, check: searchPath, text: pathText},
 	{name: "server_encoding", def: "UTF8", fixed: true, check: refused, reported: true},
@@ -154,6 +154,15 @@ func onlyDefault(p *parameter, list []string) (string, error) {
 	v, err := one(p, list)
 	if err == nil && !strings.EqualFold(v, p.def) {
 		err = otherwise(p, v)
+	}
+	return p.def, err
+}
+
+// noRole takes SET ROLE NONE alone: an analyst has the rights of the user of the session.
+func noRole(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err == nil && !strings.EqualFold(v, p.def) {
+		err = sqlerr.New(sqlerr.Unsupported, "SET ROLE %s is not supported: an analyst has no other roles", v).WithHint("Connect as another analyst, or write SET ROLE NONE.")
 	}
 	return p.def, err
 }

@@ -101,6 +101,8 @@ var peers = [][]string{
 
 // duckPeers are those that DuckDB alone refuses.
 var duckPeers = [][]string{
+	{"select to_char(count(*), '999,999') from encounters", "round(x, 1)::text", "select round(count(*), 1)::text from encounters"},
+	{"select to_char(avg(medications), 'FM990.0') from encounters", "round(x, 1)::text", "select round(avg(medications), 1)::text from encounters"},
 	{"select count(*) from encounters e where medications > (select avg(medications) from encounters o where o.patient_id = e.patient_id)", "sum(x)::float8 / count(x)",
 		"select count(*) from encounters e where medications > (select sum(medications)::float8 / count(medications) from encounters o where o.patient_id = e.patient_id)"},
 	{"select sum(medications) from encounters e where medications < (select 0.2 * avg(o.medications) from encounters o where o.patient_id = e.patient_id)", "sum(x)::float8 / count(x)",

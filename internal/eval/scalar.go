@@ -89,7 +89,11 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 		if x.Fn != nil {
 			name = string(x.Fn.Kind) + " " + x.Fn.Name
 		}
-		return nil, unsupported("%s cannot be computed over released values", name).At(x.Pos)
+		err := unsupported("%s cannot be computed over released values", name).At(x.Pos)
+		if x.Fn != nil && x.Fn.Name == "to_char" {
+			return nil, err.WithHint("Write round(x, 1)::text, or let the client format the number.")
+		}
+		return nil, err
 	}
 	args, err := c.scalars(x.Args, s)
 	if err != nil {

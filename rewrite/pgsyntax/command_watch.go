@@ -41,14 +41,14 @@ func (r *reader) watch(t *token) (Node, error) {
 	}
 }
 
-// threshold is where the query of a watch ends: at the last THRESHOLD outside of brackets that a number follows; -1 where there is none.
+// threshold is where the query of a watch ends: at the last THRESHOLD outside of brackets that a number follows, perhaps in quotes; -1 where there is none.
 func (r *reader) threshold() int {
 	end := -1
 	for i := r.i; i < len(r.toks)-1; i++ {
 		switch next := &r.toks[i+1]; {
 		case r.match[i] > i:
 			i = r.match[i]
-		case r.toks[i].is("threshold") && (next.kind == tInteger || next.kind == tNumeric || next.kind == tOp && next.text == "-"):
+		case r.toks[i].is("threshold") && (next.kind == tInteger || next.kind == tNumeric || next.kind == tString || next.kind == tOp && next.text == "-"):
 			end = i
 		}
 	}

@@ -128,7 +128,7 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := e.scope.column(path, x.Pos)
+		c, err := e.columnNamed(e.scope, path, x.Pos)
 		if err != nil && len(x.Path) == 1 && slices.Contains(e.scope.tables, x.Path[0]) {
 			return nil, unsupported(x.Pos, "a whole row as a value is").WithHint("Name its columns.")
 		}
@@ -171,7 +171,7 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Subscript:
 		return e.subscript(x)
 	case *pgsyntax.Row:
-		e.later(unsupported(x.Pos, "a row value is"))
+		e.later(unsupported(x.Pos, "a row value is").WithHint("Name its columns one by one. Different pairs are counted by SELECT count(*) FROM (SELECT DISTINCT a, b FROM t) AS s."))
 		args, err := e.args(x.Elems)
 		return &Unplanned{Name: "ROW", T: e.of(oidRecord), Args: args}, err
 	case *pgsyntax.Collate:

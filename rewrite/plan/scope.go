@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,8 +26,8 @@ func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (int, er
 	return 0, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(int(pos))
 }
 
-// column resolves a possibly qualified name, here or in the queries around.
-func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
+// columnNamed resolves a possibly qualified name, in a scope or in those of the queries around.
+func (b *binder) columnNamed(s *scope, path []string, pos pgsyntax.Pos) (scopeCol, error) {
 	name := path[len(path)-1]
 	for in := s; in != nil; in = in.outer {
 		found := in.named(path)
@@ -35,13 +37,144 @@ func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
 		case len(found) > 1:
 			return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", name).At(int(pos))
 		case len(path) == 2 && slices.Contains(in.tables, path[0]):
-			return scopeCol{}, in.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", path[0], name).At(int(pos)), name)
+			return scopeCol{}, b.whereIs(in, sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", path[0], name).At(int(pos)), name)
 		}
 	}
 	if len(path) > 1 {
 		return scopeCol{}, s.missing(path[len(path)-2], pos)
 	}
-	return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+	return scopeCol{}, b.whereIs(s, sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+}
+
+// whereIs hints at the column that a name may mean: one of a similar name here, or one of another table, with the join that reaches it.
+func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error {
+	var names []string
+	for _, c := range s.cols {
+		names = append(names, c.name)
+	}
+	elsewhere := b.tablesWith(name)
+	if len(elsewhere) == 1 {
+		if join := b.joinTo(s, elsewhere[0]); join != "" {
+			return err.WithHint("It is a column of %s: add %s to FROM.", QuoteIdent(elsewhere[0].Name), join)
+		}
+	}
+	n := sqlerr.Nearest(name, names)
+	if n == "" {
+		n = wordOf(name, names)
+	}
+	if n != "" {
+		for _, c := range s.cols {
+			if c.name == n && c.table != "" {
+				return err.WithHint("Perhaps you meant to reference the column %q.", c.table+"."+n)
+			}
+		}
+	}
+	if strings.ToLower(name) != name || strings.ContainsAny(name, " <>%.,-/") {
+		return err.WithHint("Double quotes are for names; a text is written in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
+	}
+	if len(elsewhere) == 1 && len(s.tables) > 0 {
+		return err.WithHint("It is a column of %s.", QuoteIdent(elsewhere[0].Name))
+	}
+	if len(names) > 0 && len(names) <= maxHinted {
+		return err.WithHint("There are: %s.", strings.Join(names, ", "))
+	}
+	return err
+}
+
+// tablesWith are the tables of the data with a visible column of a name.
+func (b *binder) tablesWith(name string) (list []*Table) {
+	for _, t := range b.cat.VisibleTables() {
+		if t.Schema != ownSchema && slices.ContainsFunc(t.Columns, func(c TableColumn) bool { return c.Visible && !c.System && c.Name == name }) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// joinTo is the JOIN that adds a table to a scope; "" where no foreign keys lead to it.
+func (b *binder) joinTo(s *scope, to *Table) string {
+	at := map[string]*Table{}
+	for i, alias := range s.tables {
+		if s.names[i] == "" { // a derived table, which may not have the keys
+			continue
+		}
+		for _, c := range s.cols {
+			if t := b.columns[c.id].Table; c.table == alias && t != nil {
+				at[alias] = t
+				break
+			}
+		}
+	}
+	return joinText(at, s.tables, to, b.cat.VisibleTables())
+}
+
+// mostJoins is how many joins a hint names.
+const mostJoins = 3
+
+// joinText is the shortest JOIN of a table with some of a FROM, which has them by these aliases, along foreign keys of visible tables and columns; "" where there is none. taken are all names of the FROM.
+func joinText(from map[string]*Table, taken []string, to *Table, tables []*Table) string {
+	type way struct {
+		at    *Table
+		alias string
+		joins []string
+	}
+	var ways []way
+	seen := map[*Table]bool{}
+	for _, alias := range slices.Sorted(maps.Keys(from)) {
+		ways, seen[from[alias]] = append(ways, way{from[alias], alias, nil}), true
+	}
+	for len(ways) > 0 {
+		w := ways[0]
+		ways = ways[1:]
+		if w.at == to && w.joins != nil {
+			return strings.Join(w.joins, " ")
+		}
+		for _, next := range tables {
+			if on := keyText(w.at, w.alias, next, len(taken) == 1); on != "" && !seen[next] && len(w.joins) < mostJoins && !slices.Contains(taken, next.Name) {
+				seen[next] = true
+				ways = append(ways, way{next, next.Name, append(slices.Clone(w.joins), "JOIN "+QuoteIdent(next.Name)+" "+on)})
+			}
+		}
+	}
+	return ""
+}
+
+// keyText is the condition of a foreign key between two tables, in either direction, as USING where it can be so; "" where there is none.
+func keyText(at *Table, alias string, next *Table, short bool) string {
+	here, there := foreignKey(at, next)
+	if here == nil {
+		there, here = foreignKey(next, at)
+	}
+	if here == nil {
+		return ""
+	}
+	var names, conds []string
+	for i := range here {
+		a, b := at.Columns[here[i]], next.Columns[there[i]]
+		if !a.Visible || !b.Visible {
+			return ""
+		}
+		short = short && a.Name == b.Name
+		names = append(names, QuoteIdent(a.Name))
+		conds = append(conds, fmt.Sprintf("%s.%s = %s.%s", QuoteIdent(next.Name), QuoteIdent(b.Name), QuoteIdent(alias), QuoteIdent(a.Name)))
+	}
+	if short {
+		return "USING (" + strings.Join(names, ", ") + ")"
+	}
+	return "ON " + strings.Join(conds, " AND ")
+}
+
+// foreignKey are the columns of a table that refer to another's: the way to the privacy unit, or a foreign key of the database; nil where there are none.
+func foreignKey(child, parent *Table) (own, theirs []int) {
+	if p := child.Path; p != nil && p.Parent == parent && len(p.Columns) > 0 && len(p.Columns) == len(p.ParentColumns) {
+		return p.Columns, p.ParentColumns
+	}
+	for _, r := range child.References {
+		if r.Table == parent && len(r.Columns) > 0 && len(r.Columns) == len(r.RefColumns) {
+			return r.Columns, r.RefColumns
+		}
+	}
+	return nil, nil
 }
 
 // database is the session's, which a name may begin with.
@@ -123,31 +256,6 @@ func (s *scope) missing(table string, pos pgsyntax.Pos) *sqlerr.Error {
 	err := sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
 	if n := sqlerr.Nearest(table, s.tables); n != "" && n != table {
 		return err.WithHint("Perhaps you meant %q.", n)
-	}
-	return err
-}
-
-func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
-	var names []string
-	for _, c := range s.cols {
-		names = append(names, c.name)
-	}
-	n := sqlerr.Nearest(name, names)
-	if n == "" {
-		n = wordOf(name, names)
-	}
-	if n != "" {
-		for _, c := range s.cols {
-			if c.name == n && c.table != "" {
-				return err.WithHint("Perhaps you meant to reference the column %q.", c.table+"."+n)
-			}
-		}
-	}
-	if strings.ToLower(name) != name || strings.ContainsAny(name, " <>%.,-/") {
-		return err.WithHint("Double quotes are for names; a text is written in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
-	}
-	if len(names) > 0 && len(names) <= maxHinted {
-		return err.WithHint("There are: %s.", strings.Join(names, ", "))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -22,6 +23,15 @@ func newCatalog(inner plan.Catalog) *Catalog {
 		c.tables[t.Name] = t.Table
 	}
 	return c
+}
+
+// VisibleTables are those of the policy, and dpsql's own.
+func (c *Catalog) VisibleTables() []*plan.Table {
+	out := slices.Clone(c.Catalog.VisibleTables())
+	for _, t := range OwnTables {
+		out = append(out, t.Table)
+	}
+	return out
 }
 
 // OwnTables are dpsql's own, each with its rows as the analyst of a session may see them.

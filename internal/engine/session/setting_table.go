@@ -325,8 +325,15 @@ func (s *Session) Restore(snapshot any) {
 }
 
 func unknownSetting(name string) error {
-	return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter %q", name).
-		WithHint("dpsql has: %s, and SHOW dpsql.budget.", strings.Join(SettingNames(), ", "))
+	err := sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+	own := append(SettingNames(), "dpsql.budget")
+	for i := range own {
+		own[i] = strings.TrimPrefix(own[i], "dpsql.")
+	}
+	if near := sqlerr.Nearest(strings.TrimPrefix(name, "dpsql."), own); near != "" {
+		return err.WithHint("Perhaps you meant dpsql.%s.", near)
+	}
+	return err.WithHint("dpsql has: %s, and SHOW dpsql.budget.", strings.Join(SettingNames(), ", "))
 }
 
 // SettingNames lists the settings, sorted.
@@ -342,10 +349,10 @@ func (s *Session) Settings() []Setting {
 	return out
 }
 
-// MayAsk refuses an epsilon above the analyst's for one statement.
+// MayAsk refuses a price above the analyst's for one statement. what is the setting or the option that has it.
 func (s *Session) MayAsk(what string, epsilon float64) *sqlerr.Error {
 	if most := s.Analyst.MaxQueryEpsilon; epsilon > most {
-		return sqlerr.New(sqlerr.PriceTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
+		return sqlerr.New(sqlerr.PriceTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("%s = %g is the most. The owner can raise max_query_price in the policy.", map[bool]string{true: "SET " + what, false: what}[strings.HasPrefix(what, "dpsql.")], most)
 	}
 	return nil
 }
