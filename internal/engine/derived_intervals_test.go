@@ -190,6 +190,32 @@ func TestSumsOfReleased(t *testing.T) {
 	}
 }
 
+// TestDigitsOfReleased: a quotient of a sum of released numbers by their number, and a spread of them, are shown with the digits that the interval of the average or of the sum supports. No noise chooses rows there, so no interval is wider.
+func TestDigitsOfReleased(t *testing.T) {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 1000,"), 22)
+		enginetest.Set(t, s, "dpsql.price", "5")
+		const of = "FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
+		enginetest.Set(t, s, "dpsql.rounding", "off")
+		plain := enginetest.MustTry(t, s, "SELECT sum(n) / count(*), stddev(n), variance(n), stddev_pop(n), count(*) "+of)[0]
+		enginetest.Set(t, s, "dpsql.rounding", "error")
+		const sql = "SELECT sum(n) / count(*), stddev(n), variance(n), stddev_pop(n), count(*) " + of
+		p, a := enginetest.Ask(t, s, sql)
+		row := a.Rows[0]
+		for i := range 4 {
+			was, _ := private.InFloat(plain[i])
+			v, _ := private.InFloat(row[i])
+			text := strings.TrimRight(strings.TrimRight(fmt.Sprint(row[i]), "0"), ".")
+			if len(strings.Trim(text, "-0.")) > 4 || math.Abs(v-was) > 0.2*was {
+				t.Errorf("%s: %s of column %d, of %v", kind, text, i, plain[i])
+			}
+		}
+		if fmt.Sprint(row[4]) != fmt.Sprint(plain[4]) || p.Staged().HasNoisyRowChoice() {
+			t.Errorf("%s: %v, of %v", kind, row, plain)
+		}
+	}
+}
+
 // TestComputedCover: the intervals of differences, quotients, shares and totals hold at least 95 times in 100, and are not much wider than 1.96 deviations of the answers. False alarms: about 1e-6 a column.
 func TestComputedCover(t *testing.T) {
 	const draws = 40

@@ -216,7 +216,7 @@ func TestShownAsReleased(t *testing.T) {
 	for sql, why := range map[string]string{
 		"SELECT DISTINCT gender, count(*) AS n FROM patients GROUP BY 1, weight > 90":                            "Shown as released: n (DISTINCT compares its rows)",
 		"SELECT count(*) AS n FROM patients UNION ALL SELECT 5":                                                  "Shown as released: n (it is put together of several answers)",
-		"SELECT stddev(n) AS m FROM (SELECT gender, count(*) AS n FROM patients GROUP BY 1) AS q":                "Shown as released: m (it is computed from released values)",
+		"SELECT corr(n, n) AS m FROM (SELECT gender, count(*) AS n FROM patients GROUP BY 1) AS q":               "Shown as released: m (it is computed from released values)",
 		"SELECT count(*) AS n, max(days) AS x FROM encounters":                                                   "Shown as released: x (its error is not that of a count, sum, average or statistic)",
 		"SELECT a.n, b.n - 1 AS m FROM (SELECT count(*) n FROM patients) a, (SELECT count(*) n FROM patients) b": "Charge",
 		"SELECT gender, count(*) + 1 FROM patients GROUP BY 1":                                                   "Charge",
@@ -337,7 +337,7 @@ func TestErrorsToldApart(t *testing.T) {
 	if !strings.Contains(a.Notice, "widest row): share ") {
 		t.Error(a.Notice)
 	}
-	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "95% error (largest group): "+apart) {
+	if told := enginetest.Explained(t, s, sql); !strings.Contains(told, "95% error of what the columns are computed from (largest group): "+apart) {
 		t.Error(told)
 	}
 	enginetest.Ask(t, s, sql)

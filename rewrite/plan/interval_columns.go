@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // IntervalColumns makes the intervals of columns, and the columns that the intervals' ends are in. A released aggregate gets
@@ -174,6 +175,7 @@ func (w *IntervalColumns) newColumn(name string, t sqltype.Type) ColID {
 
 func (w *IntervalColumns) column(kind ErrorKind) ColID {
 	id := w.newColumn(string(kind), sqltype.Float8)
+	(*w.columns)[id].IsEnd = true
 	w.pass(id)
 	return id
 }
@@ -409,9 +411,10 @@ func (w *IntervalColumns) terms(r Rel, col ColID, joint Joint, read map[Source]b
 	return nil, false
 }
 
-// forDigits are the ends of one row, taken as the value is. They do not hold the value without noise with any probability, and say how many digits it has.
+// forDigits are ends that do not hold the value without noise with any probability, and say how many digits it has: those of one row, taken as the value is, or a spread of rows with the half width that it has (spreadEnds).
 func (w *IntervalColumns) forDigits(r Rel, fn AggFunc, arg Scalar, joint Joint, read map[Source]bool, over func(AggFunc, sqltype.Type, Scalar) Scalar) (v Interval, ok bool) {
-	if _, isColumn := arg.(*Col); !isColumn || fn != Min && fn != Max && !fn.picksRow() {
+	isSpread := fn.Facts().IsOfOne
+	if _, isColumn := arg.(*Col); !isColumn || fn != Min && fn != Max && !fn.picksRow() && !isSpread {
 		return v, false
 	}
 	own := map[Source]bool{}
@@ -424,13 +427,32 @@ func (w *IntervalColumns) forDigits(r Rel, fn AggFunc, arg Scalar, joint Joint, 
 		s.Row = forDigits
 		read[s] = rounded
 	}
+	if isSpread {
+		return spreadEnds(fn, doubleOf(arg), x, over), true
+	}
 	return Interval{Low: over(fn, sqltype.Float8, x.Low), High: over(fn, sqltype.Float8, x.High), size: x.size + 1}, true
+}
+
+// spreadEnds are those of a deviation or a variance of numbers: x is one number's interval. A deviation is a norm of the numbers less their mean, so it moves by no more than the root of the mean square of their half widths, w, and a variance s^2 by no more than w (2 s + w).
+func spreadEnds(fn AggFunc, arg Scalar, x Interval, over func(AggFunc, sqltype.Type, Scalar) Scalar) Interval {
+	half := op("/", op("-", x.High, x.Low), double(2))
+	w := doubles(funcs.Function, "sqrt", over(Avg, sqltype.Float8, op("*", half, half)))
+	s := over(fn, sqltype.Float8, arg)
+	if fn.Facts().IsProportional { // a variance
+		w = op("*", w, op("+", op("*", double(2), doubles(funcs.Function, "sqrt", s)), w))
+	}
+	return Interval{Low: op("-", s, w), High: op("+", s, w), size: 6*x.size + 12}
 }
 
 // ofReleased is the interval of a sum or an average of released numbers.
 func (w *IntervalColumns) ofReleased(n *Aggregate, g AggItem, joint Joint, read map[Source]bool) (v Interval, ok bool) {
 	keyed := slices.ContainsFunc(n.Keys, func(id ColID) bool { return w.noisy[id] })
 	of := w.Over(n.Input, joint, read)
+	if w.Digits && g.Fn == CountRows && n.Sets == nil { // how many rows there are: all of its digits are told, though noise may hide groups
+		read[Source{Of: g.ID, Row: forDigits}] = true
+		rows := doubleOf(&Col{ID: g.ID, T: g.Type})
+		return w.named(n, Interval{Low: rows, High: rows, exact: true, size: 1}, joint), true
+	}
 	if n.Sets != nil || g.Distinct || g.Within || len(g.Order) > 0 || g.Arg == nil || of.Exact(g.Arg) {
 		return v, false
 	}
@@ -615,7 +637,7 @@ func (w *IntervalColumns) Rel(r Rel) (Rel, error) {
 			with.Errors = slices.Concat(n.Errors, more)
 			return &with, nil
 		}
-		if w.aggs[n] == nil {
+		if w.aggs[n] == nil && w.items[n] == nil {
 			return r, nil
 		}
 		in, err := w.Rel(n.Input)

@@ -16,6 +16,7 @@ type ColumnInfo struct {
 	Table *Table
 	Attr  int // index in Table.Columns
 
+	IsEnd   bool      // an end of an interval
 	Error   ErrorKind // it is dp_error, dp_low or dp_high of an expression
 	ErrorOf ColID     // the column beside it that is the expression
 }

@@ -72,6 +72,7 @@ func (p *Program) HasNoisyRowChoice() bool {
 // values are the noisy columns without the ends of intervals, and without what is computed from ends alone.
 func (p *Program) values(noisy map[plan.ColID]bool) map[plan.ColID]bool {
 	values := maps.Clone(noisy)
+	maps.DeleteFunc(values, func(id plan.ColID, _ bool) bool { return p.Query.Columns[id].IsEnd })
 	for _, l := range p.Answer.Leaves {
 		for _, part := range l.Parts {
 			agg := p.Stages[part.Stage].Agg
