@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
@@ -73,6 +74,39 @@ func TestExplainJoined(t *testing.T) {
 	})
 	if n := len(enginetest.Charges(t, joined)) + len(enginetest.Charges(t, shop)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
+	}
+}
+
+// TestExplainOfComputed: where no aggregate is a column itself, EXPLAIN says that its intervals are those of what the columns are computed from, before a statement is answered and after it, and so does the notice where the column has no interval. An aggregate that is a column is told as before.
+func TestExplainOfComputed(t *testing.T) {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.notices", "brief")
+	for _, sql := range []string{
+		"SELECT sum(n) / count(*) FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t",
+		"SELECT readmitted, avg(days) * 2 FROM encounters GROUP BY 1",
+		"SELECT 100.0 * count(*) FILTER (WHERE days > 3) / count(*) AS share FROM encounters",
+	} {
+		for _, answered := range []bool{false, true} {
+			if answered {
+				enginetest.Ask(t, s, sql)
+			}
+			brief, whole := enginetest.MustTry(t, s, "EXPLAIN "+sql), enginetest.Explained(t, s, sql)
+			line := "Expected 95% interval of what the columns are computed from: "
+			if answered {
+				line = "95% interval in the largest group, of what the columns are computed from: "
+			}
+			if !slices.ContainsFunc(brief, func(r []sqltype.Value) bool { return strings.HasPrefix(r[0].(string), line) }) || !strings.Contains(whole, "95% error of what the columns are computed from") {
+				t.Errorf("%s, answered %t: %v\n%s", sql, answered, brief, whole)
+			}
+		}
+	}
+	const least = "SELECT max(n) FROM (SELECT kind_id, count(*) AS n FROM encounters GROUP BY 1) t"
+	if _, a := enginetest.Ask(t, s, least); !strings.Contains(a.Notice, " (columns are computed from it)") {
+		t.Error(a.Notice)
+	}
+	const plain = "SELECT count(*), avg(days) * 2 FROM encounters"
+	if whole := enginetest.Explained(t, s, plain); strings.Contains(whole, "computed from") || !strings.Contains(whole, "Expected 95% error: count ") {
+		t.Error(whole)
 	}
 }
 

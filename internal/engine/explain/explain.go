@@ -469,7 +469,7 @@ func (x Explainer) largestLine(ctx context.Context, r *release.Release) []answer
 		if stage.AnyKnown(errs) {
 			note = private.OutlierNote(r.Plan)
 		}
-		return []answer.Line{{Text: "95% error (" + x.GroupOfErrors() + "): " + strings.Join(stage.Texts(errs), ", ") + note, Key: "Errors", Value: errs}}
+		return []answer.Line{{Text: "95% error" + stage.OfComputed(" of ", x.Program, x.St.An) + " (" + x.GroupOfErrors() + "): " + strings.Join(stage.Texts(errs), ", ") + note, Key: "Errors", Value: errs}}
 	}
 	return nil
 }
@@ -544,7 +544,7 @@ func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, answer.Line{Text: "Expected 95% error: " + strings.Join(stage.Texts(errs), ", ") + private.OutlierNote(mp), Key: "Expected Errors", Value: errs})
+	lines = append(lines, answer.Line{Text: "Expected 95% error" + stage.OfComputed(" of ", x.Program, a) + ": " + strings.Join(stage.Texts(errs), ", ") + private.OutlierNote(mp), Key: "Expected Errors", Value: errs})
 	if gain := price.GaussianGain(a, x.St.Request, mp, nil); gain >= private.WorthNaming {
 		lines = append(lines, answer.Note("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower. Fewer statements may be left then", server.Number(math.Round(gain*10)/10)))
 	}

@@ -53,7 +53,7 @@ func briefReport(r *answer.Report) []answer.Line {
 	slices.SortStableFunc(lines[1:], func(a, b answer.Line) int { // bounds and groups are cut first: price and warnings stay
 		return strings.Compare(details.FindString(a.Text), details.FindString(b.Text))
 	})
-	return append(lines[:kept:kept], answer.Note("%d more lines: EXPLAIN (VERBOSE)", len(lines)-kept))
+	return append(lines[:kept:kept], answer.Note("%d more %s: EXPLAIN (VERBOSE)", len(lines)-kept, map[bool]string{true: "line", false: "lines"}[len(lines)-kept == 1]))
 }
 
 // refusedLine says of a statement whose target costs more than dpsql.price that it is refused, and what allows it.
@@ -110,19 +110,21 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 	default:
 		add(answer.Keyed("Left", "%s at this price", server.StatementCount(n)))
 	}
-	var known, expect []string // what a release says, and what is expected of a new one
+	known, expect := map[string][]string{}, map[string][]string{} // what a release says, and what is expected of a new one: of columns, and of what they are computed from
 	assuming, note := "", ""
 	for i, st := range list {
 		for _, l := range rep.Releases[i].Lines {
 			switch l.Key {
 			case "Errors":
-				known = append(known, intervals(l.Value.([]stage.Expected))...)
+				of := stage.OfComputed(", of ", p.Program, st.An)
+				known[of] = append(known[of], intervals(l.Value.([]stage.Expected))...)
 			case "Expected Errors":
 				words, given, more, err := Explainer{p, st, len(list) == 1}.ExpectedIntervals(ctx)
 				if err != nil {
 					return nil, err
 				}
-				expect = append(expect, words...)
+				of := stage.OfComputed(" of ", p.Program, st.An)
+				expect[of] = append(expect[of], words...)
 				if given != "" {
 					assuming = given
 				}
@@ -132,22 +134,22 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 			}
 		}
 	}
-	if len(known) > 0 {
-		add(about("95% interval", " in the "+p.GroupOfErrors(), stage.FirstFew(known)))
-	}
-	if len(expect)+len(known) == 0 && slices.ContainsFunc(charged, func(q *price.Quote) bool { return len(q.Measures) > 0 }) {
-		add(answer.Keyed("Expected 95% interval", "cannot be told of expressions. EXPLAIN tells that of each aggregate that is a column itself"))
+	for _, of := range slices.Sorted(maps.Keys(known)) {
+		add(about("95% interval", " in the "+p.GroupOfErrors()+of, stage.FirstFew(known[of])))
 	}
 	if len(expect) > 0 {
 		hidden := uint64(0)
 		for _, q := range whole {
 			hidden = max(hidden, q.HiddenOutliers())
 		}
-		words := stage.FirstFew(expect)
-		if assuming = strings.TrimPrefix(assuming, ", "); assuming != "" && len(words)+len(assuming) < longestExpected {
-			words, assuming = words+", "+assuming, ""
+		assuming = strings.TrimPrefix(assuming, ", ")
+		for _, of := range slices.Sorted(maps.Keys(expect)) {
+			words := stage.FirstFew(expect[of])
+			if assuming != "" && len(expect) == 1 && len(words)+len(assuming) < longestExpected {
+				words, assuming = words+", "+assuming, ""
+			}
+			add(about("Expected 95% interval", of, words))
 		}
-		add(answer.Keyed("Expected 95% interval", "%s", words))
 		if assuming != "" {
 			add(answer.Keyed("Assumed", "%s", assuming))
 		}
@@ -401,7 +403,8 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 	}
 	sized, bounded, unknown, third := false, false, false, false
-	for i, n := range stage.NamedAggregates(x.Program, a) {
+	list, _ := stage.ToldAggregates(x.Program, a)
+	for i, n := range list {
 		if i >= len(known) {
 			break
 		}

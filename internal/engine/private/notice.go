@@ -163,7 +163,11 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun, note string) (of,
 		}
 		if errs := r.LargestErrorsBy(e, a.An, a.Release, r.simultaneousRows()); errs != nil {
 			known = known || stage.AnyKnown(errs)
-			parts = append(parts, stagePrefix(list, i)+strings.Join(stage.Texts(errs), ", "))
+			words := stagePrefix(list, i) + strings.Join(stage.Texts(errs), ", ")
+			if _, computed := stage.ToldAggregates(r.Program, a.An); computed {
+				words += " (columns are computed from it)"
+			}
+			parts = append(parts, words)
 		}
 	}
 	if !known {

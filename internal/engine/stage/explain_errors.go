@@ -31,7 +31,7 @@ func DifferentValues(a *sensitivity.Analysis, f sensitivity.Formula) float64 {
 	return float64(a.Measures[f.Count].Possible)
 }
 
-// ExpectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
+// ExpectedErrors tells for each of ToldAggregates its 95% half width, averages for given numbers of rows. What depends on a
 // chosen bound is told in multiples of it. They are intervals that hold in so many rows together.
 func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote, together int, counts ...float64) ([]Expected, error) {
 	run, chosen, err := mp.Reference(a)
@@ -44,7 +44,8 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 	}
 	e = e.Simultaneous(together)
 	var out []Expected
-	for _, n := range NamedAggregates(pr, a) {
+	list, _ := ToldAggregates(pr, a)
+	for _, n := range list {
 		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.Formula])
 		switch f := a.Formulas[n.Formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
@@ -148,6 +149,27 @@ type NamedAggregate struct {
 	Formula int
 }
 
+// ToldAggregates are those of an analysis whose errors are told: those that are the statement's output columns. Where none is, computed is true, and they are all that the columns are computed from, whose errors are not the columns'.
+func ToldAggregates(pr *divide.Program, a *sensitivity.Analysis) (list []NamedAggregate, computed bool) {
+	if list = NamedAggregates(pr, a); len(list) > 0 {
+		return list, false
+	}
+	for i, f := range a.Formulas {
+		if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
+			list = append(list, NamedAggregate{aggregateName(a, at), i})
+		}
+	}
+	return list, true
+}
+
+// OfComputed says that ToldAggregates are no columns themselves, behind a word that joins it; "" where they are.
+func OfComputed(before string, pr *divide.Program, a *sensitivity.Analysis) string {
+	if _, computed := ToldAggregates(pr, a); computed {
+		return before + "what the columns are computed from"
+	}
+	return ""
+}
+
 // NamedAggregates are those of an analysis that are the statement's output columns.
 func NamedAggregates(pr *divide.Program, a *sensitivity.Analysis) []NamedAggregate {
 	alias := map[plan.ColID][]plan.ColID{}
@@ -242,14 +264,7 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 		return nil
 	}
 	e = e.Simultaneous(together)
-	names := NamedAggregates(pr, a)
-	if len(names) == 0 { // all of them stand in expressions, whose columns have other errors
-		for i, f := range a.Formulas {
-			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
-				names = append(names, NamedAggregate{aggregateName(a, at), i})
-			}
-		}
-	}
+	names, _ := ToldAggregates(pr, a)
 	for _, n := range names {
 		if e.HasTooFewPeople(n.Formula) {
 			out = append(out, Expected{n.name, isNull, nil})
