@@ -308,7 +308,7 @@ func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) 
 
 // The catalog, as any client of PostgreSQL reads it.
 const (
-	ownColumns = `SELECT n.nspname, c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum), d.n
+	ownColumns = `SELECT n.nspname, c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum), d.n, quote_ident(n.nspname), quote_ident(c.relname), quote_ident(a.attname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 LEFT JOIN (SELECT table_schema, table_name, column_name, count(*) AS n FROM dpsql.domains GROUP BY 1, 2, 3) d ON d.table_schema = n.nspname AND d.table_name = c.relname AND d.column_name = a.attname
 WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')

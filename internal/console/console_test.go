@@ -166,13 +166,12 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestColumnRoles: a column that is an error or an end of another's interval is told to be that, whatever its name, and so is a constant.
-func TestColumnRoles(t *testing.T) {
+// TestColumns: the page is told what a column is, and which are constants.
+func TestColumns(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
 	for sql, want := range map[string]string{
-		"SELECT readmitted, count(*) AS n, dp_error(count(*)) AS e, DP_LOW(count( * )) AS a, dp_high(count(*))::numeric, dp_low(avg(days)), 'x'::text AS k FROM encounters GROUP BY 1": `[{"name":"readmitted","kind":"text"},{"name":"n","kind":"number"},{"name":"e","kind":"number","part":"dp_error","of":1},{"name":"a","kind":"number","part":"dp_low","of":1},` +
-			`{"name":"dp_high","kind":"number","part":"dp_high","of":1},{"name":"dp_low","kind":"number","part":"dp_low"},{"name":"k","kind":"text","constant":true}]`,
+		"SELECT readmitted, count(*) AS n, 'x'::text AS k, interval '1 day' AS d, date '2020-01-01' + 1 AS t FROM encounters GROUP BY 1": `[{"name":"readmitted","kind":"text"},{"name":"n","kind":"number"},{"name":"k","kind":"text","constant":true},{"name":"d","kind":"duration","constant":true},{"name":"t","kind":"time"}]`,
 		"SELECT 1 AS a UNION SELECT 2":            `[{"name":"a","kind":"number"}]`,
 		"SELECT *, 5 AS n FROM (VALUES (1)) v(x)": `[{"name":"x","kind":"number"},{"name":"n","kind":"number"}]`,
 	} {
@@ -180,6 +179,11 @@ func TestColumnRoles(t *testing.T) {
 			t.Errorf("%s: %s", sql, got)
 		}
 	}
+}
+
+// ofNumbers leaves out what is an error or an end of an interval itself.
+func ofNumbers(list answer.Intervals) answer.Intervals {
+	return slices.DeleteFunc(list, func(v answer.Interval) bool { return v.Part })
 }
 
 // TestIntervals: a number's interval is the one of dp_low and dp_high in the same statement, whatever is rounded or hidden.
@@ -195,7 +199,7 @@ func TestIntervals(t *testing.T) {
 			t.Fatalf("%d rows", len(rows))
 		}
 		for i, row := range rows {
-			in := intervals[i]
+			in := ofNumbers(intervals[i])
 			if len(in) != 1 || in[0].Of != 1 || *in[0].Low != decoded[float64](t, *row[2]) || *in[0].High != decoded[float64](t, *row[3]) {
 				t.Errorf("%s, row %d: %v, %v", low, i, *row[2]+" "+*row[3], in)
 			}
@@ -223,6 +227,85 @@ func TestIntervals(t *testing.T) {
 		if len(rows) == 0 {
 			t.Errorf("%s: no rows", sql)
 		}
+	}
+}
+
+// TestPlainIntervals: a noisy number that is neither rounded nor hidden has the interval of dp_low and dp_high in the same statement. Where there is none, the page is told why.
+func TestPlainIntervals(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	for _, call := range []string{"percentile_cont(0.5) WITHIN GROUP (ORDER BY days)", "max(days)"} {
+		charges := len(enginetest.Charges(t, s.engine))
+		rows, intervals := rowsOf(t, b.run("SELECT readmitted, "+call+", dp_low("+call+"), dp_high("+call+") FROM encounters GROUP BY 1"))
+		if n := len(enginetest.Charges(t, s.engine)); n != charges+1 || len(rows) == 0 {
+			t.Fatalf("%s: %d charges, %d rows", call, n-charges, len(rows))
+		}
+		for i, row := range rows {
+			if intervals[i] = ofNumbers(intervals[i]); len(intervals[i]) != 1 || intervals[i][0].Of != 1 {
+				t.Fatalf("%s: %+v", call, intervals[i])
+			}
+			for k, end := range []*float64{intervals[i][0].Low, intervals[i][0].High} {
+				if text := row[2+k]; text == nil != (end == nil) || text != nil && decoded[float64](t, *text) != *end {
+					t.Errorf("%s, row %d, end %d: %v, want %v", call, i, k, end, text)
+				}
+			}
+		}
+		alone, _ := rowsOf(t, b.run("SELECT readmitted, "+call+" FROM encounters GROUP BY 1"))
+		if n := len(enginetest.Charges(t, s.engine)); n != charges+1 || len(alone) != len(rows) {
+			t.Errorf("%s without its interval: %d charges", call, n-charges)
+		}
+	}
+	for sql, want := range map[string]string{
+		"SELECT 'p' AS what, count(*) AS n FROM patients UNION ALL SELECT 'e', count(*) FROM encounters":                              "it is put together of several answers",
+		"SELECT DISTINCT 'a' AS what, count(*) AS n FROM encounters GROUP BY readmitted":                                              "DISTINCT compares its rows",
+		"SELECT readmitted, rank() OVER (ORDER BY count(*)) FROM encounters GROUP BY readmitted":                                      "dp_low and dp_high of this expression are not known",
+		"SELECT readmitted, sum(n) OVER () FROM (SELECT readmitted, count(*) AS n FROM encounters GROUP BY readmitted) x WHERE n > 3": "dp_low and dp_high of this expression are not known",
+		"SELECT readmitted, max(n) OVER () FROM (SELECT readmitted, count(*) AS n FROM encounters GROUP BY readmitted) x":             "noise chooses which rows it is computed from, or it is the least or greatest of several",
+		"SELECT readmitted, mode() WITHIN GROUP (ORDER BY kind_id) FROM encounters GROUP BY readmitted":                               "this aggregate has no dp_low and dp_high",
+	} {
+		rows, intervals := rowsOf(t, b.run(sql))
+		if len(rows) == 0 {
+			t.Errorf("%s: no rows", sql)
+		}
+		for i := range rows {
+			if len(intervals[i]) != 1 || intervals[i][0] != (answer.Interval{Of: 1, Unknown: want, Why: intervals[i][0].Why}) {
+				t.Errorf("%s: %+v", sql, intervals[i])
+			}
+		}
+	}
+	// An error or an end of an interval is said to be one, also in a subquery. What is exact has none.
+	for sql, want := range map[string]int{
+		"SELECT readmitted, dp_low(count(*)), dp_error(count(*) / 2.0), grouping(readmitted) FROM encounters GROUP BY ROLLUP (readmitted)":  2,
+		"SELECT * FROM (SELECT dp_low(count(*)) AS low, dp_high(max(days)), readmitted FROM encounters GROUP BY readmitted) x ORDER BY low": 2,
+		"SELECT kind_id FROM encounters GROUP BY kind_id": 0,
+	} {
+		_, intervals := rowsOf(t, b.run(sql))
+		if len(intervals) == 0 {
+			t.Errorf("%s: no rows", sql)
+		}
+		for _, list := range intervals {
+			if len(list) != want || len(ofNumbers(list)) != 0 {
+				t.Errorf("%s: %+v", sql, list)
+			}
+		}
+	}
+}
+
+// TestWarnedAgain: an answer that is shown again has its warnings again, as the page shows it in place of the one before.
+func TestWarnedAgain(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	const sql = "SELECT city_id, count(*), sum(days) FROM encounters JOIN patients USING (patient_id) GROUP BY city_id"
+	warnings := func() (list []string) {
+		for _, n := range of(b.run(sql), "notice") {
+			if strings.Contains(n, `"WARNING"`) {
+				list = append(list, n)
+			}
+		}
+		return list
+	}
+	if first, again := warnings(), warnings(); len(first) == 0 || !slices.Equal(first, again) {
+		t.Errorf("%q, then %q", first, again)
 	}
 }
 

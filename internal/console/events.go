@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -56,47 +55,27 @@ func (e *stream) send(event string, v any) {
 
 // column is what the page knows of a column.
 type column struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"` // number, time, bool or text
-	columnRole
-}
-
-// columnRole is what a column is by the statement's text.
-type columnRole struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // number, duration, time, bool or text
 	Constant bool   `json:"constant,omitempty"`
-	Part     string `json:"part,omitempty"` // dp_error, dp_low or dp_high
-	Of       *int   `json:"of,omitempty"`   // of which column it is the part; nil: of none that is shown
 }
 
-// rolesOf says what the columns of a statement are, by its select list; nil where that does not name each column.
-func rolesOf(st pgsyntax.Statement) []columnRole {
+// constants says which columns of a statement are constants, by its select list; nil where that does not name each column.
+func constants(st pgsyntax.Statement) []bool {
 	s, ok := st.Node.(*pgsyntax.Select)
 	if !ok || s.Op != "" {
 		return nil
 	}
-	out, texts := make([]columnRole, len(s.Targets)), make([]string, len(s.Targets))
+	out := make([]bool, len(s.Targets))
 	for i, t := range s.Targets {
 		if _, isStar := t.Expr.(*pgsyntax.Star); isStar {
 			return nil
 		}
-		texts[i] = pgsyntax.PrintExpr(t.Expr)
-	}
-	for i, t := range s.Targets {
 		e := t.Expr
 		for cast, is := e.(*pgsyntax.Cast); is; cast, is = e.(*pgsyntax.Cast) {
 			e = cast.X
 		}
-		switch e := e.(type) {
-		case *pgsyntax.Literal:
-			out[i].Constant = true
-		case *pgsyntax.FuncCall:
-			if (e.Name == "dp_error" || e.Name == "dp_low" || e.Name == "dp_high") && len(e.Args) == 1 {
-				out[i].Part = e.Name
-				if of := slices.Index(texts, pgsyntax.PrintExpr(e.Args[0])); of >= 0 {
-					out[i].Of = &of
-				}
-			}
-		}
+		_, out[i] = e.(*pgsyntax.Literal)
 	}
 	return out
 }
@@ -104,10 +83,10 @@ func rolesOf(st pgsyntax.Statement) []columnRole {
 // kinds are the types that the page shows in another way than text.
 var kinds = map[sqltype.OID]string{
 	sqltype.OIDInt2: "number", sqltype.OIDInt4: "number", sqltype.OIDInt8: "number", sqltype.OIDFloat4: "number", sqltype.OIDFloat8: "number", sqltype.OIDNumeric: "number",
-	sqltype.OIDDate: "time", sqltype.OIDTimestamp: "time", sqltype.OIDTimestamptz: "time", sqltype.OIDBool: "bool",
+	sqltype.OIDDate: "time", sqltype.OIDTimestamp: "time", sqltype.OIDTimestamptz: "time", sqltype.OIDBool: "bool", sqltype.OIDInterval: "duration",
 }
 
-func columnsOf(fields []pgconn.FieldDescription, roles []columnRole) []column {
+func columnsOf(fields []pgconn.FieldDescription, constant []bool) []column {
 	out := []column{}
 	for i, f := range fields {
 		kind := kinds[sqltype.OID(f.DataTypeOID)]
@@ -115,8 +94,8 @@ func columnsOf(fields []pgconn.FieldDescription, roles []columnRole) []column {
 			kind = "text"
 		}
 		c := column{Name: f.Name, Kind: kind}
-		if len(roles) == len(fields) {
-			c.columnRole = roles[i]
+		if len(constant) == len(fields) {
+			c.Constant = constant[i]
 		}
 		out = append(out, c)
 	}
@@ -220,7 +199,7 @@ func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *str
 		rows := results.ResultReader()
 		n := len(rows.FieldDescriptions()) - 1 // the last column has the intervals
 		if n >= 0 {
-			events.send("columns", columnsOf(rows.FieldDescriptions()[:n], rolesOf(st)))
+			events.send("columns", columnsOf(rows.FieldDescriptions()[:n], constants(st)))
 		}
 		p, size := rowsEvent{}, 0
 		for sent := 0; rows.NextRow(); sent++ {

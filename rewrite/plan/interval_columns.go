@@ -215,6 +215,37 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 	return c, true
 }
 
+// Unrounded gives a released aggregate that is shown as it is (OtherError), and the columns of its interval; false where none is known.
+func (w *IntervalColumns) Unrounded(root Rel, col ColID) (of ColID, ends [2]ColID, ok bool) {
+	read := map[Source]bool{}
+	v, ok := w.Ends(root, col, Joint{Of: 1}, read)
+	if !ok {
+		return 0, ends, false
+	}
+	for source := range read { // the aggregate alone
+		of = source.Of
+	}
+	return of, [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}, true
+}
+
+// IsNoisy reports a column that follows from released numbers.
+func (w *IntervalColumns) IsNoisy(col ColID) bool { return w.noisy[col] }
+
+// IsError reports a column that is dp_error, dp_low or dp_high itself.
+func (w *IntervalColumns) IsError(r Rel, col ColID) bool {
+	switch n := r.(type) {
+	case *Project:
+		at := slices.IndexFunc(n.Items, func(it Item) bool { return it.ID == col })
+		if at >= 0 {
+			x, isColumn := n.Items[at].Expr.(*Col)
+			return (*w.columns)[col].Error != "" || isColumn && w.IsError(n.Input, x.ID)
+		}
+	case *Aggregate:
+		return slices.ContainsFunc(n.Errors, func(e ErrorItem) bool { return e.ID == col })
+	}
+	return slices.ContainsFunc(Inputs(r), func(in Rel) bool { return slices.Contains(in.Cols(), col) && w.IsError(in, col) })
+}
+
 // ErrorColumn is a column that is dp_error, dp_low or dp_high itself: of which column, and that one's interval.
 type ErrorColumn struct {
 	Kind         ErrorKind

@@ -12,12 +12,14 @@ type Column struct {
 	Attr     int16
 }
 
-// Interval is the 95% interval of one number of a row, and why NULL stands in its place. An end of which nothing is known is absent.
+// Interval is the 95% interval of one number of a row, or why it is not known, and why NULL stands in the number's place. An end of which nothing is known is absent.
 type Interval struct {
-	Of   int      `json:"of"` // which output column, from 0
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	Why  string   `json:"why,omitempty"`
+	Of      int      `json:"of"` // which output column, from 0
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	Why     string   `json:"why,omitempty"`     // of NULL
+	Unknown string   `json:"unknown,omitempty"` // of an interval without ends
+	Part    bool     `json:"part,omitempty"`    // the number is dp_error, dp_low or dp_high itself, and has no interval
 }
 
 // Intervals are those of a row. They stand behind its columns, in sessions with UseIntervals.

@@ -47,6 +47,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 	for _, m := range marks {
 		digits[m.Out] = m.Digits
 	}
+	plain := r.plainIntervals(cols)
 	errors := r.errorRounder(cols)
 	r.widest = map[int]float64{}
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
@@ -102,10 +103,40 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 		}
 		errors(in, row)
 		if r.Session.Intervals {
-			row = append(row, slices.DeleteFunc(intervals, func(v answer.Interval) bool { return digits[v.Of] }))
+			intervals = slices.DeleteFunc(intervals, func(v answer.Interval) bool { return digits[v.Of] })
+			row = append(row, append(intervals, plain(in, row)...))
 		}
 		return row, true
 	}, nil
+}
+
+// plainIntervals gives the intervals of noisy numbers that are shown as they are, or why these have none.
+func (r *Run) plainIntervals(cols []plan.ColID) func(in, row []sqltype.Value) answer.Intervals {
+	if r.Staged.Shown == nil {
+		return func(_, _ []sqltype.Value) answer.Intervals { return nil }
+	}
+	list := r.Staged.Shown.Plain
+	places := make([][2]int, len(list))
+	for i, c := range list {
+		places[i] = [2]int{slices.Index(cols, c.Ends[0]), slices.Index(cols, c.Ends[1])}
+	}
+	return func(in, row []sqltype.Value) answer.Intervals {
+		out := make(answer.Intervals, len(list))
+		for i, c := range list {
+			out[i] = answer.Interval{Of: c.Out, Unknown: c.Unknown, Part: c.IsPart}
+			for k, to := range []**float64{&out[i].Low, &out[i].High} {
+				if at := places[i][k]; c.Unknown == "" && !c.IsPart && at >= 0 {
+					if x, ok := in[at].(float64); ok {
+						*to = end(x)
+					}
+				}
+			}
+			if row[c.Out] == nil {
+				out[i].Why = r.whyNull(c.Of)
+			}
+		}
+		return out
+	}
 }
 
 // errorRounder rounds an answer's columns that are dp_error, dp_low or dp_high themselves: errors up to three digits, ends outward to the digits of the value between them.

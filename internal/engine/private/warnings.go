@@ -24,7 +24,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/claims"
 )
 
-// Warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, and all of them in dpsql.last.
+// Warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, but the console's page with each answer, and all of them in dpsql.last.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
@@ -55,6 +55,9 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 		all = append(all, w.Text)
 	}
 	s := r.Session
+	if s.Intervals { // the console's page shows an answer in place of the one before
+		return all, all
+	}
 	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8) less what the session was told before
 }
 

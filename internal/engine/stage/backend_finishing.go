@@ -40,6 +40,12 @@ func finishedBy(s *session.Session, program *divide.Program, shown *Displayed) (
 			add(m.Ends[0])
 			add(m.Ends[1])
 		}
+		for _, c := range shown.Plain {
+			if c.Unknown == "" && !c.IsPart {
+				add(c.Ends[0])
+				add(c.Ends[1])
+			}
+		}
 	}
 	b.Query = &q
 	for _, noisy := range []map[plan.ColID]bool{nil, program.Noisy(program.Answer)} { // both are run, perhaps

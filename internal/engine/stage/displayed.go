@@ -18,6 +18,7 @@ type Displayed struct {
 	Low, Rounding string
 	Marks         []DisplayColumn
 	Errors        []ErrorColumn
+	Plain         []PlainColumn      // in sessions that show intervals
 	Sets          map[int]plan.ColID // output columns that are aggregates over grouping sets
 	asIs          []string           // why, with the column's name
 }
@@ -33,6 +34,15 @@ type DisplayColumn struct {
 	Totals  bool          // it reads sums over groups
 	Divides bool          // something in it is divided
 	Digits  bool          // it is rounded, and has no interval
+}
+
+// PlainColumn is an output column of noisy numbers that is shown as it is: the columns of its 95% interval, or why it has none.
+type PlainColumn struct {
+	Out     int
+	Of      plan.ColID // the aggregate; 0: it is no such
+	Ends    [2]plan.ColID
+	Unknown string // why there are no ends
+	IsPart  bool   // it is dp_error, dp_low or dp_high itself
 }
 
 // ErrorColumn is an output column that is dp_error, dp_low or dp_high itself, and the columns that say how many digits it has.
@@ -60,6 +70,10 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		if ctx.Err() != nil { // the analysis of the stages says so
 			return program, nil
 		}
+		isError := w.IsError(q.Root, o.Col)
+		if s.Intervals && isError {
+			out.Plain = append(out.Plain, PlainColumn{Out: i, IsPart: true})
+		}
 		if out.Rounding == session.RoundError {
 			if e, ok := w.ErrorColumn(q.Root, o.Col); ok {
 				out.Errors = append(out.Errors, ErrorColumn{i, e})
@@ -73,7 +87,16 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
 				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Digits: c.Digits})
+				if c.Digits && s.Intervals {
+					out.Plain = append(out.Plain, PlainColumn{Out: i, Unknown: "noise chooses which rows it is computed from, or it is the least or greatest of several"})
+				}
 				continue
+			}
+		}
+		if s.Intervals && a == nil && !isError && o.Type.IsNumber() {
+			if plain, ok := plainColumn(w, q.Root, o.Col, why); ok {
+				plain.Out = i
+				out.Plain = append(out.Plain, plain)
 			}
 		}
 		switch {
@@ -85,7 +108,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
-	if len(out.Marks)+len(out.Errors) == 0 {
+	if len(out.Marks)+len(out.Errors)+len(out.Plain) == 0 {
 		return program, out
 	}
 	var err error
@@ -96,8 +119,25 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			return divided, out
 		}
 	}
-	out.keepAll(q, "the statement would be computed another way with its error")
+	out.keepAll(q, "the statement would be computed another way with its error", s.Intervals)
 	return program, out
+}
+
+// plainColumn finds the interval of an output column that is no aggregate that may be rounded, and is not computed from some in a known way; false where the column has no noise. why is that of IntervalColumns.Aggregate.
+func plainColumn(w *plan.IntervalColumns, root plan.Rel, col plan.ColID, why string) (c PlainColumn, ok bool) {
+	switch {
+	case why == plan.OtherError:
+		if c.Of, c.Ends, ok = w.Unrounded(root, col); !ok {
+			c.Unknown = "this aggregate has no dp_low and dp_high"
+		}
+	case why != "":
+		c.Unknown = why
+	case w.IsNoisy(col):
+		c.Unknown = "dp_low and dp_high of this expression are not known"
+	default:
+		return c, false
+	}
+	return c, true
 }
 
 // hidden says when the value of a sort key is shown as NULL: of what is computed where its interval has no ends. Of an aggregate that dpsql.on_low_count hides only where the statement says where NULLs stand: the order is else that of the released values.
@@ -118,10 +158,18 @@ func (n *Displayed) hidden(q *plan.Query) func(plan.SortKey) plan.Scalar {
 }
 
 // keepAll leaves all columns as they are.
-func (n *Displayed) keepAll(q *plan.Query, why string) {
+func (n *Displayed) keepAll(q *plan.Query, why string, intervals bool) {
 	for _, m := range n.Marks {
 		if m.Of != 0 {
 			n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.Out].Name, why))
+		}
+		if intervals && !m.Digits {
+			n.Plain = append(n.Plain, PlainColumn{Out: m.Out})
+		}
+	}
+	for i, c := range n.Plain {
+		if c.Unknown == "" && !c.IsPart {
+			n.Plain[i] = PlainColumn{Out: c.Out, Unknown: why}
 		}
 	}
 	n.Marks, n.Errors = nil, nil

@@ -1,12 +1,13 @@
 // The answer: its notices, a table with each number's interval, and a chart.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column, Interval, Row } from "./api";
-import { measures, noChart } from "./columns";
+import { noChart, notDrawn } from "./axes";
+import { valueColumns } from "./columns";
 import { csv } from "./csv";
 import { drawToFit } from "./fit";
-import { ends } from "./format";
+import { between } from "./format";
 
-export interface Asked {
+export interface Result {
   columns: Column[];
   rows: Row[];
   notices: string[];
@@ -26,22 +27,17 @@ function save(name: string, type: string, text: string) {
 }
 
 function Value({ text, column, interval }: { text: string | null; column: Column; interval: Interval | undefined }) {
-  const [low, high] = interval ? ends(interval.low, interval.high) : ["?", "?"];
-  const known = interval && (interval.low !== undefined || interval.high !== undefined);
+  const range = interval ? between(interval, column.kind) : "";
+  const why = !interval || interval.part ? "" : text === null ? interval.why || "see the warnings" : interval.unknown ? "interval not known: " + interval.unknown : "";
   return (
     <td class={column.kind === "number" ? "number" : ""}>
       {text === null ? <em>NULL</em> : text}
-      {interval && (known || interval.why || text === null) && (
-        <span class="interval">
-          {text === null ? interval.why || "see the warnings" : ""}
-          {known && (text === null ? ": " : "") + `${low} to ${high}`}
-        </span>
-      )}
+      {(why || range) && <span class="interval">{[why, range].filter(Boolean).join(": ")}</span>}
     </td>
   );
 }
 
-function Grid({ of }: { of: Asked }) {
+function Grid({ of }: { of: Result }) {
   const [all, setAll] = useState(false);
   const rows = all ? of.rows : of.rows.slice(0, shownRows);
   return (
@@ -61,7 +57,7 @@ function Grid({ of }: { of: Asked }) {
   );
 }
 
-function Chart({ of, measure }: { of: Asked; measure: number }) {
+function Chart({ of, value }: { of: Result; value: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState("");
   useEffect(() => {
@@ -69,26 +65,27 @@ function Chart({ of, measure }: { of: Asked; measure: number }) {
     let gone = false;
     import("./chart").then(({ draw }) => {
       if (gone || !place.current) return;
-      watch = drawToFit(place.current, (width) => draw(of.columns, of.rows, measure, width));
+      watch = drawToFit(place.current, (width) => draw(of.columns, of.rows, value, width));
     }).catch((e) => setFailed(String(e)));
     return () => {
       gone = true;
       watch?.disconnect();
     };
-  }, [of, measure]);
+  }, [of, value]);
   return (
     <>
       {failed && <p class="said" role="alert">The chart cannot be drawn: {failed}</p>}
       <div class="chart" ref={place} />
+      {notDrawn(of.columns, of.rows, value).map((line) => <p class="said">{line}</p>)}
     </>
   );
 }
 
-export function Answer({ of, running, old }: { of: Asked; running: boolean; old: boolean }) {
+export function Answer({ of, running, old }: { of: Result; running: boolean; old: boolean }) {
   const [chosen, setChosen] = useState<"table" | "chart">("chart");
-  const [measure, setMeasure] = useState(0);
-  const list = measures(of.columns, of.rows);
-  const drawn = list.includes(measure) ? measure : list[0];
+  const [value, setValue] = useState(0);
+  const list = valueColumns(of.columns, of.rows);
+  const drawn = list.includes(value) ? value : list[0];
   const why = noChart(of.columns, of.rows, drawn);
   const can = !running && why === "";
   const view = can ? chosen : "table";
@@ -112,7 +109,7 @@ export function Answer({ of, running, old }: { of: Asked; running: boolean; old:
             {!running && why !== "" && <span class="said">{why}</span>}
             {!running && (view === "chart" || why !== "") && list.length > 1 && (
               <label>Value{" "}
-                <select value={String(drawn)} onChange={(e) => setMeasure(Number((e.target as HTMLSelectElement).value))}>
+                <select value={String(drawn)} onChange={(e) => setValue(Number((e.target as HTMLSelectElement).value))}>
                   {list.map((i) => <option value={String(i)}>{of.columns[i].name}</option>)}
                 </select>
               </label>
@@ -120,7 +117,7 @@ export function Answer({ of, running, old }: { of: Asked; running: boolean; old:
             {!running && <button onClick={() => save("answer.csv", "text/csv", csv(of.columns, of.rows))}>Save as CSV</button>}
             {view === "chart" && <button onClick={saveChart}>Save as SVG</button>}
           </div>
-          {view === "chart" ? <Chart of={of} measure={drawn} /> : <Grid of={of} />}
+          {view === "chart" ? <Chart of={of} value={drawn} /> : <Grid of={of} />}
         </>
       )}
       {of.notices.length > 0 && <ul class="notices" aria-live="polite">{of.notices.map((n) => <li>{n}</li>)}</ul>}

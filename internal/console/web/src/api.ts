@@ -27,18 +27,20 @@ export interface Table {
 
 export interface Column {
   name: string;
-  kind: "number" | "time" | "bool" | "text";
+  kind: "number" | "duration" | "time" | "bool" | "text";
   constant?: boolean;
-  part?: "dp_error" | "dp_low" | "dp_high"; // of another column's interval
 }
 
 export interface Interval {
   of: number;
   low?: number;
   high?: number;
-  why?: string;
+  why?: string; // of NULL
+  unknown?: string; // why there are no ends
+  part?: boolean; // it is an error or an end of an interval itself
 }
 
+// Row has an interval for each noisy number.
 export type Row = { values: (string | null)[]; intervals: (Interval | undefined)[] };
 
 export interface Login {

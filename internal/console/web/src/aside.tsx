@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
 import { problemOf } from "./failure";
-import { literal, quoted, type Schema, type SchemaColumn, type SchemaTable } from "./schema";
+import { figure } from "./format";
+import { isData, literal, type Schema, type SchemaColumn, type SchemaTable } from "./schema";
 
 // A column's comment names so many of its values.
 const namedValues = 20;
@@ -60,7 +61,6 @@ function Says({ text }: { text: string }) {
 
 function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name: string) => void }) {
   if (!schema) return <p class="said">Loading</p>;
-  const isData = (t: SchemaTable) => t.schema !== "dpsql";
   const areFew = schema.tables.filter(isData).length < 4;
   return (
     <>
@@ -71,7 +71,7 @@ function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name:
           <ul>
             {t.columns.map((c) => (
               <li>
-                <button class="plain" onClick={() => insert(quoted(c.name))} title="Insert into the statement">{c.name}</button> <span class="said">{c.type}</span>
+                <button class="plain" onClick={() => insert(c.sql)} title="Insert into the statement">{c.name}</button> <span class="said">{c.type}</span>
                 {c.says && <Says text={c.says} />}
                 {c.values > namedValues && <Values table={t} column={c} insert={insert} />}
               </li>
@@ -110,7 +110,7 @@ function Statements({ ran, use }: { ran: number; use: (text: string) => void }) 
         <li>
           {query === null ? <span class="said">The text of this statement is not kept.</span> : <button class="plain" onClick={() => use(query)} title="Put into the editor">{query.length > 200 ? query.slice(0, 200) + "…" : query}</button>}
           <div class="said">
-            {(made ?? "").slice(0, 16)} UTC, price {Number(price).toPrecision(3).replace(/\.?0+$/, "")}{state === "committed" ? "" : ", " + state}
+            {(made ?? "").slice(0, 16)} UTC, price {figure(Number(price))}{state === "committed" ? "" : ", " + state}
             {until !== null && until > now ? `, free again until ${until.slice(0, 16)} UTC` : ""}
           </div>
         </li>

@@ -1,81 +1,112 @@
-// Charts of an answer, with its intervals: bars with error bars, or a line with a ribbon over time. Loaded when the first is shown.
+// Charts of an answer, with its intervals: bars with error bars, or lines with ribbons. Loaded when the first is shown.
 import * as Plot from "@observablehq/plot";
-import type { Column, Interval, Row } from "./api";
-import { keys } from "./columns";
+import type { Column, Row } from "./api";
+import { axes, place } from "./axes";
+import { labels } from "./columns";
+import { between, number, units } from "./format";
 
 interface Point {
-  x: string | number | Date;
+  at: string | number | Date;
   facet?: string;
-  y: number;
-  low: number;
+  value: number;
+  low: number; // NaN: not known, or there is no interval
   high: number;
+  title: string;
 }
 
-// number is NaN where there is none to draw.
-function number(text: string | null): number {
-  const x = text === null ? NaN : Number(text);
-  return Number.isFinite(x) ? x : NaN;
+const isKnown = (p: Point) => Number.isFinite(p.low) && Number.isFinite(p.high);
+const isOpen = (p: Point) => Number.isFinite(p.low) !== Number.isFinite(p.high);
+
+// alone are the points of a line whose interval is no part of a ribbon, as those beside them have none.
+function alone(points: Point[]): Point[] {
+  const lines = new Map<string | undefined, Point[]>();
+  for (const p of points) lines.set(p.facet, [...(lines.get(p.facet) ?? []), p]);
+  return [...lines.values()].flatMap((line) => {
+    line.sort((a, b) => Number(a.at) - Number(b.at));
+    return line.filter((p, i) => isKnown(p) && ![line[i - 1], line[i + 1]].some((q) => q && isKnown(q)));
+  });
 }
 
-// time reads a date or a timestamp as PostgreSQL writes it; one without a zone is read as UTC.
-function time(text: string | null): Date {
-  const m = (text ?? "").match(/^(\d{4,}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d(?::\d\d)?)?)?$/);
-  if (!m) return new Date(NaN);
-  const zone = m[3] === undefined ? "Z" : m[3].length === 3 ? m[3] + ":00" : m[3];
-  return new Date(`${m[1]}T${m[2] ?? "00:00:00"}${zone}`);
-}
+// An axis has about so many pixels for a letter, and for a bar.
+const letter = 7;
+const bar = 22;
+const longestLabel = 36;
+const cut = (text: string) => (text.length > longestLabel ? text.slice(0, longestLabel - 1) + "…" : text);
 
-// isExact: a number without an interval, as of a synthetic or a public table, has none to draw.
-const isExact = (i: Interval | undefined) => !i || (i.low !== undefined && i.low === i.high);
-
-// draw makes the chart of one measure.
-export function draw(columns: Column[], rows: Row[], measure: number, width: number): SVGSVGElement | HTMLElement {
-  const all = keys(columns, rows);
-  const key = all.find((i) => columns[i].kind === "time") ?? all[all.length - 1];
-  const others = all.filter((i) => i !== key);
-  const byTime = key !== undefined && columns[key].kind === "time";
-  const scale = key !== undefined && columns[key].kind === "number" && rows.length > 20;
-  const x = (r: Row) => (key === undefined ? columns[measure].name : byTime ? time(r.values[key]) : scale ? Number(r.values[key]) : (r.values[key] ?? "NULL"));
-  const facet = others.length > 0 ? (r: Row) => others.map((k) => r.values[k] ?? "NULL").join(", ") : () => undefined;
-  const points = rows.map((r): Point => {
-    const y = number(r.values[measure]);
-    const interval = r.intervals[measure];
-    return { x: x(r), facet: facet(r), y, ...(isExact(interval) ? { low: NaN, high: NaN } : { low: interval!.low ?? NaN, high: interval!.high ?? NaN }) };
-  }).filter((p) => typeof p.x === "string" || Number.isFinite(Number(p.x)));
-  const known = points.filter((p) => Number.isFinite(p.low) && Number.isFinite(p.high));
-  const facets = [...new Set(points.map((p) => p.facet))].length;
-  const series = facets > 1 && byTime; // lines over time are compared in one picture, other charts stand below each other
+// draw makes the chart of one column.
+export function draw(columns: Column[], rows: Row[], of: number, width: number): SVGSVGElement | HTMLElement {
+  const by = axes(columns, rows);
+  const { name, kind } = columns[of];
+  const isLine = by.along !== "labels";
+  const largest = Math.max(...rows.map((r) => Math.abs(number(r.values[of]))).filter(Number.isFinite));
+  const [unit, seconds] = kind === "duration" ? (units.find(([, s]) => largest >= 2 * s) ?? units[units.length - 1]) : ["", 1];
+  const points = rows.flatMap((r): Point[] => {
+    const at = place(r, by, name);
+    if (at === undefined) return [];
+    const interval = r.intervals[of];
+    const facet = by.others.length > 0 ? labels(r, by.others) : undefined;
+    const range = interval ? between(interval, kind) || "interval not known" : "";
+    const title = `${by.key === undefined ? "" : labels(r, [by.key]) + (facet ? ", " + facet : "") + ": "}${r.values[of] ?? "NULL"}${range && ` (${range})`}`;
+    return [{ at, facet, value: number(r.values[of]) / seconds, low: (interval?.low ?? NaN) / seconds, high: (interval?.high ?? NaN) / seconds, title }];
+  });
+  const known = points.filter(isKnown);
+  const facets = new Set(points.map((p) => p.facet)).size;
+  const series = facets > 1 && by.along === "times"; // lines over time are compared in one picture, other charts stand below each other
   const below = facets > 1 && !series;
   const inFacets = below ? { fy: "facet" } : {};
-  const title = (p: Point) => `${key === undefined ? "" : p.x instanceof Date ? p.x.toISOString().slice(0, 10) : p.x}${p.facet ? ", " + p.facet : ""}: ${Number.isFinite(p.y) ? p.y : "NULL"}${Number.isFinite(p.low) ? ` (${p.low} to ${p.high})` : ""}`;
   const fill = "var(--accent, #1f5fbf)";
-  const line = byTime || scale;
   const colour = series ? { z: "facet" } : {};
-  const marks: Plot.Markish[] = line
+
+  // An interval without an end goes on to the edge.
+  const ends = [...points.flatMap((p) => [p.value, p.low, p.high]).filter(Number.isFinite), ...(isLine ? [] : [0])];
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const room = 0.1 * (most - least || Math.abs(most) || 1);
+  const open = points.filter(isOpen).map((p) => (Number.isFinite(p.low) ? { ...p, from: p.low, to: most + room } : { ...p, from: p.high, to: least - room }));
+
+  // Labels that do not fit beside each other stand below each other.
+  const all = isLine ? [] : [...new Set(points.map((p) => p.at as string))];
+  const longest = Math.min(longestLabel, Math.max(0, ...all.map((l) => l.length))) * letter;
+  const lying = !isLine && (longest + letter) * all.length > width - 90;
+  const error = { stroke: "currentColor", strokeWidth: 1.5, title: "title", ...inFacets };
+  const openEnd = { ...error, strokeDasharray: "4,3", className: "open", markerStart: "tick", markerEnd: "arrow" } as const;
+  const bars = points.filter((p) => Number.isFinite(p.value));
+  const look = { fill, fillOpacity: 0.55, title: "title", className: "bar", ...inFacets };
+  const marks: Plot.Markish[] = isLine
     ? [
-        Plot.areaY(known, { x: "x", y1: "low", y2: "high", fill: series ? "facet" : fill, fillOpacity: 0.25, sort: "x", className: "ribbon", ...colour, ...inFacets }),
-        Plot.lineY(points, { x: "x", y: "y", stroke: series ? "facet" : fill, sort: "x", className: "line", ...colour, ...inFacets }),
-        Plot.dot(points, { x: "x", y: "y", fill: series ? "facet" : fill, r: 2, title, ...inFacets }),
-        ...(series ? [Plot.text(points, Plot.selectLast({ x: "x", y: "y", z: "facet", text: "facet", textAnchor: "start", dx: 5, fill: "currentColor", sort: "x" }))] : []),
+        ...(known.length > 0 ? [Plot.areaY(points, { x: "at", y1: "low", y2: "high", fill: series ? "facet" : fill, fillOpacity: 0.25, sort: "at", className: "ribbon", ...colour, ...inFacets })] : []),
+        Plot.ruleX(alone(points), { x: "at", y1: "low", y2: "high", marker: "tick", ...error, stroke: series ? "facet" : fill, className: "interval" }),
+        Plot.ruleX(open, { x: "at", y1: "from", y2: "to", ...openEnd }),
+        Plot.lineY(points, { x: "at", y: "value", stroke: series ? "facet" : fill, sort: "at", className: "line", ...colour, ...inFacets }),
+        Plot.dot(points, { x: "at", y: "value", fill: series ? "facet" : fill, r: 2, title: "title", ...inFacets }),
+        ...(series ? [Plot.text(points, Plot.selectLast({ x: "at", y: "value", z: "facet", text: "facet", textAnchor: "start", dx: 5, fill: "currentColor", sort: "at" }))] : []),
       ]
-    : [
-        Plot.barY(points.filter((p) => Number.isFinite(p.y)), { x: "x", y: "y", fill, fillOpacity: 0.55, title, className: "bar", ...inFacets }),
-        Plot.ruleX(known, { x: "x", y1: "low", y2: "high", stroke: "currentColor", strokeWidth: 1.5, title, className: "interval", marker: "tick", ...inFacets }),
-        Plot.ruleY([0]),
-      ];
-  const order = line ? {} : { domain: [...new Set(points.map((p) => p.x as string))] };
-  const name = columns[measure].name;
+    : lying
+      ? [
+          Plot.barX(bars, { y: "at", x: "value", ...look }),
+          Plot.ruleY(known, { y: "at", x1: "low", x2: "high", marker: "tick", className: "interval", ...error }),
+          Plot.ruleY(open, { y: "at", x1: "from", x2: "to", ...openEnd }),
+          Plot.ruleX([0]),
+        ]
+      : [
+          Plot.barY(bars, { x: "at", y: "value", ...look }),
+          Plot.ruleX(known, { x: "at", y1: "low", y2: "high", marker: "tick", className: "interval", ...error }),
+          Plot.ruleX(open, { x: "at", y1: "from", y2: "to", ...openEnd }),
+          Plot.ruleY([0]),
+        ];
+  const keyName = by.key === undefined ? null : columns[by.key].name;
+  const along = { label: keyName, ...(by.along === "times" ? { type: "utc" as const } : isLine ? {} : { type: "band" as const, padding: 0.25, domain: all, tickFormat: cut }) };
+  const value = { label: unit ? `${name}, ${unit}` : name, grid: true, zero: !isLine };
   const chart = Plot.plot({
     width,
-    height: below ? Math.max(320, facets * 140) : 320,
-    marginLeft: 70,
+    height: lying ? Math.max(160, (below ? facets : 1) * all.length * bar + 80) : below ? Math.max(320, facets * 140) : 320,
+    marginLeft: lying ? Math.max(70, longest + 20) : 70,
     marginRight: facets > 1 ? 110 : 20,
-    marginBottom: 45,
+    marginBottom: 50,
     style: { background: "transparent", color: "inherit", fontSize: "12px" },
-    ariaLabel: `${name}${key === undefined ? "" : " by " + columns[key].name}`,
-    ariaDescription: `${known.length === 0 ? "" : known.length === points.length ? "Each value is drawn with its 95% interval. " : "Values are drawn with their 95% interval where it is known. "}The table has the same numbers.`,
-    x: { label: key === undefined ? null : columns[key].name, ...(byTime ? { type: "utc" } : scale ? {} : { type: "band", padding: 0.25 }), ...order },
-    y: { label: name, grid: true, zero: !line },
+    ariaLabel: `${name}${keyName === null ? "" : " by " + keyName}`,
+    ariaDescription: `${known.length === 0 ? "" : known.length === rows.length && bars.length === rows.length ? "Each value is drawn with its 95% interval. " : "Values are drawn with their 95% interval where it is known. "}The table has the same numbers.`,
+    x: { ...(lying ? value : along), labelOffset: 40 },
+    y: lying ? along : value,
     fy: { label: null },
     marks,
   }) as SVGSVGElement | HTMLElement;

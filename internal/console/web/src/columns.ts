@@ -1,33 +1,31 @@
-// Which columns of an answer are numbers to draw, and which tell its rows apart.
+// Which columns of an answer are values to draw, and which tell its rows apart.
 import type { Column, Row } from "./api";
 
-// measures are the columns with intervals. Without any (a public table, a setting) it is the last number that is not the first column.
-export function measures(columns: Column[], rows: Row[]): number[] {
-  const numbers = columns.map((_, i) => i).filter((i) => columns[i].kind === "number" && !columns[i].part);
-  const found = numbers.filter((i) => rows.some((r) => r.intervals[i]));
-  return found.length > 0 ? found : numbers.filter((i) => i > 0 && !columns[i].constant).slice(-1);
+// isPart says whether a column is dp_error, dp_low or dp_high itself.
+const isPart = (rows: Row[], i: number) => rows.some((r) => r.intervals[i]?.part);
+
+// valueColumns are the noisy numbers. Without any (a public table, a setting) it is the last number that is not the first column.
+export function valueColumns(columns: Column[], rows: Row[]): number[] {
+  const numbers = columns.map((_, i) => i).filter((i) => (columns[i].kind === "number" || columns[i].kind === "duration") && !isPart(rows, i));
+  const noisy = numbers.filter((i) => rows.some((r) => r.intervals[i]));
+  return noisy.length > 0 ? noisy : numbers.filter((i) => i > 0 && !columns[i].constant).slice(-1);
 }
 
-// keys are the columns that tell rows apart: no measure, no part of an interval, and no constant.
+// label is a key's value as a chart has it. NULL and the text NULL are not the same.
+const label = (text: string | null) => (text === null ? "NULL" : text === "NULL" ? "'NULL'" : text);
+
+export const labels = (r: Row, of: number[]) => of.map((i) => label(r.values[i])).join(", ");
+
+// repeated says whether rows have the same values in some columns.
+const repeated = (rows: Row[], of: number[]) => new Set(rows.map((r) => JSON.stringify(of.map((i) => r.values[i])))).size < rows.length;
+
+// keys are the columns that tell rows apart: no noisy number, no part of an interval, and no constant. A number without which the other keys do as well is none.
 export function keys(columns: Column[], rows: Row[]): number[] {
-  const drawn = measures(columns, rows);
-  return columns.map((_, i) => i).filter((i) => !drawn.includes(i) && !columns[i].part && !columns[i].constant);
-}
-
-// A chart has no more bars, points and lines than it can show.
-const mostBars = 200;
-const mostPoints = 5000;
-const mostLines = 12;
-
-// noChart is why an answer has no chart; "" where it has one.
-export function noChart(columns: Column[], rows: Row[], measure: number | undefined): string {
-  if (rows.length === 0) return "There is no chart, as there are no rows.";
-  if (measure === undefined) return "There is no chart, as no column has numbers to draw.";
-  if (!rows.some((r) => r.values[measure] !== null && Number.isFinite(Number(r.values[measure])))) return `There is no chart, as ${columns[measure].name} is NULL in all rows.`;
-  const by = keys(columns, rows);
-  const time = by.find((i) => columns[i].kind === "time");
-  if (time === undefined) return rows.length > mostBars ? `There is no chart, as it would have ${rows.length} bars. It has ${mostBars} at most.` : "";
-  const lines = new Set(rows.map((r) => JSON.stringify(by.filter((i) => i !== time).map((i) => r.values[i])))).size;
-  if (lines > mostLines) return `There is no chart, as it would have ${lines} lines. It has ${mostLines} at most.`;
-  return rows.length > mostPoints ? `There is no chart, as it would have ${rows.length} points. It has ${mostPoints} at most.` : "";
+  const values = valueColumns(columns, rows);
+  let found = columns.map((_, i) => i).filter((i) => !values.includes(i) && !isPart(rows, i) && !columns[i].constant);
+  for (const i of [...found].reverse()) {
+    const others = found.filter((k) => k !== i);
+    if (columns[i].kind === "number" && others.length > 0 && !repeated(rows, others)) found = others;
+  }
+  return found;
 }

@@ -1,13 +1,13 @@
 // The SQL editor: CodeMirror with PostgreSQL's dialect, and completion of the analyst's own schema.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { PostgreSQL, sql, SQLDialect } from "@codemirror/lang-sql";
+import { PostgreSQL, sql, SQLDialect, type SQLNamespace } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { quoted, type Schema, type SchemaTable } from "./schema";
+import { isData, type Schema, type SchemaTable } from "./schema";
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--keyword)" },
@@ -71,10 +71,13 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
   const more = (c: CompletionContext) => {
     const word = c.matchBefore(/[\w.]*/);
     if (!word || (word.from === word.to && !c.explicit)) return null;
+    const text = c.state.doc.toString();
+    const named = inFrom(text, tables);
+    const from = named.length > 0 || !/\bselect\b/i.test(text.slice(0, word.from)) ? named : tables.filter(isData); // FROM is often written later
     return {
       from: word.from,
       options: [
-        ...(word.text.includes(".") ? [] : inFrom(c.state.doc.toString(), tables).flatMap((t) => t.columns.map((k) => ({ label: k.name, apply: quoted(k.name), detail: `${t.name}, ${k.type}`, type: "property", boost: 50 })))),
+        ...(word.text.includes(".") ? [] : from.flatMap((t) => t.columns.map((k) => ({ label: k.name, apply: k.sql, detail: `${t.name}, ${k.type}`, type: "property", boost: 50 })))),
         ...statements.map(([label, detail]) => ({ label, detail, type: "keyword" })),
         ...functions.map(([label, detail]) => ({ label, detail, type: "function", apply: label + "(" })),
         ...settings.map(([label, detail]) => ({ label, detail, type: "property" })),
@@ -82,7 +85,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
     };
   };
   const language = new Compartment();
-  const dialect = (schema: Record<string, readonly string[]>, defaultSchema = "public") => [sql({ dialect: dpsql, schema, defaultSchema, upperCaseKeywords: true }), dpsql.language.data.of({ autocomplete: more })];
+  const dialect = (schema: SQLNamespace, defaultSchema = "public") => [sql({ dialect: dpsql, schema, defaultSchema, upperCaseKeywords: true }), dpsql.language.data.of({ autocomplete: more })];
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -121,7 +124,12 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
     learn(schema) {
       tables = schema.tables;
       settings = schema.settings.map((s) => [s.name, s.says]);
-      view.dispatch({ effects: language.reconfigure(dialect(Object.fromEntries(schema.tables.map((t) => [t.schema + "." + t.name, t.columns.map((c) => c.name)])))) });
+      const names: Record<string, Record<string, SQLNamespace>> = {};
+      for (const t of tables) {
+        const children = t.columns.map((c) => ({ label: c.name, apply: c.sql, type: "property" }));
+        (names[t.schema] ??= {})[t.name] = { self: { label: t.name, apply: t.own, type: "type" }, children };
+      }
+      view.dispatch({ effects: language.reconfigure(dialect(names)) });
     },
   };
 }

@@ -1,12 +1,12 @@
 import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
-import { Answer, type Asked } from "./answer";
+import { Answer, type Result } from "./answer";
 import { Aside } from "./aside";
 import { editor, type Editor } from "./editor";
 import { Failure, problemOf } from "./failure";
 import type { OwnersPage } from "./owner";
-import { example, read, type Schema } from "./schema";
+import { examples, read, type Schema } from "./schema";
 
 function Login({ done, said }: { done: (is: api.Login) => void; said: string }) {
   const [failed, setFailed] = useState<api.Problem>();
@@ -73,8 +73,14 @@ function Owners({ is, left }: { is: api.Login; left: (said: string) => void }) {
   return Page ? <Page.of is={is} left={left} /> : null;
 }
 
-// What an analyst was writing when the session ended, for the next log-in.
-const kept = { user: "", text: "" };
+// What an analyst was writing when the session ended, or the page was loaded again, for the same user's next log-in in this tab.
+const kept = {
+  of: (user: string): string => {
+    const is = JSON.parse(sessionStorage.getItem("written") ?? "{}");
+    return is.user === user ? is.text : "";
+  },
+  keep: (user: string, text: string) => sessionStorage.setItem("written", JSON.stringify({ user, text })),
+};
 
 function Price({ of, waits }: { of: api.Explanation | undefined; waits: boolean }) {
   const lines = of?.lines ?? [];
@@ -106,7 +112,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
   const [price, setPrice] = useState<api.Explanation>();
   const [running, setRunning] = useState(false);
   const [failed, setFailed] = useState<api.Problem>();
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<Result>();
   const [ran, setRan] = useState(0);
   const [old, setOld] = useState(false); // the answer is another text's
   const answered = useRef("");
@@ -126,6 +132,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
       const n = ++latest.current;
       const text = ed.current!.text();
       setOld(text !== answered.current);
+      kept.keep(is.user, text);
       if (busy.current) return withhold(text);
       try {
         const e = text.trim() === "" ? { lines: [] } : await api.explain(text, ed.current!.cursor());
@@ -155,7 +162,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
     latest.current++;
     setRunning(true);
     setFailed(undefined);
-    const now: Asked = { columns: [], rows: [], notices: [], progress: "", tag: "" };
+    const now: Result = { columns: [], rows: [], notices: [], progress: "", tag: "" };
     setAsked({ ...now });
     const show = () => setAsked({ ...now });
     try {
@@ -199,19 +206,23 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
   }, []);
 
   useEffect(() => {
-    ed.current = editor(place.current!, kept.user === is.user ? kept.text : "", explain, run);
+    ed.current = editor(place.current!, kept.of(is.user), explain, run);
     (async () => {
       try {
         setLeft((await api.budget()).left);
         const s = await learn();
-        if (ed.current!.text() === "") ed.current!.replace(example(s));
-        else explain();
+        for (const sql of examples(s)) {
+          if (ed.current!.text() !== "") break;
+          const works = (await api.explain(sql, 0)).lines?.some((l) => l.key === "Price");
+          if (works && ed.current!.text() === "") ed.current!.replace(sql);
+        }
+        explain();
       } catch (e) {
         setFailed(problemOf(e));
       }
     })();
     return () => {
-      Object.assign(kept, { user: is.user, text: ed.current!.text() });
+      kept.keep(is.user, ed.current!.text());
       clearTimeout(timer.current);
       ed.current!.view.destroy();
     };
@@ -246,7 +257,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
             <span role="status">{running ? asked?.progress || "Running" : ""}</span>
           </div>
           <Price of={price} waits={running} />
-          {failed && <Failure of={failed} />}
+          {failed && <Failure of={failed} old={old} />}
           {asked && <Answer of={asked} running={running} old={old} />}
         </main>
       </div>

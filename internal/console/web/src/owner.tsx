@@ -4,14 +4,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api";
 import { Failure, problemOf } from "./failure";
 import { drawToFit } from "./fit";
+import { figure } from "./format";
 import * as owner from "./owner-api";
 
 const at = (t: string) => new Date(t).toISOString().slice(0, 16).replace("T", " ");
-const number = (x: number | null) => {
-  if (x === null) return "–";
-  const rounded = Number(x.toPrecision(4));
-  return rounded !== 0 && Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
-};
+const number = (x: number | null) => (x === null ? "–" : figure(x));
 const everybody = (analyst: string) => analyst || "everybody";
 
 // A table is headed by its columns. Columns with a star have numbers, and those with a dot have sentences.

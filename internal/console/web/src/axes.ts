@@ -1,0 +1,65 @@
+// Where the rows of an answer stand in its chart, and why some have no place in it.
+import type { Column, Row } from "./api";
+import { keys, labels } from "./columns";
+import { number, time } from "./format";
+
+// More numbers than these are a line, not bars.
+const mostNumberBars = 20;
+
+// A chart has no more bars, points and lines than it can show.
+const mostBars = 200;
+const mostPoints = 5000;
+const mostLines = 12;
+
+export interface Axes {
+  key?: number; // the column along the axis; none: there is one row
+  others: number[]; // the keys that make several charts, or lines, of it
+  along: "labels" | "numbers" | "times";
+}
+
+export function axes(columns: Column[], rows: Row[]): Axes {
+  const all = keys(columns, rows);
+  const key = all.find((i) => columns[i].kind === "time") ?? all[all.length - 1];
+  const kind = key === undefined ? "text" : columns[key].kind;
+  return { key, others: all.filter((i) => i !== key), along: kind === "time" ? "times" : kind === "number" && rows.length > mostNumberBars ? "numbers" : "labels" };
+}
+
+// place is where a row stands along the axis; undefined where the axis has no such place, as of NULL or infinity.
+export function place(row: Row, of: Axes, name: string): string | number | Date | undefined {
+  if (of.key === undefined) return name;
+  const text = row.values[of.key];
+  if (of.along === "labels") return labels(row, [of.key]);
+  const at = of.along === "times" ? time(text) : number(text);
+  return Number.isFinite(Number(at)) ? at : undefined;
+}
+
+// noChart is why an answer has no chart; "" where it has one.
+export function noChart(columns: Column[], rows: Row[], value: number | undefined): string {
+  const none = (why: string) => "There is no chart, as " + why + ".";
+  if (rows.length === 0) return none("there are no rows");
+  if (value === undefined) return none(columns.some((c) => c.kind === "number" && !c.constant) ? "the only numbers are in the first column" : "no column has numbers to draw");
+  if (!rows.some((r) => Number.isFinite(number(r.values[value])))) return none(`no ${columns[value].name} is a number`);
+  const of = axes(columns, rows);
+  const all = keys(columns, rows);
+  const names = all.map((i) => columns[i].name).join(" and ");
+  if (all.length === 0 && rows.length > 1) return none("no column tells the rows apart");
+  if (new Set(rows.map((r) => JSON.stringify([labels(r, of.others), of.key === undefined ? "" : labels(r, [of.key])]))).size < rows.length) return none(`several rows have the same ${names}`);
+  const tooMany = (n: number, what: string, most: number) => (n > most ? none(`it would have ${n} ${what}. It has ${most} at most`) : "");
+  if (of.along === "labels") return tooMany(rows.length, "bars", mostBars);
+  if (!rows.some((r) => place(r, of, "") !== undefined)) return none(`no ${columns[of.key!].name} has a place on an axis`);
+  return tooMany(new Set(rows.map((r) => labels(r, of.others))).size, "lines", mostLines) || tooMany(rows.length, "points", mostPoints);
+}
+
+// notDrawn says what a chart lacks that the table has.
+export function notDrawn(columns: Column[], rows: Row[], value: number): string[] {
+  const of = axes(columns, rows);
+  const said: string[] = [];
+  const name = columns[value].name;
+  const lost = rows.filter((r) => place(r, of, name) === undefined);
+  const named = lost.slice(0, 3).map((r) => `${labels(r, [...of.others, of.key!])} (${r.values[value] ?? "NULL"})`).join(", ");
+  if (lost.length > 0) said.push(`Not on the axis of ${columns[of.key!].name}: ${named}${lost.length > 3 ? ` and ${lost.length - 3} more` : ""}.`);
+  const nulls = rows.filter((r) => r.values[value] === null).length;
+  if (nulls > 0) said.push(`${name} is NULL in ${nulls === 1 ? "one row" : nulls + " rows"}.`);
+  for (const why of new Set(rows.map((r) => r.intervals[value]?.unknown).filter((w) => w))) said.push(`The interval of ${name} is not known: ${why}.`);
+  return said;
+}
