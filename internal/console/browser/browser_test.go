@@ -248,6 +248,10 @@ func TestConsole(t *testing.T) {
 	p.until(`/Price1,/.test(document.querySelector(".price dl")?.textContent)`)
 	p.write("SELECT gendr FROM patients")
 	p.until(`document.querySelector(".price").textContent.includes("gender") && document.querySelector(".cm-lintRange-error")`)
+	p.run()
+	p.until(`document.querySelector(".error") && !document.querySelector(".error").textContent.includes("what was in the editor before")`)
+	p.write("SELECT gender FROM")
+	p.until(`document.querySelector(".error").textContent.includes("This is the error of what was in the editor before.")`)
 
 	// The keyboard alone is enough.
 	p.do(chromedp.Focus(".cm-content", chromedp.ByQuery), chromedp.KeyEvent(kb.Tab))
@@ -321,6 +325,16 @@ func TestConsole(t *testing.T) {
 	p.button("Run")
 	p.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
 	p.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
+	p.until(`document.querySelector(".cm-content")?.textContent == "SELECT 42 AS kept"`)
+
+	// So does a page that is loaded again.
+	p.do(chromedp.Reload())
+	p.until(`document.querySelector(".login")`)
+	if value[bool](p, `document.querySelector(".login").textContent.includes("Log in as analyst")`) {
+		p.button("Log in as analyst")
+	} else {
+		p.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
+	}
 	p.until(`document.querySelector(".cm-content")?.textContent == "SELECT 42 AS kept"`)
 
 	// Who logs out is out; an analyst without budget is told.

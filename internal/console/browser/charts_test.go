@@ -41,7 +41,7 @@ func TestCompletion(t *testing.T) {
 		{"SELECT gender, count(*) FROM encounters JOIN patients USING (patient_id) GROUP BY gen", "", "gender"},
 		{"TRA", "", "TRAIN DP MODEL"}, {"EVAL", "", "EVALUATE DP MODEL"}, {"CREA", "", "CREATE DP WATCH"}, {"CREA", "", "CREATE DP SYNTHETIC TABLE"},
 		{"SET dpsql.pri", "", "dpsql.price"}, {"SELECT * FROM enc", "", "encounters"}, {"SELECT dp_lo", "", "dp_low"}, {"SEL", "", "SELECT"},
-		{"INS", "", ""}, {"GRAN", "", ""}, {"TRUNC", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT med", " FROM patients", ""},
+		{"SELECT med", "", "medications"}, {"INS", "", ""}, {"GRAN", "", ""}, {"TRUNC", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT med", " FROM patients", ""},
 	} {
 		p.write(c.before + c.after)
 		for range c.after {
@@ -104,6 +104,35 @@ func TestCharts(t *testing.T) {
 	p.ask("SELECT 'a' AS g", `document.querySelector("main").textContent.includes("There is no chart, as no column has numbers to draw.")`)
 	p.ask("SELECT 'a' || i AS g, i AS n FROM generate_series(1, 300) AS s(i)", `document.querySelector("main").textContent.includes("There is no chart, as it would have 300 bars. It has 200 at most.")`)
 
+	// Rows that nothing tells apart are no stacked bars.
+	p.ask("SELECT count(*) FROM encounters GROUP BY readmitted", `document.querySelectorAll("tbody tr").length == 3 && document.querySelector("main").textContent.includes("There is no chart, as no column tells the rows apart.")`)
+
+	// An interval that is not known is no exact number: the page says why.
+	p.ask("SELECT 'patients' AS what, count(*) AS n FROM patients UNION ALL SELECT 'encounters', count(*) FROM encounters", `document.querySelectorAll(".chart svg .bar rect").length == 2 && document.querySelector("main").textContent.includes("The interval of n is not known: it is put together of several answers.")`)
+	p.button("Table")
+	p.until(`document.querySelector("td .interval")?.textContent == "interval not known: it is put together of several answers"`)
+	p.button("Chart")
+
+	// A greatest value has one end alone, in the chart and in the table.
+	p.ask("SELECT readmitted, max(medications) FROM encounters GROUP BY readmitted", `document.querySelectorAll(".chart svg .open line, .chart svg .open path").length == 3 && / or more\)$/.test(document.querySelector(".chart svg title").textContent)`)
+	p.button("Table")
+	p.until(`/^[0-9]+ or more$/.test(document.querySelector("td .interval")?.textContent)`)
+	p.button("Chart")
+
+	// Labels that do not fit beside each other stand below each other, and the name of an axis is not cut.
+	p.ask("SELECT 'a rather long label ' || i AS group_by, i AS n FROM generate_series(1, 40) AS s(i)", `document.querySelectorAll(".chart svg .bar rect").length == 40`)
+	if over := value[[]string](p, `(() => {
+		const svg = document.querySelector(".chart svg"), whole = svg.getBoundingClientRect();
+		const texts = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+		const out = texts.filter(([, r]) => r.left < whole.left || r.bottom > whole.bottom);
+		const covered = texts.filter(([, a], i) => texts.some(([, b], k) => k != i && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
+		return [...out, ...covered].map(([text]) => text);
+	})()`); len(over) > 0 {
+		t.Errorf("cut, or over others: %q", over)
+	}
+
+	p.checkDrawn()
+
 	// A chart is as wide as the window has room for.
 	p.ask("SELECT g, n FROM (VALUES ('a', 180), ('b', 90)) v(g, n)", `document.querySelectorAll(".chart svg .bar rect").length == 2`)
 	for _, width := range []int64{700, 1400} {
@@ -111,4 +140,30 @@ func TestCharts(t *testing.T) {
 		p.until(`(() => { const place = document.querySelector(".chart"); return place.querySelector("svg").getAttribute("width") == String(place.clientWidth) })()`)
 	}
 	p.accessible("chart")
+}
+
+// checkDrawn draws rows whose intervals are given.
+func (p *tab) checkDrawn() {
+	p.Helper()
+	const row = `const row = (x, y, low, high) => ({ values: [x, y], intervals: [undefined, low === undefined && high === undefined ? { of: 1, unknown: "x" } : { of: 1, low, high }] });
+		const days = [row("2024-01-01", "5", 4, 6), row("2024-01-02", "5", 4, 6), row("2024-01-03", "5"), row("2024-01-04", "5", 5, 5), row("2024-01-05", "5", 5, 7), row("2024-01-06", "5"), row("2024-01-07", "5", 4, 6), row("2024-01-08", "5"), row("2024-01-09", "5", 4), row(null, "9", 8, 10)];`
+	for _, c := range [][2]string{
+		{`svg.querySelector(".ribbon path").getAttribute("d").split("M").length - 1`, "3"}, // two pieces, and one without a width
+		{`svg.querySelectorAll(".interval line, .interval path").length`, "1"},
+		{`svg.querySelectorAll(".open line, .open path").length`, "1"},
+		{`svg.querySelectorAll("circle").length`, "9"},
+		{`[...svg.querySelectorAll("circle title")].map((t) => t.textContent).slice(1, 4).join("; ")`, "2024-01-02: 5 (4.00 to 6.00); 2024-01-03: 5 (interval not known); 2024-01-04: 5 (5 to 5)"},
+		{`svg.querySelectorAll("circle")[8].textContent`, "2024-01-09: 5 (4.0 or more)"},
+		{`svg.getAttribute("aria-description")`, "Values are drawn with their 95% interval where it is known. The table has the same numbers."},
+	} {
+		got := value[string](p, `(async () => {
+			const { draw } = await import(performance.getEntriesByType("resource").map((r) => r.name).find((n) => n.includes("/chart-")));
+			`+row+`
+			const svg = draw([{ name: "d", kind: "time" }, { name: "n", kind: "number" }], days, 1, 800);
+			return String(`+c[0]+`);
+		})()`)
+		if got != c[1] {
+			p.Errorf("%s: %q, want %q", c[0], got, c[1])
+		}
+	}
 }

@@ -133,12 +133,12 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// TestDomain: of a column with many values the schema names some, and all can be read and searched.
+// TestDomain: of a column with many values the schema names some, and all can be read and searched. Names are quoted where they are keywords.
 func TestDomain(t *testing.T) {
 	dir := t.TempDir()
 	var rows, values strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(&rows, "%d,Ward %03d\n", i, i)
+		fmt.Fprintf(&rows, "%d,Ward %03d,%d\n", i, i, i%3)
 		fmt.Fprintf(&values, "Ward %03d, ", i)
 	}
 	var ports [2]string
@@ -150,17 +150,17 @@ func TestDomain(t *testing.T) {
 		ports[i] = l.Addr().String()
 		_ = l.Close()
 	}
-	for name, text := range map[string]string{"people.csv": "id,ward\n" + rows.String(), "policy.yaml": fmt.Sprintf(`dataset: wide
+	for name, text := range map[string]string{"user.csv": "id,ward,order\n" + rows.String(), "policy.yaml": fmt.Sprintf(`dataset: wide
 backend: {files: .}
 listen: %s
 console: {listen: %s}
-unit: people.id
+unit: user.id
 population: 300
 tables:
-  people: {columns: {id: {type: integer}, ward: {type: text, values: [%s null]}}}
+  user: {columns: {id: {type: integer}, ward: {type: text, values: [%s null]}, order: {type: integer, values: [0, 1, 2]}}}
 budget: {epsilon: 20, delta: 1e-6}
 analysts:
-  ann: {password: "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=", may: [people]}
+  ann: {password: "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=", may: [user]}
 `, ports[0], ports[1], values.String())} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -193,6 +193,12 @@ analysts:
 	p := open(t)
 	p.do(chromedp.Navigate(strings.TrimSpace(string(link))))
 	p.button("Log in as ann")
+
+	// The first statement works, also where names are keywords, and so does a name that is clicked.
+	p.until(`document.querySelector(".cm-content")?.textContent == 'SELECT "order", count(*)FROM "user"GROUP BY "order"' && document.querySelector(".price dl").textContent.includes("Price")`)
+	p.write("SELECT count(*) FROM \"user\" WHERE 1 = ")
+	p.do(chromedp.Click(`//aside//button[normalize-space()="order"]`, chromedp.BySearch))
+	p.until(`document.querySelector(".cm-content").textContent == 'SELECT count(*) FROM "user" WHERE 1 = "order"' && document.querySelector(".price dl")?.textContent.includes("Price")`)
 	const listed = `document.querySelectorAll("aside [aria-label='Values of ward'] button")`
 	p.until(`document.querySelector("aside")?.textContent.includes("Ward 019 and 281 more")`)
 	p.do(chromedp.Click(`//summary[normalize-space()="All 301 values"]`, chromedp.BySearch))
@@ -202,7 +208,7 @@ analysts:
 	p.until(listed + `.length == 200`)
 	p.do(chromedp.SendKeys("aside input", "ward 29", chromedp.ByQuery))
 	p.until(listed + `.length == 10 && ` + listed + `[0].textContent == "Ward 290"`)
-	p.write("SELECT count(*) FROM people WHERE ward = ")
+	p.write("SELECT count(*) FROM \"user\" WHERE ward = ")
 	p.do(chromedp.Click("aside [aria-label='Values of ward'] button", chromedp.ByQuery))
-	p.until(`document.querySelector(".cm-content").textContent == "SELECT count(*) FROM people WHERE ward = 'Ward 290'" && document.querySelector(".price dl")?.textContent.includes("Price")`)
+	p.until(`document.querySelector(".cm-content").textContent == "SELECT count(*) FROM \"user\" WHERE ward = 'Ward 290'" && document.querySelector(".price dl")?.textContent.includes("Price")`)
 }

@@ -38,7 +38,7 @@ export function noChart(columns: Column[], rows: Row[], value: number | undefine
   const none = (why: string) => "There is no chart, as " + why + ".";
   if (rows.length === 0) return none("there are no rows");
   if (value === undefined) return none(columns.some((c) => c.kind === "number" && !c.constant) ? "the only numbers are in the first column" : "no column has numbers to draw");
-  if (!rows.some((r) => Number.isFinite(number(r.values[value])))) return none(`no ${columns[value].name} is a number`);
+  if (!rows.some((r) => Number.isFinite(number(r.values[value])))) return none(`${columns[value].name} is ${rows.some((r) => r.values[value] !== null) ? "no finite number" : "NULL"} in all rows`);
   const of = axes(columns, rows);
   const all = keys(columns, rows);
   const names = all.map((i) => columns[i].name).join(" and ");
