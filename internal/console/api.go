@@ -4,15 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // problem is an error as the page shows it.
@@ -358,7 +364,7 @@ func (c *Server) values(s *session, w http.ResponseWriter, r *http.Request) (any
 	return p, nil
 }
 
-// schema is what the analyst may ask about, and what may be set.
+// schema is what the analyst may ask about, what may be set, and the functions that there are.
 func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := c.acquire(s, r); err != nil {
 		return nil, err
@@ -372,5 +378,19 @@ func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any
 	if err != nil {
 		return nil, err
 	}
-	return map[string]*table{"columns": columns, "settings": settings}, nil
+	return map[string]any{"columns": columns, "settings": settings, "functions": functionNames()}, nil
 }
+
+// functionNames are the functions and aggregates that may be written by a name.
+var functionNames = sync.OnceValue(func() []string {
+	names := map[string]bool{"median": true}
+	for _, f := range funcs.All() {
+		names[f.Name] = true
+	}
+	for fn := range plan.Aggregates {
+		names[string(fn)] = true
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
+		return name == "cast" || strings.ContainsFunc(name, func(c rune) bool { return c != '_' && !unicode.IsLower(c) && !unicode.IsDigit(c) })
+	})
+})

@@ -393,6 +393,9 @@ func TestOwner(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.Enter)) // the button has the focus
 	p.until(`document.getElementById("health")?.textContent == "Health: ok" && document.querySelectorAll(".chart svg .spent path").length >= 2 && document.querySelector(".facts").textContent.includes("ends about 20")`)
 	p.accessible("budget, light")
+	if heads := value[[]string](p, `[...document.querySelectorAll("[aria-label=Accounts] th")].filter((h, i, all) => all.some((o, k) => k < i && o.textContent == h.textContent) || h.textContent == "failures" && h.getBoundingClientRect().right > innerWidth).map((h) => h.textContent)`); len(heads) > 0 {
+		t.Errorf("columns of one name, or outside of the window: %q", heads)
+	}
 	p.picture("owner.png")
 	p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 	p.accessible("budget, dark")

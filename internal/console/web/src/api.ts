@@ -126,7 +126,7 @@ export const budget = () => ask<{ left: string }>("budget");
 export const explain = (sql: string, cursor: number) => ask<Explanation>("explain", { sql, cursor });
 export const cancel = () => ask("cancel");
 export const statements = () => ask<Table>("statements");
-export const schema = () => ask<{ columns: Table; settings: Table }>("schema");
+export const schema = () => ask<{ columns: Table; settings: Table; functions: string[] }>("schema");
 
 export interface ValuesPage {
   values: (string | null)[];

@@ -26,15 +26,14 @@ const theme = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent)", color: "var(--on-accent)" },
 });
 
-// What may be called, by what it does: the usual ones, and dpsql's own.
-const functions: [string, string][] = [
-  ["count", "rows, or values"], ["sum", "of a number"], ["avg", "of a number"], ["min", "of many people's values"], ["max", "of many people's values"], ["stddev", "of a number"],
-  ["variance", "of a number"], ["corr", "of two numbers"], ["regr_slope", "of two numbers"], ["regr_intercept", "of two numbers"], ["percentile_cont", "WITHIN GROUP (ORDER BY x)"],
-  ["dp_error", "95% error of an aggregate"], ["dp_low", "lower end of an aggregate's 95% interval"], ["dp_high", "upper end of an aggregate's 95% interval"],
-  ["dp_predict", "what a model says"], ["dp_predict_proba", "the probability that a model says"],
-  ["date_trunc", "a time, cut to a unit"], ["extract", "a part of a time"], ["coalesce", "the first that is not NULL"], ["nullif", "NULL for one value"], ["greatest", ""], ["least", ""],
-  ["round", ""], ["floor", ""], ["ceil", ""], ["abs", ""], ["ln", ""], ["exp", ""], ["sqrt", ""], ["power", ""], ["lower", ""], ["upper", ""], ["length", ""], ["substring", ""], ["width_bucket", ""],
-];
+// What some functions do, and the ones that have a syntax of their own. The server names all others.
+const described: Record<string, string> = {
+  count: "rows, or values", sum: "of a number", avg: "of a number", min: "of many people's values", max: "of many people's values", stddev: "of a number", variance: "of a number",
+  corr: "of two numbers", regr_slope: "of two numbers", regr_intercept: "of two numbers", percentile_cont: "WITHIN GROUP (ORDER BY x)", percentile_disc: "WITHIN GROUP (ORDER BY x)", mode: "WITHIN GROUP (ORDER BY x)",
+  dp_error: "95% error of an aggregate", dp_low: "lower end of an aggregate's 95% interval", dp_high: "upper end of an aggregate's 95% interval",
+  dp_predict: "what a model says", dp_predict_proba: "the probability that a model says",
+  date_trunc: "a time, cut to a unit", extract: "a part of a time", coalesce: "the first that is not NULL", nullif: "NULL for one value", greatest: "", least: "",
+};
 
 // The dialect has the words that dpsql takes: what it refuses is not offered.
 const dpsql = SQLDialect.define({
@@ -68,6 +67,7 @@ export interface Editor {
 export function editor(parent: HTMLElement, start: string, changed: () => void, run: () => void): Editor {
   let settings: [string, string][] = [];
   let tables: SchemaTable[] = [];
+  let functions = Object.keys(described);
   const more = (c: CompletionContext) => {
     const word = c.matchBefore(/[\w.]*/);
     if (!word || (word.from === word.to && !c.explicit)) return null;
@@ -79,7 +79,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
       options: [
         ...(word.text.includes(".") ? [] : from.flatMap((t) => t.columns.map((k) => ({ label: k.name, apply: k.sql, detail: `${t.name}, ${k.type}`, type: "property", boost: 50 })))),
         ...statements.map(([label, detail]) => ({ label, detail, type: "keyword" })),
-        ...functions.map(([label, detail]) => ({ label, detail, type: "function", apply: label + "(" })),
+        ...functions.map((label) => ({ label, detail: described[label] ?? "", type: "function", apply: label + "(" })),
         ...settings.map(([label, detail]) => ({ label, detail, type: "property" })),
       ],
     };
@@ -123,6 +123,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
     },
     learn(schema) {
       tables = schema.tables;
+      functions = [...new Set([...Object.keys(described), ...schema.functions])];
       settings = schema.settings.map((s) => [s.name, s.says]);
       const names: Record<string, Record<string, SQLNamespace>> = {};
       for (const t of tables) {

@@ -150,7 +150,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
 
   const learn = async () => {
     const got = await api.schema();
-    const s = read(got.columns, got.settings);
+    const s = read(got.columns, got.settings, got.functions);
     setSchema(s);
     ed.current!.learn(s);
     return s;

@@ -65,6 +65,9 @@ function Spending({ of }: { of: owner.OverTime }) {
   );
 }
 
+// What a narrow window has room for, of the columns of accounts.
+const firstColumns = ["used", "more", "statements", "failures"];
+
 // Confirm asks before somebody is stopped, or let go on.
 function Confirm({ of, done }: { of: { analyst: string; lift: boolean }; done: (yes: boolean) => void }) {
   const box = useRef<HTMLDialogElement>(null);
@@ -130,6 +133,8 @@ function Budget({ again, database }: { again: number; database: string }) {
         const forecast = (a: owner.Account) => (mine ? over.forecasts.find((f) => f.analyst === a.analyst && f.role === a.role) : undefined);
         const whole = forecast(d.accounts[0]);
         const words = b.words.data_sets[n];
+        const columns = words.columns.map((c, i, all) => (c === "left" ? all[i - 1].replace("spent", "left") : c));
+        const shown = [...firstColumns, ...columns.slice(1).filter((c) => !firstColumns.includes(c))].map((c) => columns.indexOf(c));
         return (
           <section aria-label={d.data_set}>
             <h2>{d.data_set}</h2>
@@ -143,8 +148,8 @@ function Budget({ again, database }: { again: number; database: string }) {
             </dl>
             {mine && <Spending of={over} />}
             {overFailed && <Failure of={overFailed} />}
-            <Rows label="Accounts" none="" columns={["who", "stop", "forecast.", ...words.columns.slice(1).map((c) => c + "*")]}
-              rows={d.accounts.map((a, i) => [words.rows[i][0], a.role ? "" : freezer(a.analyst ?? ""), forecast(a)?.text ?? "", ...words.rows[i].slice(1)])} />
+            <Rows label="Accounts" none="" columns={["who", "stop", "forecast.", ...shown.map((i) => columns[i] + "*")]}
+              rows={d.accounts.map((a, i) => [words.rows[i][0], a.role ? "" : freezer(a.analyst ?? ""), forecast(a)?.text ?? "", ...shown.map((k) => words.rows[i][k])])} />
             <ul class="said">{words.legend.map((l) => <li>{l}</li>)}</ul>
           </section>
         );

@@ -21,16 +21,17 @@ export interface SchemaColumn {
 export interface Schema {
   tables: SchemaTable[];
   settings: { name: string; value: string; says: string }[];
+  functions: string[];
 }
 
-export function read(columns: Table, settings: Table): Schema {
+export function read(columns: Table, settings: Table, functions: string[]): Schema {
   const tables = new Map<string, SchemaTable>();
   for (const [schema, name, says, column, type, about, values, inSchema, inTable, inColumn] of columns.rows.map((r) => r.map((v) => v ?? ""))) {
     const key = schema + "." + name;
     if (!tables.has(key)) tables.set(key, { schema, name, own: inTable, sql: schema === "public" ? inTable : inSchema + "." + inTable, says, columns: [] });
     tables.get(key)!.columns.push({ name: column, sql: inColumn, type, says: about, values: Number(values) });
   }
-  return { tables: [...tables.values()], settings: settings.rows.map(([name, value, says]) => ({ name: name ?? "", value: value ?? "", says: says ?? "" })) };
+  return { functions, tables: [...tables.values()], settings: settings.rows.map(([name, value, says]) => ({ name: name ?? "", value: value ?? "", says: says ?? "" })) };
 }
 
 // literal is a value as SQL writes it.
