@@ -573,7 +573,7 @@ func columnsOf(joint Joint, column func(ErrorKind) ColID) Interval {
 // Over makes the intervals of expressions over a relation's columns.
 func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Intervals {
 	return &Intervals{
-		Exact: w.isExact,
+		Exact: func(x Scalar) bool { return w.noisy != nil && FirstQuery(x) == nil && !ReadsAny(x, w.noisy) },
 		Of: func(id ColID, total bool) (Interval, bool) {
 			j := joint
 			j.Total = j.Total || total
@@ -595,15 +595,6 @@ func (w *IntervalColumns) Over(r Rel, joint Joint, read map[Source]bool) *Interv
 			return a != nil && a.Aggs[slices.IndexFunc(a.Aggs, func(g AggItem) bool { return g.ID == at })].Fn != Avg
 		},
 	}
-}
-
-// isExact reports an expression without noise. A subquery in it is a value that reads nothing of the queries around it, and has no noisy column in any of its relations.
-func (w *IntervalColumns) isExact(x Scalar) bool {
-	return w.noisy != nil && !ReadsAny(x, w.noisy) && VisitQueries(x, func(s *Subquery) bool {
-		return s.Kind == ScalarQuery && len(s.Free()) == 0 && VisitRels(s.Query, func(r Rel) bool {
-			return !slices.ContainsFunc(r.Cols(), func(id ColID) bool { return w.noisy[id] })
-		})
-	})
 }
 
 // someOf is the column that says whether an aggregate is of some rows.

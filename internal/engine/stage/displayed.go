@@ -133,7 +133,7 @@ func plainColumn(w *plan.IntervalColumns, root plan.Rel, col plan.ColID, why str
 	case why != "":
 		c.Unknown = why
 	case w.IsNoisy(col):
-		c.Unknown = "dp_low and dp_high of this expression are not known"
+		c.Unknown = "it is not derived for this expression, but dp_low and dp_high may give it"
 	default:
 		return c, false
 	}
