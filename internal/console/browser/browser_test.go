@@ -463,7 +463,7 @@ func TestOwner(t *testing.T) {
 	// What runs is listed, and then that it was canceled.
 	analyst.write(slowTraining)
 	analyst.button("Run")
-	analyst.until(`/^[0-9]+ s: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`)
+	analyst.until(`/^[0-9]+ s: .*charged: /.test([...document.querySelectorAll("[role=status]")].at(-1).textContent) || document.querySelector(".error")`) // a cancel before the charge is not listed
 	p.tab("Running and failed", `document.querySelector("[aria-label='Running statements']")?.textContent.includes("TRAIN DP MODEL slow")`)
 	analyst.button("Cancel")
 	analyst.until(`document.querySelector(".error")?.textContent.includes("canceling statement due to user request")`)
