@@ -206,7 +206,7 @@ func TestIntervals(t *testing.T) {
 		for i, row := range rows {
 			in := ofNumbers(intervals[i])
 			if len(in) != 1 || in[0].Of != 1 || *in[0].Low != decoded[float64](t, *row[2]) || *in[0].High != decoded[float64](t, *row[3]) {
-				t.Errorf("%s, row %d: %v, %v", low, i, *row[2]+" "+*row[3], in)
+				t.Errorf("%s, row %d: %v, %v to %v", low, i, *row[2]+" "+*row[3], *in[0].Low, *in[0].High)
 			}
 			if row[1] == nil != (in[0].Why != "") || row[1] == nil && low == "keep" {
 				t.Errorf("%s, row %d: NULL and why: %q", low, i, in[0].Why)
