@@ -5,6 +5,8 @@ package sqlerr
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Error is a user error. Message, Detail and Hint are shown and never hold anything that depends on private rows; cause is
@@ -30,7 +32,21 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // New makes an error of a registered kind.
 func New(k Kind, format string, args ...any) *Error {
-	return &Error{Code: k.Code, ID: k.ID, Message: fmt.Sprintf(format, args...)}
+	return &Error{Code: k.Code, ID: k.ID, Message: fmt.Sprintf(format, short(args)...)}
+}
+
+// mostQuoted is the bytes of a text that a message repeats.
+const mostQuoted = 1000
+
+// short has long texts cut, such as a literal of a megabyte.
+func short(args []any) []any {
+	out := slices.Clone(args)
+	for i, a := range out {
+		if text, ok := a.(string); ok && len(text) > mostQuoted {
+			out[i] = strings.ToValidUTF8(text[:mostQuoted], "") + "..."
+		}
+	}
+	return out
 }
 
 // At sets the position: off is a 0-based byte offset in the statement; negative means unknown.
@@ -49,7 +65,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 
 // WithDetail sets the detail.
 func (e *Error) WithDetail(format string, args ...any) *Error {
-	e.Detail = fmt.Sprintf(format, args...)
+	e.Detail = fmt.Sprintf(format, short(args)...)
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -44,5 +45,15 @@ func TestCauseIsHidden(t *testing.T) {
 	}
 	if err.Pos != 4 || ID(fmt.Errorf("wrapped: %w", err)) != ResourceFailure.ID {
 		t.Errorf("%+v", err)
+	}
+}
+
+// TestShort: an error repeats of a long text its beginning.
+func TestShort(t *testing.T) {
+	long := strings.Repeat("x", mostQuoted-1) + "ä" + strings.Repeat("x", 1<<20)
+	err := New(InvalidText, "invalid input syntax for type %s: \"%s\"", "integer", long).WithDetail("%d of %s", 7, long)
+	const want = "xxx..."
+	if !strings.HasPrefix(err.Message, "invalid input syntax for type integer: \"xxx") || !strings.HasSuffix(err.Message, want+`"`) || !strings.HasPrefix(err.Detail, "7 of x") || !strings.HasSuffix(err.Detail, want) || len(err.Message)+len(err.Detail) > 2*mostQuoted+100 {
+		t.Errorf("%.60q of %d bytes, %.60q of %d", err.Message, len(err.Message), err.Detail, len(err.Detail))
 	}
 }
