@@ -1,6 +1,26 @@
 package pgsyntax
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+)
+
+// CheckNewName refuses a name with characters that are not seen, or that reorder others (bidi): what an analyst makes is shown to others.
+func CheckNewName(name string) *sqlerr.Error {
+	hidden := func(c rune) bool { return !unicode.IsPrint(c) }
+	if strings.IndexFunc(name, hidden) < 0 {
+		return nil
+	}
+	plain := strings.Map(func(c rune) rune {
+		if hidden(c) {
+			return '_'
+		}
+		return c
+	}, name)
+	return sqlerr.New(sqlerr.InvalidParam, "the name %+q has characters that are not seen", name).WithHint("Take a name without them: %s.", QuoteIdent(plain))
+}
 
 // QuoteIdent is a name as a statement has it, in quotes where it needs some: quote_ident.
 func QuoteIdent(s string) string {

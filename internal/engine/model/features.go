@@ -46,6 +46,9 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	var list []mlext.Feature
 	var asks []string
 	for i, o := range inner.Outputs {
+		if err := pgsyntax.CheckNewName(o.Name); err != nil {
+			return nil, target, 0, err.At(int(n.Query.Pos))
+		}
 		if o.Name == n.Target.Text {
 			if place >= 0 {
 				return nil, target, 0, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", o.Name).At(int(n.Target.Pos))

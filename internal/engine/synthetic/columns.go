@@ -109,6 +109,9 @@ func bind(ctx context.Context, s *session.Session, n *pgsyntax.Synthesize, most 
 		if seen[o.Name] {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "column %q is named twice", o.Name).At(int(n.Query.Pos)).WithHint("Give it another name, as in x AS %s_2.", o.Name)
 		}
+		if err := pgsyntax.CheckNewName(o.Name); err != nil {
+			return nil, err.At(int(n.Query.Pos))
+		}
 		seen[o.Name] = true
 		name := fmt.Sprintf("c%d", i+1)
 		c := column{typ: o.Type, nullable: !never[o.Col], ask: len(asks)}

@@ -63,6 +63,9 @@ func (c *Creation) Columns() []answer.Column { return facts }
 // prepare checks everything that can be checked before anything is spent.
 func (c *Creation) prepare(ctx context.Context) (err error) {
 	s, n := c.Session, c.Node
+	if err := pgsyntax.CheckNewName(n.Name.Text); err != nil {
+		return err.At(int(n.Name.Pos))
+	}
 	if strings.Contains(n.Name.Text, ".") {
 		return sqlerr.New(sqlerr.InvalidParam, "the name %q of a synthetic table has a dot", n.Name.Text).At(int(n.Name.Pos)).WithHint("Take a name without one: %s.", strings.ReplaceAll(n.Name.Text, ".", "_"))
 	}
