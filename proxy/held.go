@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -52,7 +51,7 @@ type latestQuery struct {
 const mostShown = 1023
 
 func (s *connection) asks(text string) {
-	s.latest.text, s.latest.at = sqltype.CutText(pgsyntax.Condensed(text), mostShown), time.Now()
+	s.latest.text, s.latest.at = pgsyntax.Condensed(text, mostShown), time.Now()
 	if !s.tx.block && !s.tx.implicit {
 		s.latest.transaction = s.latest.at
 	}

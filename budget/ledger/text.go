@@ -24,14 +24,11 @@ type SealedText struct {
 	Text []byte `json:"text"`
 }
 
-// MaxText limits a statement's text in the ledger, in bytes; the middle of a longer one is cut.
+// MaxText limits a statement's text in the ledger, in bytes, and the values of its parameters behind it.
 const MaxText = 16 << 10
 
 // ownTextMost is how many bytes of texts are kept at hand for one analyst: the latest.
 const ownTextMost = 16 << 20
-
-// CutText is a text as the ledger keeps it: valid UTF-8 of MaxText bytes at most, which says what is missing. Of what an analyst wrote it is given pgsyntax.Condensed.
-func CutText(text string) string { return sqltype.CutText(text, MaxText) }
 
 // textBinding names what a text is bound to: a record with another's text in it cannot be read.
 func textBinding(dataset, analyst string, statement Hash) []byte {
@@ -46,7 +43,7 @@ func (l *book) sealText(c *Charge) (*SealedText, error) {
 	if len(keys) == 0 || c.Text == "" {
 		return nil, nil
 	}
-	sealed, err := keys[0].sealWith(textBinding(c.Dataset, c.Analyst, c.Statement), []byte(CutText(c.Text)))
+	sealed, err := keys[0].sealWith(textBinding(c.Dataset, c.Analyst, c.Statement), []byte(sqltype.CutText(c.Text, 2*MaxText)))
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +85,7 @@ type StatementCharge struct {
 	Statement Hash      `json:"statement"` // the fingerprint, as in the audit log
 	Price     float64   `json:"price"`
 	Text      string    `json:"text,omitempty"`
+	Cut       bool      `json:"cut,omitempty"`    // parts of the text are not kept
 	Unread    string    `json:"unread,omitempty"` // why there is no text
 }
 
@@ -97,7 +95,7 @@ type StatementFilter struct {
 	Fingerprint string `json:"fingerprint,omitempty"` // how the fingerprint begins, in lower case
 	After       int64  `json:"after,omitempty"`       // those of later records
 	Before      int64  `json:"before,omitempty"`      // or those of earlier records, the latest first: pages of about mostBefore
-	Text        string `json:"text,omitempty"`        // what the statement's text has in it, in any case
+	Text        string `json:"text,omitempty"`        // what the statement's text has in it, in any case; or may have, where parts are cut
 }
 
 // statementsBytes is about how much one page of a list holds, and mostBefore how many charges one that is read backwards.
@@ -123,7 +121,8 @@ func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter
 		if a.Text, err = c.Sealed.open(keys, dataset, c.Analyst, c.Statement); err != nil {
 			a.Unread = err.Error()
 		}
-		if strings.Contains(strings.ToLower(a.Text), wanted) {
+		a.Cut = sqltype.IsCut(a.Text)
+		if a.Cut || strings.Contains(strings.ToLower(a.Text), wanted) { // whoever cuts hides nothing from a search
 			list, bytes = append(list, a), bytes+len(a.Text)+200
 		}
 	}

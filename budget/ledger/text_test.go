@@ -39,12 +39,12 @@ func testTexts(t *testing.T) {
 	charge("ann", "select count(*) from ann_s", 0xab)
 	charge("bob", "select count(*) from bob_s", 0xab)
 	charge("ann", "", 2)
-	long := strings.Repeat("ä", MaxText) + "end" // whoever hides what is asked behind blanks hides nothing
+	long := strings.Repeat("ä", 2*MaxText) + "end" // whoever hides what is asked behind blanks hides nothing
 	charge("ann", long, 3)
 	for i := range 7 { // over a checkpoint, outstanding
 		charge("eve", "select 1", byte(10+i))
 	}
-	if got := texts("ann"); got[0] != "select count(*) from ann_s" || got[1] != "" || len(got[2]) > MaxText || !strings.HasPrefix(long, got[2][:MaxText/2-40]) || !strings.Contains(got[2], "ä ... (cut; 32771 bytes) ... ä") || !strings.HasSuffix(long, got[2][MaxText/2+40:]) {
+	if got := texts("ann"); got[0] != "select count(*) from ann_s" || got[1] != "" || len(got[2]) > 2*MaxText || !strings.HasPrefix(long, got[2][:MaxText-40]) || !strings.Contains(got[2], "ä ... (cut; 65539 bytes) ... ä") || !strings.HasSuffix(long, got[2][MaxText+40:]) {
 		t.Errorf("ann: %.60q", got)
 	}
 	if got := texts("bob"); !slices.Equal(got, []string{"select count(*) from bob_s"}) {
@@ -83,8 +83,11 @@ func testTexts(t *testing.T) {
 	if got := all(StatementFilter{Analyst: "bob", Fingerprint: "ab"}); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
-	if got := all(StatementFilter{Text: "FROM b"}); !slices.Equal(got, []string{"bob: select count(*) from bob_s"}) {
-		t.Errorf("%q", got)
+	if got := all(StatementFilter{Text: "FROM b"}); len(got) != 2 || got[0] != "bob: select count(*) from bob_s" || !strings.HasPrefix(got[1], "ann: ä") {
+		t.Errorf("%.60q", got) // what was cut from ann's may have it
+	}
+	if list, _, err := l.Statements(ctx, "demo", StatementFilter{}); err != nil || list[0].Cut || !list[3].Cut {
+		t.Errorf("%v: it is not said which is cut", err)
 	}
 	var stages []Reservation
 	for i := range 2*ownChunk + 7 {

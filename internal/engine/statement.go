@@ -49,7 +49,7 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	ctx, cancel := s.Within(ctx)
 	defer cancel()
 	defer s.Working("planning")()
-	p := &Prepared{Statement: &session.Statement{Session: s, Text: ledger.CutText(pgsyntax.Condensed(st.Text)), Literals: s.Values}, params: params}
+	p := &Prepared{Statement: &session.Statement{Session: s, Text: pgsyntax.Condensed(st.Text, ledger.MaxText), Literals: s.Values}, params: params}
 	n := st.Node
 	if x, ok := n.(*pgsyntax.Explain); ok {
 		_, train := x.Query.(*pgsyntax.Train)

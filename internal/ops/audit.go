@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
 )
 
@@ -150,7 +151,7 @@ func (a *Audit) Ended(h server.AuditEvent) { a.append(h, false) }
 func (a *Audit) append(h server.AuditEvent, durably bool) {
 	key, err := h.Statement.MarshalText()
 	if err == nil {
-		l := line{Analyst: h.Analyst, Outcome: h.Outcome, Error: h.Error, Statement: string(key), Reservation: h.Reservation, Price: h.Price, Plan: ledger.CutText(h.Plan)}
+		l := line{Analyst: h.Analyst, Outcome: h.Outcome, Error: h.Error, Statement: string(key), Reservation: h.Reservation, Price: h.Price, Plan: sqltype.CutText(h.Plan, ledger.MaxText)}
 		if h.Reservation != 0 {
 			l.Renyi, l.Order, l.Delta = h.Loss.Renyi, h.Order, h.Loss.Delta
 			if !math.IsInf(h.Loss.Pure, 1) {

@@ -37,6 +37,9 @@ func PrintStatements(w io.Writer, list []ledger.StatementCharge) error {
 		if a.Unread != "" {
 			text = "(" + a.Unread + ")"
 		}
+		if a.Cut {
+			text += "\n(parts of this text were cut and are not kept)"
+		}
 		if err == nil {
 			_, err = fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(Harmless(text), "\n", "\n    "))
 		}

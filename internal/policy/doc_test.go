@@ -270,7 +270,7 @@ records, 2 s for 100,000. Other statements go on meanwhile.
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
 | ''"order"'' | double precision | the order of the Renyi losses, which is that of the window that paid. Losses at different orders do not add up |
 | ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
-| ''query'' | text | the statement as you sent it, with its parameters. Above 1 kB without comments, above 16 KiB without its middle. NULL in the cases below |
+| ''query'' | text | the statement as you sent it, with its parameters, [shortened](operations.md#what-was-asked) where it is long. NULL in the cases below |
 
 | ''state'' | meaning |
 |---|---|

@@ -271,7 +271,7 @@ func (e *Evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names, gr
 	if !ok || !is || !graft(rows, e.Node.Query) || !graft(outer, rows) {
 		return nil, nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
-	return e.Ask(ctx, &session.Statement{Session: e.Session, Text: ledger.CutText(pgsyntax.Print(e.Node)), Explain: e.explain, Nameless: true, Literals: e.literals}, outer)
+	return e.Ask(ctx, &session.Statement{Session: e.Session, Text: pgsyntax.Condensed(pgsyntax.Print(e.Node), ledger.MaxText), Explain: e.explain, Nameless: true, Literals: e.literals}, outer)
 }
 
 // Run implements session.Kind.

@@ -66,22 +66,28 @@ func (st *Statement) Columns() []answer.Column {
 	return out
 }
 
-// The bytes of a parameter's value in the ledger's text, and of all of them together.
+// The bytes of a parameter's value in the ledger's text; those where there are more than manyValues; and how many are shown.
 const (
 	mostValue  = 256
-	mostValues = 4 << 10
+	shortValue = 64
+	manyValues = 50
+	mostValues = 200
 )
 
-// StatementText is the statement's text for the ledger, with the values of its parameters behind it, on one line. Long ones are cut each by itself, so that none hides another.
+// StatementText is the statement's text for the ledger, with the values of its parameters behind it, on one line: ledger.MaxText of each at most. Long ones are cut each by itself, so that none hides another.
 func (p *Statement) StatementText(args []sqltype.Value) string {
 	if p.Query == nil {
 		return p.Text
 	}
 	b, before := &strings.Builder{}, "\n-- "
 	args = args[:min(len(args), len(p.Query.Params))]
+	most := mostValue
+	if len(args) > manyValues {
+		most = shortValue
+	}
 	for i, v := range args {
-		if b.Len() > mostValues {
-			fmt.Fprintf(b, ", and %d more", len(args)-i)
+		if i == mostValues {
+			fmt.Fprintf(b, "%s%d more values)", sqltype.CutMark, len(args)-i)
 			break
 		}
 		b.WriteString(before)
@@ -94,7 +100,7 @@ func (p *Statement) StatementText(args []sqltype.Value) string {
 		if err != nil {
 			text = []byte("?")
 		}
-		fmt.Fprintf(b, "$%d = '%s'", i+1, inOneLine.Replace(sqltype.CutText(string(text), mostValue)))
+		fmt.Fprintf(b, "$%d = '%s'", i+1, sqltype.CutText(inOneLine.Replace(string(text)), most))
 	}
 	return p.Text + b.String()
 }

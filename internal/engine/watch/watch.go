@@ -74,6 +74,9 @@ func (c *Creation) Columns() []answer.Column {
 // prepare checks everything that can be checked before anything is spent.
 func (c *Creation) prepare(ctx context.Context) error {
 	s, n := c.Session, c.Node
+	if err := pgsyntax.CheckNewName(n.Name.Text); err != nil {
+		return err.At(int(n.Name.Pos))
+	}
 	w := watches.Watch{Owner: s.Analyst.Name, Name: n.Name.Text, Statement: pgsyntax.Print(n.Query), State: watches.StateNew, Price: s.Now.Epsilon, Formats: formatsOf(s.Values)}
 	if len(w.Statement) > mostText {
 		return sqlerr.New(sqlerr.TooLong, "the query of a watch is longer than %d bytes", mostText).At(int(n.Query.Pos)).WithHint("Write a shorter one.")
@@ -162,7 +165,7 @@ func analyzed(ctx context.Context, s *session.Session, q *pgsyntax.Select, ask I
 	if !isCount(q) {
 		return 0, nil, notCount(q)
 	}
-	_, of, err := ask(ctx, &session.Statement{Session: s, Literals: s.Values, Text: ledger.CutText(pgsyntax.Print(q)), Nameless: true}, q)
+	_, of, err := ask(ctx, &session.Statement{Session: s, Literals: s.Values, Text: pgsyntax.Condensed(pgsyntax.Print(q), ledger.MaxText), Nameless: true}, q)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -324,7 +327,7 @@ func charge(ctx context.Context, s *session.Session, w *watches.Watch, key ledge
 }
 
 func reservation(s *session.Session, w *watches.Watch, key ledger.Hash, loss dp.Loss) ledger.Reservation {
-	return ledger.Reservation{Payer: s.Payer(), Statement: key, Text: ledger.CutText(createText(w)), Price: w.Price, Events: ledger.Events{w.Event}, Loss: loss, Filter: s.Filter}
+	return ledger.Reservation{Payer: s.Payer(), Statement: key, Text: pgsyntax.Condensed(createText(w), ledger.MaxText), Price: w.Price, Events: ledger.Events{w.Event}, Loss: loss, Filter: s.Filter}
 }
 
 // Reservation is what creating the watch is charged.
