@@ -58,8 +58,13 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// charset is the client's; nil where it is UTF-8, or not converted.
-func (s *connection) charset() *charset { return charsetOf(s.set.get("client_encoding")) }
+// charset is the client's; nil where it is UTF-8, or not converted. Another room of this process speaks UTF-8, whatever its user SETs.
+func (s *connection) charset() *charset {
+	if s.inside {
+		return nil
+	}
+	return charsetOf(s.set.get("client_encoding"))
+}
 
 func charsetOf(name string) *charset {
 	if name == "UTF8" || name == "SQL_ASCII" {

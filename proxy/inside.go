@@ -9,7 +9,7 @@ import (
 // Whoever calls it has brought its bytes from client by TLS, or from this machine. Log-ins count as that client's own. A user who is named has been proved
 // to be the client's; where none is, the client logs in by password. ended is called once, when the session is over, whoever ends it.
 //
-// Such a session is as any, but that each row has one column more: answer.Intervals as JSON.
+// Such a session is as any, but that each row has one column more, answer.Intervals as JSON, and that texts are UTF-8 and times in rows ISO, whatever is SET.
 func (srv *Server) Connect(client net.Addr, user string, ended func()) net.Conn {
 	ours, theirs := net.Pipe()
 	s := newSession(srv, clientConn{ours, client, sync.OnceFunc(ended)})

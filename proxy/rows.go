@@ -26,6 +26,9 @@ func (s *connection) rowDescription(columns []answer.Column, formats []int16) *p
 // sender writes rows, flushing as they grow.
 func (s *connection) sender(columns []answer.Column, formats []int16) func(row []sqltype.Value) error {
 	formatting, set := s.set.formats(), s.charset()
+	if s.inside { // which reads times, and writes them as its user likes
+		formatting.DateStyle = sqltype.DateISO
+	}
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
