@@ -1,14 +1,17 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,9 +19,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// answerTime is what a client has to read a short answer, and mostProblem the bytes of each text of an error.
+const (
+	answerTime  = 10 * time.Second
+	mostProblem = 8 << 10
 )
 
 // problem is an error as the page shows it.
@@ -30,11 +40,16 @@ type problem struct {
 	Position *int   `json:"position,omitempty"` // in UTF-16 units of the text, as browsers count; nil: none
 }
 
+// problemWith has each of its texts cut above mostProblem.
+func problemWith(code, message, detail, hint string) problem {
+	return problem{Code: code, Message: sqltype.CutText(message, mostProblem), Detail: sqltype.CutText(detail, mostProblem), Hint: sqltype.CutText(hint, mostProblem)}
+}
+
 // shown is what the page says of an error. text is what was sent to the proxy.
 func shown(err error, text string) problem {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
-		p := problem{Code: refused.Code, Message: refused.Message, Detail: refused.Detail, Hint: refused.Hint}
+		p := problemWith(refused.Code, refused.Message, refused.Detail, refused.Hint)
 		if refused.Position > 0 {
 			p.Position = new(unitsOf(text, int(refused.Position)-1))
 		}
@@ -42,7 +57,7 @@ func shown(err error, text string) problem {
 	}
 	var known *sqlerr.Error
 	if errors.As(err, &known) {
-		p := problem{Code: known.Code, Message: known.Message, Detail: known.Detail, Hint: known.Hint}
+		p := problemWith(known.Code, known.Message, known.Detail, known.Hint)
 		if known.Pos > 0 && known.Pos <= len(text)+1 {
 			p.Position = new(unitsOf(text, utf8.RuneCountInString(text[:known.Pos-1])))
 		}
@@ -72,18 +87,44 @@ func bytesOf(text string, units int) int {
 	return len(text)
 }
 
-func (c *Server) answer(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(v); err != nil {
-		c.log.Debug("console: an answer was not taken")
+// encoder writes JSON. Nothing reads it as HTML (TestHeaders), so < stays one byte.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// answer answers a session's request; nil: one of no session. An analyst's answer is not longer than maxAnswer.
+func (c *Server) answer(w http.ResponseWriter, s *session, v any) {
+	var b bytes.Buffer
+	switch err := encoder(&b).Encode(v); {
+	case err != nil:
+		c.log.Error("console: an answer cannot be written", "error", err)
+		c.fail(w, http.StatusInternalServerError, problem{Message: "the request was not answered"})
+	case s != nil && !s.owner && b.Len() > maxAnswer:
+		c.fail(w, http.StatusUnprocessableEntity, problem{Message: "the answer is too long for this page", Hint: "Ask with psql."})
+	default:
+		c.write(w, http.StatusOK, b.Bytes())
 	}
 }
 
+// fail answers with an error.
 func (c *Server) fail(w http.ResponseWriter, status int, p problem) {
+	var b bytes.Buffer
+	if err := encoder(&b).Encode(map[string]problem{"error": p}); err != nil {
+		c.log.Error("console: an error cannot be written", "error", err)
+	}
+	c.write(w, status, b.Bytes())
+}
+
+// write writes an answer. A client has answerTime for it, and a tenth of that more for each 256 KiB.
+func (c *Server) write(w http.ResponseWriter, status int, body []byte) {
+	most := min(c.o.Write, answerTime)
+	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most + most/10*time.Duration(len(body)>>18)))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	if err := json.NewEncoder(w).Encode(map[string]problem{"error": p}); err != nil {
-		c.log.Debug("console: an error was not taken")
+	if _, taken := w.Write(body); err != nil || taken != nil {
+		c.log.Debug("console: an answer was not taken")
 	}
 }
 
@@ -181,6 +222,12 @@ func (s *session) left(ctx context.Context) (string, error) {
 	return *t.Rows[0][0], nil
 }
 
+// answerInTurn answers while the session's connection is the request's: so few long answers of a session are in memory, whoever reads them.
+func (c *Server) answerInTurn(s *session, w http.ResponseWriter, r *http.Request, v any) {
+	serves(r, false) // one that nobody reads gives way
+	c.answer(w, s, v)
+}
+
 // explanation is what a statement would cost, before it is asked.
 type explanation struct {
 	Lines []part   `json:"lines"`          // of EXPLAIN
@@ -270,7 +317,8 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 			out.Lines = append(out.Lines, p)
 		}
 	}
-	return out, nil
+	c.answerInTurn(s, w, r, out)
+	return nil, nil
 }
 
 // cancel ends the running statement. What it was charged stays charged.
@@ -295,12 +343,17 @@ func (s *session) cancelAll() {
 }
 
 // ownStatements are the analyst's latest charges, and until when each is answered free.
-const ownStatements = `SELECT l.charge, l.made_at, l.state, l.price, l.query, r.expires_at
+//
+// None of its values is written otherwise by what the analyst SETs: times are seconds since 1970, and no number is a float.
+const ownStatements = `SELECT l.charge, extract(epoch FROM l.made_at) AS made, l.state, l.price::numeric AS price, l.query, extract(epoch FROM r.expires_at) AS until
 FROM dpsql.ledger l LEFT JOIN (SELECT charge, min(expires_at) AS expires_at FROM dpsql.releases GROUP BY charge) r ON r.charge = l.charge
 ORDER BY l.charge DESC LIMIT 200`
 
-// statements are the analyst's own charges. The proxy shows nobody else's.
-func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+// statementsBytes is how much of them the page gets, about.
+const statementsBytes = 1 << 20
+
+// statements are the analyst's own charges, the latest. The proxy shows nobody else's.
+func (c *Server) statements(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := c.acquire(s, r); err != nil {
 		return nil, err
 	}
@@ -309,7 +362,20 @@ func (c *Server) statements(s *session, _ http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return nil, err
 	}
-	return t, nil
+	size := 0
+	for i, row := range t.Rows {
+		for _, v := range row {
+			if v != nil {
+				size += len(*v)
+			}
+		}
+		if size > statementsBytes {
+			t.Rows = t.Rows[:i]
+			break
+		}
+	}
+	c.answerInTurn(s, w, r, t)
+	return nil, nil
 }
 
 // The catalog, as any client of PostgreSQL reads it.
@@ -361,11 +427,12 @@ func (c *Server) values(s *session, w http.ResponseWriter, r *http.Request) (any
 	for _, row := range t.Rows {
 		p.Values = append(p.Values, row[1])
 	}
-	return p, nil
+	c.answerInTurn(s, w, r, p)
+	return nil, nil
 }
 
 // schema is what the analyst may ask about, what may be set, and the functions that there are.
-func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+func (c *Server) schema(s *session, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := c.acquire(s, r); err != nil {
 		return nil, err
 	}
@@ -378,7 +445,8 @@ func (c *Server) schema(s *session, _ http.ResponseWriter, r *http.Request) (any
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"columns": columns, "settings": settings, "functions": functionNames()}, nil
+	c.answerInTurn(s, w, r, map[string]any{"columns": columns, "settings": settings, "functions": functionNames()})
+	return nil, nil
 }
 
 // functionNames are the functions and aggregates that may be written by a name.

@@ -161,7 +161,7 @@ func TestValues(t *testing.T) {
 	if got, _ := read("' OR true --"); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
-	for who, want := range map[string]string{"ann": `{"values":["NO","\u003c30","\u003e30"]}`, "clerk": `{"values":[]}`} {
+	for who, want := range map[string]string{"ann": `{"values":["NO","<30",">30"]}`, "clerk": `{"values":[]}`} {
 		if _, body := s.login(t, who).post("values", map[string]string{"schema": *ward[0], "table": "encounters", "column": "readmitted"}); strings.TrimSpace(body) != want {
 			t.Errorf("%s: %s", who, body)
 		}
@@ -516,5 +516,40 @@ func TestPositions(t *testing.T) {
 	}
 	if got := b.ask("explain", "SELEC 1"); !strings.Contains(got, `"position":0`) {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestSettings: whatever an analyst SETs, the page's own queries are answered alike, texts are what was asked for, and times are ISO.
+func TestSettings(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann := s.login(t, "ann")
+	ann.run("SELECT count(*) FROM encounters")
+	look := func() (out []string) {
+		for _, e := range []string{"statements", "schema", "budget"} {
+			text := ann.ask(e, "")
+			if before, _, ok := strings.Cut(text, `"settings"`); ok { // of the schema
+				text = before
+			}
+			out = append(out, text)
+		}
+		for _, e := range ann.run("SELECT 'é', date '2026-02-01', timestamp '2026-02-01 03:04:05', 1") {
+			out = append(out, e.data)
+		}
+		return append(out, ann.ask("explain", "SELECT 'é', nothing"))
+	}
+	before := look()
+	if !strings.Contains(strings.Join(before, "\n"), `["é","2026-02-01","2026-02-01 03:04:05","1"]`) {
+		t.Fatalf("%s", before)
+	}
+	for _, set := range []string{"DateStyle = German", "TimeZone = 'Asia/Tokyo'", "client_encoding = LATIN1", "extra_float_digits = -15", "IntervalStyle = iso_8601", "search_path = dpsql"} {
+		if list := ann.run("SET " + set); len(of(list, "done")) != 1 {
+			t.Fatalf("%s: %v", set, list)
+		}
+		for i, now := range look() {
+			if now != before[i] {
+				t.Errorf("%s:\n%.500s\nbefore\n%.500s", set, now, before[i])
+			}
+		}
+		ann.run("RESET ALL")
 	}
 }

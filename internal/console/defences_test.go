@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -71,6 +72,8 @@ func TestSecrets(t *testing.T) {
 			{"GET", 404, func(r *http.Request) { r.Method, r.Body, r.ContentLength = "GET", nil, 0 }},
 			{"another name (rebinding)", 421, func(r *http.Request) { r.Host = "evil.example:8543" }},
 			{"another address", 421, func(r *http.Request) { r.Host = "192.0.2.1" }},
+			{"a name that begins as ours", 421, func(r *http.Request) { r.Host = "localhost.evil.example:8543" }},
+			{"a name that begins as our address", 421, func(r *http.Request) { r.Host = "127.0.0.1.evil.example" }},
 		} {
 			r := one.request("POST", "/api/"+e, strings.NewReader(anyBody))
 			a.change(r)
@@ -262,6 +265,9 @@ func TestGuesses(t *testing.T) {
 	_, unknown := b.enter(map[string]string{"user": "eve", "password": "wrong"})
 	if strings.ReplaceAll(known, "ann", "eve") != unknown || !strings.Contains(known, "28P01") {
 		t.Errorf("%s %s", known, unknown)
+	}
+	if len(s.console.known) != 0 {
+		t.Error("a wrong guess is a log-in that is remembered")
 	}
 	// 20 may be tried at once, and then one each second (a log-in takes 2 seconds at most).
 	began := time.Now()
@@ -494,6 +500,13 @@ func TestLargeRows(t *testing.T) {
 	if events != 10 {
 		t.Errorf("%d events", events)
 	}
+	if got := of(b.run("SELECT repeat('<', 500000)"), "rows"); len(got) != 1 || len(got[0]) > 500100 { // not escaped: a browser reads no HTML in it
+		t.Errorf("%d events of a row, %.60q", len(got), got)
+	}
+	list := b.run("SELECT repeat('x', (1 + 1999999 * (i - 1))::int) FROM generate_series(1, 3) i(i) ORDER BY i")
+	if rows := of(list, "rows"); len(rows) != 1 || len(rows[0]) > 100 || !strings.Contains(fmt.Sprint(list), "row 2 has more than 1048576 bytes") || len(of(list, "notice")) != 1 || len(of(list, "done")) != 1 {
+		t.Errorf("a row that is too long: %.300s", fmt.Sprint(list))
+	}
 	if status, body := s.browser(t).enter(map[string]string{"user": strings.Repeat("u", maxLoginBody), "password": "demo"}); status < 400 || strings.Contains(body, "password authentication") {
 		t.Errorf("%d %s", status, body)
 	}
@@ -584,5 +597,129 @@ func TestTLS(t *testing.T) {
 	}
 	if resp, _ := s.browser(t).send(s.browser(t).request("GET", "/", nil)); resp.StatusCode != 400 {
 		t.Errorf("clear text: %d", resp.StatusCode)
+	}
+}
+
+// watched is a response that looks, as it is written, at what else is so.
+type watched struct {
+	*httptest.ResponseRecorder
+	look func()
+}
+
+// SetReadDeadline and SetWriteDeadline are of http.ResponseController.
+func (w watched) SetReadDeadline(time.Time) error  { return nil }
+func (w watched) SetWriteDeadline(time.Time) error { return nil }
+
+func (w watched) Write(b []byte) (int, error) {
+	w.look()
+	return w.ResponseRecorder.Write(b)
+}
+
+// TestAnswersInTurn: a session's long answers are written one at a time, and each is bounded.
+func TestAnswersInTurn(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	s.login(t, "ann")
+	analysts, _ := s.console.endpoints()
+	for _, one := range s.console.sessions {
+		for _, e := range []string{"explain", "schema", "statements", "values"} {
+			held := false
+			w := watched{httptest.NewRecorder(), func() { held = len(one.inUse) == 1 }}
+			r := httptest.NewRequest("POST", "/api/"+e, strings.NewReader(anyBody))
+			r.Header.Set("Content-Type", "application/json")
+			if out, err := analysts[e](one, w, r); out != nil || err != nil || !held || len(one.inUse) != 0 {
+				t.Errorf("%s: %v %v, held %v", e, out, err, held)
+			}
+		}
+		w := httptest.NewRecorder()
+		if s.console.answer(w, one, strings.Repeat("x", maxAnswer)); w.Code != http.StatusUnprocessableEntity || w.Body.Len() > 200 {
+			t.Errorf("a long answer: %d, %d bytes", w.Code, w.Body.Len())
+		}
+		w = httptest.NewRecorder()
+		if s.console.fail(w, 422, shown(&pgconn.PgError{Message: strings.Repeat("x", 1<<20)}, "")); w.Body.Len() > 2*mostProblem {
+			t.Errorf("an error of %d bytes", w.Body.Len())
+		}
+	}
+}
+
+// TestManyRequests: only so many requests of a session are under way, but for those that end others.
+func TestManyRequests(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	ann := s.login(t, "ann")
+	var one *session
+	for _, one = range s.console.sessions {
+		one.inUse <- struct{}{}
+	}
+	statuses := make(chan int)
+	for range maxRequests {
+		go func() {
+			r, _ := ann.post("budget", struct{}{})
+			statuses <- r.StatusCode
+		}()
+	}
+	for n := 0; n < maxRequests; {
+		one.mu.Lock()
+		n = one.requests
+		one.mu.Unlock()
+	}
+	if r, body := ann.post("explain", asked{SQL: strings.Repeat(" ", maxBody/2)}); r.StatusCode != http.StatusConflict {
+		t.Errorf("one more: %d %s", r.StatusCode, body)
+	}
+	ann.ask("cancel", "")
+	one.release()
+	for range maxRequests {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("one that waited: %d", status)
+		}
+	}
+	ann.ask("budget", "")
+}
+
+// TestUnreadAnswers: a connection whose answer nobody reads gives way to a new one, and ends after a while by itself.
+func TestUnreadAnswers(t *testing.T) {
+	for what, wait := range map[string]time.Duration{"another comes": time.Hour, "its time is over": time.Millisecond} {
+		s := serve(t, clinic(t), func(o *Options, _ *proxy.Options) { o.Write = wait })
+		boss := s.owner(t)
+		over := make(chan struct{})
+		answered := s.console.authenticated(true, func(*session, http.ResponseWriter, *http.Request) (any, error) {
+			return strings.Repeat("x", 32<<20), nil
+		})
+		c := &http.Server{ConnContext: withConn, ReadHeaderTimeout: time.Hour, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answered(w, r)
+			close(over)
+		})}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = c.Serve(&limited{Listener: l, of: map[netip.Prefix][]*countedConn{}}) }()
+		t.Cleanup(func() { _ = c.Close() })
+		unread, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unread.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := boss.request("POST", "/api/owner/budget", strings.NewReader("{}")).Write(unread); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := unread.Read(make([]byte, 1)); err != nil { // it is being written
+			t.Fatal(err)
+		}
+		for range maxOfAddress {
+			if wait == time.Hour {
+				conn, err := net.Dial("tcp", l.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = conn.Close() })
+			}
+		}
+		select {
+		case <-over:
+		case <-time.After(time.Minute):
+			t.Errorf("%s: the answer is still being written", what)
+		}
+		_ = unread.Close()
 	}
 }

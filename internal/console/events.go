@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -15,8 +16,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// mostRows are the rows of one answer that the page gets.
-const mostRows = 10000
+// mostRows are the rows of one answer that the page gets, and mostRowBytes the bytes of one: an event holds one at least.
+const (
+	mostRows     = 10000
+	mostRowBytes = 1 << 20
+)
 
 // rowsAtOnce and bytesAtOnce are the most rows of one event, and about the most bytes of their values: what a client does not take is in memory several times.
 const (
@@ -37,12 +41,15 @@ func (e *stream) send(event string, v any) {
 	if e.failed {
 		return
 	}
-	data, err := json.Marshal(v)
+	err := e.to.SetWriteDeadline(time.Now().Add(e.most))
 	if err == nil {
-		err = e.to.SetWriteDeadline(time.Now().Add(e.most))
+		_, err = fmt.Fprintf(e.w, "event: %s\ndata: ", event)
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", event, data)
+		err = encoder(e.w).Encode(v) // on one line, which it ends
+	}
+	if err == nil {
+		_, err = io.WriteString(e.w, "\n")
 	}
 	if err == nil {
 		err = e.to.Flush()
@@ -192,6 +199,14 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	return nil, nil
 }
 
+// lengthOf is how many bytes a row's values have.
+func lengthOf(row [][]byte) (n int) {
+	for _, v := range row {
+		n += len(v)
+	}
+	return n
+}
+
 // stream runs one statement and sends its answer.
 func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *stream) (tag string, err error) {
 	results := s.conn.Exec(ctx, st.Text) // (3) the session's own connection
@@ -201,12 +216,18 @@ func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *str
 		if n >= 0 {
 			events.send("columns", columnsOf(rows.FieldDescriptions()[:n], constants(st)))
 		}
-		p, size := rowsEvent{}, 0
-		for sent := 0; rows.NextRow(); sent++ {
-			if sent >= mostRows { // (3) the answer's number of rows is the proxy's to tell
-				if sent == mostRows {
-					events.send("notice", map[string]string{"severity": "NOTICE", "text": fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", mostRows)})
+		p, size, isCut := rowsEvent{}, 0, false
+		for sent := 0; rows.NextRow(); sent++ { // (3) the answer's rows are the proxy's to tell
+			if isCut {
+				continue
+			}
+			isLong := lengthOf(rows.Values()) > mostRowBytes
+			if isCut = isLong || sent == mostRows; isCut {
+				text := fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", sent)
+				if isLong {
+					text = fmt.Sprintf("row %d has more than %d bytes, so it and those behind it are not shown; left() takes a part of a text, and psql gets all", sent+1, mostRowBytes)
 				}
+				events.send("notice", map[string]string{"severity": "NOTICE", "text": text})
 				continue
 			}
 			intervals := json.RawMessage("null")
@@ -214,9 +235,7 @@ func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *str
 				intervals = append(json.RawMessage{}, v...)
 			}
 			p.Rows, p.Intervals = append(p.Rows, texts(rows.Values()[:n])), append(p.Intervals, intervals)
-			for _, v := range rows.Values() {
-				size += len(v)
-			}
+			size += lengthOf(rows.Values())
 			if len(p.Rows) == rowsAtOnce || size >= bytesAtOnce {
 				events.send("rows", p)
 				p, size = rowsEvent{}, 0

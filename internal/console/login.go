@@ -110,7 +110,7 @@ func (c *Server) describeLink(w http.ResponseWriter, r *http.Request) {
 		c.failLink(w)
 		return
 	}
-	c.answer(w, map[string]any{"user": l.user, "owner": l.owner, "database": c.o.Database()})
+	c.answer(w, nil, map[string]any{"user": l.user, "owner": l.owner, "database": c.o.Database()})
 }
 
 // session is one log-in: a tab of a browser, and an analyst's session of the proxy.
@@ -129,7 +129,7 @@ type session struct {
 
 	mu         sync.Mutex
 	wire       net.Conn           // to the proxy; nil: none yet
-	waiting    int                // requests that wait for the connection
+	requests   int                // under way
 	running    context.CancelFunc // of the statement that runs; nil: none does
 	explaining context.CancelFunc // of the latest explanation
 }
@@ -201,7 +201,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.end(s)
 	}
 	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))
-	c.answer(w, map[string]any{"token": s.id + "." + token, "user": s.user, "owner": s.owner, "database": c.o.Database(), "again": l.again})
+	c.answer(w, s, map[string]any{"token": s.id + "." + token, "user": s.user, "owner": s.owner, "database": c.o.Database(), "again": l.again})
 }
 
 // cookieOf is a session's cookie. Cookies ignore ports, so each session has a name of its own.
@@ -320,11 +320,19 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 			c.ended(w)
 			return
 		}
+		if !strings.HasSuffix(r.URL.Path, "/cancel") && !strings.HasSuffix(r.URL.Path, "/logout") { // these end what others hold
+			if !s.begin() {
+				c.fail(w, http.StatusConflict, busy)
+				return
+			}
+			defer s.done()
+		}
 		serves(r, true)
 		out, err := serve(s, w, r)
 		c.mu.Lock()
 		s.used = c.now()
 		c.mu.Unlock()
+		serves(r, false) // while the answer is written: one that nobody reads gives way
 		switch {
 		case s.gone.Load():
 			c.end(s)
@@ -332,13 +340,13 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 				c.ended(w)
 			}
 		case errors.Is(err, errBusy):
-			c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer."})
+			c.fail(w, http.StatusConflict, busy)
 		case err != nil && s.owner:
 			c.fail(w, http.StatusUnprocessableEntity, ownersProblem(err))
 		case err != nil:
 			c.fail(w, http.StatusUnprocessableEntity, shown(err, ""))
 		case out != nil:
-			c.answer(w, out)
+			c.answer(w, s, out)
 		}
 	}
 }
@@ -346,22 +354,28 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 // errBusy refuses a request whose session's connection is in use.
 var errBusy = errors.New("the session's connection is in use")
 
-// acquire gets a session's connection for a request. Few requests of a session wait for it, and none for long. Their own connections give way to new ones meanwhile: one session keeps nobody else out.
-func (c *Server) acquire(s *session, r *http.Request) error {
+// busy is what the page says of it.
+var busy = problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer."}
+
+// begin counts a request of the session, with what it holds until its answer is written; false where there are too many. done ends it.
+func (s *session) begin() bool {
 	s.mu.Lock()
-	isFull := s.waiting == maxWaiting
-	if !isFull {
-		s.waiting++
+	defer s.mu.Unlock()
+	if s.requests == maxRequests {
+		return false
 	}
-	s.mu.Unlock()
-	if isFull {
-		return errBusy
-	}
-	defer func() {
-		s.mu.Lock()
-		s.waiting--
-		s.mu.Unlock()
-	}()
+	s.requests++
+	return true
+}
+
+func (s *session) done() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests--
+}
+
+// acquire gets a session's connection for a request, which does not wait long. Its own connection gives way to new ones meanwhile: one session keeps nobody else out.
+func (c *Server) acquire(s *session, r *http.Request) error {
 	serves(r, false)
 	defer serves(r, true)
 	wait := time.NewTimer(c.o.Wait)
@@ -421,7 +435,7 @@ func (s *session) isRunning() bool {
 func (c *Server) logout(s *session, w http.ResponseWriter, _ *http.Request) (any, error) {
 	http.SetCookie(w, c.cookieOf(s, "", -1))
 	c.end(s)
-	c.answer(w, struct{}{})
+	c.answer(w, s, struct{}{})
 	return nil, nil
 }
 

@@ -33,7 +33,7 @@ var neighbourly = []string{
 }
 
 // clock is what follows from when the test runs.
-var clock = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?`)
+var clock = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?|\b1\d{9}\.\d{6}\b`) // or seconds since 1970
 
 // transcript is all that one analyst's page is sent, without secrets, times and released numbers. Of those it has where they stand and how wide their intervals are.
 func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {

@@ -173,11 +173,14 @@ func TestOwnerSeesBehindComments(t *testing.T) {
 	began := make(chan struct{}, 1)
 	s := serve(t, stalled{clinic(t), began}, nil)
 	ann, boss := s.login(t, "ann"), s.owner(t)
-	for _, pad := range []string{"/*" + strings.Repeat("x", 9000) + "*/", strings.Repeat("\n", 9000)} {
+	const want = "days > 2"
+	for _, sql := range []string{
+		"SELECT count(*) FROM encounters /*" + strings.Repeat("x", 9000) + "*/ WHERE days > 2 /*" + strings.Repeat("x", 9000) + "*/", "SELECT count(*) FROM encounters" + strings.Repeat("\n", 9000) + "WHERE days > 2" + strings.Repeat("\n", 9000),
+		"SELECT count(*) FROM encounters WHERE diag <> '" + strings.Repeat(" ", 9000) + "' AND days > 2 AND diag <> '" + strings.Repeat("\n", 9000) + "'",
+	} {
 		ended := make(chan []event)
-		go func() { ended <- ann.run("SELECT count(*) FROM encounters " + pad + "WHERE days > 2" + pad) }()
+		go func() { ended <- ann.run(sql) }()
 		<-began
-		const want = "WHERE days > 2"
 		if got := decoded[owner.State](t, boss.ask("owner/state", "")).Running; len(got) != 1 || !strings.Contains(got[0].Text, want) {
 			t.Errorf("running: %.100q", got)
 		}

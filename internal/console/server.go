@@ -28,7 +28,7 @@ type Options struct {
 
 	Idle  time.Duration // a session without a request ends after it; 30 minutes
 	Most  time.Duration // and any session after this; 12 hours
-	Write time.Duration // for a client that does not read; 30 s
+	Write time.Duration // for a client to take some of an answer; 30 s
 	Read  time.Duration // for a request to arrive; 30 s
 	Wait  time.Duration // for another request of the same session to end; 30 s
 }
@@ -41,7 +41,8 @@ const (
 	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
 	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
 	maxKnown       = 10000              // pairs that are remembered
-	maxWaiting     = 4                  // requests of one session that wait for its connection
+	maxRequests    = 8                  // of one session, under way: from before its text is read until its answer is written
+	maxAnswer      = 4 << 20            // bytes of an analyst's answer: while it is written it is in memory
 )
 
 // Server is a console. It serves one listener, once.
@@ -204,7 +205,7 @@ type limited struct {
 	of map[netip.Prefix][]*countedConn // those of an address, the oldest first
 }
 
-// Accept admits a connection. Where there are too many, the oldest one gives way that serves no request: whoever holds connections open keeps nobody out.
+// Accept admits a connection. Where there are too many, the oldest one gives way that serves no request, or whose answer is being written: whoever holds connections open, or reads no answers, keeps nobody out.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -266,7 +267,7 @@ type countedConn struct {
 	net.Conn
 	in     *limited
 	from   netip.Prefix
-	serves atomic.Bool // a request that has arrived
+	serves atomic.Bool // a request that has arrived, and whose answer is not written yet
 }
 
 // Close ends its count.
@@ -287,7 +288,7 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// serves notes whether a request has arrived and is not answered yet.
+// serves notes whether a request has arrived and its answer is not being written yet.
 func serves(r *http.Request, is bool) {
 	if p, ok := r.Context().Value(connKey{}).(*countedConn); ok {
 		p.serves.Store(is)

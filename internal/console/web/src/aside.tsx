@@ -94,6 +94,19 @@ function Tables({ schema, insert }: { schema: Schema | undefined; insert: (name:
   );
 }
 
+// utc is a time of seconds since 1970, whatever the session SETs.
+const utc = (epoch: string | null) => new Date(Number(epoch) * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+
+// A text with a part cut is not the statement.
+const isCut = (text: string) => text.includes(" ... (cut; ");
+
+function Query({ text, use }: { text: string | null; use: (text: string) => void }) {
+  if (text === null) return <span class="said">The text of this statement is not kept.</span>;
+  const short = text.length > 200 ? text.slice(0, 200) + "…" : text;
+  if (isCut(text)) return <span>{short} <span class="said">Long parts of this text are not kept.</span></span>;
+  return <button class="plain" onClick={() => use(text)} title="Put into the editor">{short}</button>;
+}
+
 function Statements({ ran, use }: { ran: number; use: (text: string) => void }) {
   const [list, setList] = useState<api.Table>();
   const [failed, setFailed] = useState("");
@@ -103,15 +116,15 @@ function Statements({ ran, use }: { ran: number; use: (text: string) => void }) 
   if (failed) return <p class="said" role="alert">{failed}</p>;
   if (!list) return <p class="said">Loading</p>;
   if (list.rows.length === 0) return <p class="said">Nothing was charged yet.</p>;
-  const now = new Date().toISOString().replace("T", " ");
+  const now = Date.now() / 1000;
   return (
     <ol>
       {list.rows.map(([, made, state, price, query, until]) => (
         <li>
-          {query === null ? <span class="said">The text of this statement is not kept.</span> : <button class="plain" onClick={() => use(query)} title="Put into the editor">{query.length > 200 ? query.slice(0, 200) + "…" : query}</button>}
+          <Query text={query} use={use} />
           <div class="said">
-            {(made ?? "").slice(0, 16)} UTC, price {figure(Number(price))}{state === "committed" ? "" : ", " + state}
-            {until !== null && until > now ? `, free again until ${until.slice(0, 16)} UTC` : ""}
+            {utc(made)}, price {figure(Number(price))}{state === "committed" ? "" : ", " + state}
+            {until !== null && Number(until) > now ? `, free again until ${utc(until)}` : ""}
           </div>
         </li>
       ))}

@@ -45,6 +45,7 @@ export interface Charge {
   statement: string;
   price: number;
   text?: string;
+  cut?: boolean;
   unread?: string;
 }
 

@@ -211,7 +211,7 @@ function Ledger({ again, of, set }: { again: number; of: owner.Filter; set: (f: 
       {failed && <Failure of={failed} />}
       {!list ? <p class="said">Loading</p> : (
         <Rows label="Charges" none="No charge is of such a statement. Repeats of stored answers have none." columns={["time, UTC", "analyst", "price*", "charge*", "fingerprint", "statement"]}
-          rows={list.map((c) => [at(c.time), c.analyst, number(c.price), c.charge, short(c.statement), c.unread ? <em>{c.unread}</em> : <Statement text={c.text ?? ""} />])} />
+          rows={list.map((c) => [at(c.time), c.analyst, number(c.price), c.charge, short(c.statement), c.unread ? <em>{c.unread}</em> : <><Statement text={c.text ?? ""} />{c.cut && <span class="said">Parts of this text were cut and are not kept. A search lists it whatever it asks for.</span>}</>])} />
       )}
       {next > 0 && <button onClick={() => read(next, list ?? [])}>Older charges</button>}
     </>
