@@ -402,7 +402,7 @@ func (x Explainer) free(ctx context.Context, mp *price.Quote, old *release.Relea
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, leftLine(b, mp, "statements at this price"))
+		lines = append(lines, leftLine(b, mp, "such statements, were they not free"))
 	}
 	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, old)...), nil
 }

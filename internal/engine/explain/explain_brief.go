@@ -106,9 +106,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		}
 		add(answer.Keyed("Left", "0 statements at this price; %s%s", cure, session.RenewsNote(b)))
 	case len(charged) > 0:
-		add(answer.Keyed("Left", "%s such %s", server.Statements(n), map[bool]string{true: "statement", false: "statements"}[n == 1]))
+		add(answer.Keyed("Left", "%s", strings.Replace(server.StatementCount(n), "statement", "such statement", 1)))
 	default:
-		add(answer.Keyed("Left", "%s at this price", server.StatementCount(n)))
+		add(answer.Keyed("Left", "%s, were they not free", strings.Replace(server.StatementCount(n), "statement", "such statement", 1)))
 	}
 	known, expect := map[string][]string{}, map[string][]string{} // what a release says, and what is expected of a new one: of columns, and of what they are computed from
 	assuming, note := "", ""
