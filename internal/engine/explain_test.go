@@ -77,6 +77,20 @@ func TestExplainJoined(t *testing.T) {
 	}
 }
 
+// TestExpectedBesidePicks: an expected interval has the name of its own aggregate, also beside one that has none.
+func TestExpectedBesidePicks(t *testing.T) {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	interval := func(columns string) string {
+		_, words, _ := strings.Cut(fmt.Sprint(enginetest.MustTry(t, s, "EXPLAIN select "+columns+" from encounters")), "interval: ")
+		words, _, _ = strings.Cut(words, ", for ")
+		return words
+	}
+	list := "count(*) AS n, sum(days), avg(days)"
+	if alone, beside := interval(list+", count(distinct readmitted)"), interval("mode() within group (order by readmitted), "+list); strings.Count(alone, "+-") != 4 || !strings.HasPrefix(alone, beside) {
+		t.Errorf("%q\n%q", alone, beside)
+	}
+}
+
 // TestExplainOfComputed: where no aggregate is a column itself, EXPLAIN says that its intervals are those of what the columns are computed from, before a statement is answered and after it, and so does the notice where the column has no interval. An aggregate that is a column is told as before.
 func TestExplainOfComputed(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)

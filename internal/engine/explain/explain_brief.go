@@ -404,6 +404,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	}
 	sized, bounded, unknown, third := false, false, false, false
 	list, _ := stage.ToldAggregates(x.Program, a)
+	list = slices.DeleteFunc(list, func(n stage.NamedAggregate) bool { return a.Formulas[n.Formula].IsPick() }) // of which nothing is known
 	for i, n := range list {
 		if i >= len(known) {
 			break
@@ -416,10 +417,10 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		isKnown, width, limit := false, math.NaN(), ""
 		switch {
-		case most != nil && !f.IsPick() && !f.IsOrderStatistic():
+		case most != nil && !f.IsOrderStatistic():
 			width, limit = most.Expected(n.Formula, rows), "at most "
 			isKnown = !math.IsNaN(width)
-		case e == nil || f.IsPick() || stage.RankText(a, e, n.Formula) != "":
+		case e == nil || stage.RankText(a, e, n.Formula) != "":
 		case f.IsOrderStatistic():
 			rank, _ := e.Rank(n.Formula)
 			text, bounded = server.Number(rank)+" rows in rank", bounded || old != nil
