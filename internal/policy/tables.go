@@ -297,12 +297,19 @@ func (f *file) find(name []string) *tableDecl {
 }
 
 func (f *file) unknownTable(where position, what string, name []string) {
-	var known []string
+	var known, alike []string // alike: of another schema, or written otherwise
 	for _, t := range f.p.tables {
 		known = append(known, t.String())
+		if len(name) > 0 && strings.EqualFold(t.name, name[len(name)-1]) {
+			alike = append(alike, t.String())
+		}
 	}
 	p := f.add(where, "%s: no table %s is listed", what, qualified(name...))
-	if near := Nearest(qualified(name...), known); near != "" {
+	near := Nearest(qualified(name...), known)
+	if len(alike) == 1 {
+		near = alike[0]
+	}
+	if near != "" {
 		p.hint("did you mean %s?", near)
 	}
 }

@@ -9,12 +9,14 @@ import (
 
 // CheckNewName refuses a name with characters that are not seen, or that reorder others (bidi): what an analyst makes is shown to others.
 func CheckNewName(name string) *sqlerr.Error {
-	hidden := func(c rune) bool { return !unicode.IsPrint(c) }
-	if strings.IndexFunc(name, hidden) < 0 {
+	hidden := func(c rune) bool {
+		return !unicode.IsPrint(c) || c == '\u2800' || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	}
+	if strings.IndexFunc(name, hidden) < 0 && strings.TrimSpace(name) != "" {
 		return nil
 	}
 	plain := strings.Map(func(c rune) rune {
-		if hidden(c) {
+		if hidden(c) || strings.TrimSpace(name) == "" {
 			return '_'
 		}
 		return c

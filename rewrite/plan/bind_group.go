@@ -96,7 +96,7 @@ func (q *selecting) groupKey(e *exprs, g pgsyntax.Expr) (ColID, error) {
 	id, ok := q.keyText[text]
 	if !ok {
 		id = q.column(x, &q.below, outputName(g))
-		q.keyText[text] = id
+		q.keyText[text], q.largest = id, max(q.largest, size(x))
 	}
 	return id, nil
 }

@@ -71,8 +71,10 @@ func (it *WindowItem) each(f func(Scalar) (Scalar, error)) error {
 }
 
 func (q *selecting) lifted(x Scalar) (Scalar, error) {
-	if id, ok := q.keyText[scalarText(x)]; ok {
-		return q.col(id), nil
+	if isOfAtMost(x, q.largest) { // a longer one is no key, and is not written out at each of its levels
+		if id, ok := q.keyText[scalarText(x)]; ok {
+			return q.col(id), nil
+		}
 	}
 	if c, ok := x.(*Col); ok {
 		if q.isGrouped(c.ID) { // perhaps under another name of its type
@@ -90,6 +92,21 @@ func (q *selecting) lifted(x Scalar) (Scalar, error) {
 		}
 	}
 	return mapChildren(x, q.lifted)
+}
+
+// isOfAtMost: an expression has no more nodes. It looks at one more.
+func isOfAtMost(x Scalar, most int) bool {
+	var count func(x Scalar)
+	count = func(x Scalar) {
+		if most--; most < 0 {
+			return
+		}
+		for _, y := range Children(x) {
+			count(y)
+		}
+	}
+	count(x)
+	return most >= 0
 }
 
 // isGrouped: a column that is there above the Aggregate, or that its keys determine.

@@ -38,6 +38,7 @@ type selecting struct {
 type aggregation struct {
 	agg       *Aggregate       // nil without aggregation
 	keyText   map[string]ColID // canonical text of a grouping expression -> its column
+	largest   int              // the nodes of the largest one
 	aggText   map[string]ColID
 	below     []Item     // expressions that are computed under the Aggregate
 	groupings []grouping // beside agg.Groupings: until the keys are known

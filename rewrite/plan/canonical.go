@@ -242,7 +242,7 @@ func (p *printer) col(id ColID) string {
 		return "#" + strconv.Itoa(n)
 	}
 	if int(id) < len(p.columns) && p.plain {
-		return p.columns[id].Name
+		return QuoteIdent(p.columns[id].Name)
 	}
 	if int(id) < len(p.columns) {
 		return fmt.Sprintf("%s:%d", p.columns[id].Name, id)

@@ -70,7 +70,7 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 		}
 	}
 	if strings.ToLower(name) != name || strings.ContainsAny(name, " <>%.,-/") {
-		return err.WithHint("Double quotes are for names; a text is written in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
+		return err.WithHint("Double quotes are for names, and the policy shows no column of this one. If a text is meant, write it in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
 	}
 	if len(elsewhere) == 1 && len(s.tables) > 0 {
 		return err.WithHint("It is a column of %s.", QuoteIdent(elsewhere[0].Name))

@@ -226,7 +226,7 @@ func (z *Grouper) ValuesOf(s *scope.ScanInfo, id plan.ColID, x plan.Scalar) (out
 	if null {
 		out = append(out, nil)
 	}
-	if !interval.IsSameOnBackends(out, x, c.Type) {
+	if !interval.IsSameOnBackends(out, x, c.Type) || relation.ReadsForm(c.Type, x) { // rows may have others that equal those listed
 		return nil, "", false
 	}
 	allowed, nodes := z.AllowedIn(s, id, step)

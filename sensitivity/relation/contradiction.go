@@ -15,7 +15,7 @@ const mostCompared = 1 << 16
 
 // Contradiction are conditions that no value meets together, as x = 1 AND x = 2; nil where none are found.
 //
-// Proof: no row meets all of them. (1) One of them lists the values with which it can be true: x = a, x IN (a, b), x IS NULL, or such joined by OR. (2) The others are of constants once x, which is the same in every row's conditions (isSame), has one of these values, and are computed here as in the backends.
+// Proof: no row meets all of them. (1) One of them lists the values with which it can be true: x = a, x IN (a, b), x IS NULL, or such joined by OR. (2) The others are of constants once x, which is the same in every row's conditions (isSame), has one of these values, and are computed here as in the backends; they tell none from it that equals it (ReadsForm).
 // (3) For each value listed, one of them is not true.
 func Contradiction(conds []plan.Scalar) []plan.Scalar {
 	left, sizes := mostCompared, make([]int, len(conds))
@@ -110,7 +110,7 @@ func isFalseOf(cond, x plan.Scalar, v *plan.Const) bool {
 		}
 		return nil
 	})
-	if !isComparable(of) {
+	if !isComparable(of) || ReadsForm(v.T, of) { // one that equals v may be another
 		return false
 	}
 	is, err := Constant(of)

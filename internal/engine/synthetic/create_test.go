@@ -431,7 +431,7 @@ func TestMemoryOfQueries(t *testing.T) {
 // TestHiddenNames: what an analyst makes is shown to others, so its names have no characters that are not seen, or that reorder others.
 func TestHiddenNames(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
-	for _, name := range []string{"x\u202estneitap", "x\u200by", "x\x1b[2J", "x\ny", "x\u00a0y"} {
+	for _, name := range []string{"x\u202estneitap", "x\u200by", "x\x1b[2J", "x\ny", "x\u00a0y", "x\u3164", "x\u2800", "x\ufe0f"} {
 		for _, form := range []string{
 			`CREATE DP SYNTHETIC TABLE "%s" AS SELECT gender FROM patients`, `CREATE DP SYNTHETIC TABLE s AS SELECT gender AS "%s" FROM patients`, `CREATE DP WATCH "%s" AS SELECT count(*) FROM patients THRESHOLD 10 EVERY '1 day'`,
 			`TRAIN DP MODEL "%s" USING softmax_regression TARGET gender WITH (max_rows_per_unit = 1) AS SELECT gender, race FROM patients`, `TRAIN DP MODEL m USING softmax_regression TARGET gender WITH (max_rows_per_unit = 1) AS SELECT gender, race AS "%s" FROM patients`,
