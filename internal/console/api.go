@@ -55,6 +55,9 @@ func shown(err error, text string) problem {
 		}
 		return p
 	}
+	if errors.Is(err, context.Canceled) { // before the proxy was asked
+		err = sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request")
+	}
 	var known *sqlerr.Error
 	if errors.As(err, &known) {
 		p := problemWith(known.Code, known.Message, known.Detail, known.Hint)

@@ -465,10 +465,30 @@ func TestCancel(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	for strings.Contains(b.ask("explain", "SELECT 1"), "the running statement") { // until the console saw it
-		continue
-	}
+	s.until(t, func(se *session) bool { return !se.isRunning() }) // the console saw it
 	if list := b.run("SELECT gender, count(*) FROM patients GROUP BY 1"); len(of(list, "done")) != 1 {
+		t.Errorf("afterwards: %v", list)
+	}
+}
+
+// TestCancelWaiting: a statement that waits for the session's connection is cancelled as one that runs.
+func TestCancelWaiting(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	se := s.until(t, func(*session) bool { return true })
+	se.inUse <- struct{}{}
+	ended := make(chan string)
+	go func() {
+		r, body := b.post("run", asked{SQL: "SELECT 1"})
+		ended <- fmt.Sprint(r.StatusCode, " ", body)
+	}()
+	s.until(t, (*session).isRunning)
+	b.ask("cancel", "")
+	if got := <-ended; !strings.HasPrefix(got, "422 ") || !strings.Contains(got, "57014") {
+		t.Errorf("%s", got)
+	}
+	se.release()
+	if list := b.run("SELECT 1"); len(of(list, "done")) != 1 {
 		t.Errorf("afterwards: %v", list)
 	}
 }

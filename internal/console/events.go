@@ -184,7 +184,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	tag, err := s.stream(ctx, st, events)
 	switch {
 	case s.gone.Load():
-		events.send("error", problem{Message: "this session has ended", Hint: "Log in again."})
+		events.send("error", c.endOf(r.Context(), s.account))
 	case err != nil:
 		events.send("error", in.problemOf(err, st, ""))
 	default:

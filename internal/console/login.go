@@ -34,24 +34,23 @@ func hashOf(text string) secretHash { return sha256.Sum256([]byte(text)) }
 
 // link lets whoever has its secret log in.
 type link struct {
-	user  string    // an analyst, or the owner's name
-	owner bool      // to the owner's page
+	account
 	until time.Time // zero: as long as the console serves
 	again bool      // it may be used more than once
 }
 
 // Link makes the secret of a link that logs in as a user. It works once, within a time; with 0 it works until the console ends.
 func (c *Server) Link(user string, within time.Duration) (fragment string) {
-	return c.newLink(link{user: user}, within)
+	return c.newLink(account{user: user}, within)
 }
 
 // OwnerLink is a Link to the owner's page. What its user does there is recorded as by that name.
 func (c *Server) OwnerLink(by string, within time.Duration) (fragment string) {
-	return c.newLink(link{user: by, owner: true}, within)
+	return c.newLink(account{user: by, owner: true}, within)
 }
 
-func (c *Server) newLink(l link, within time.Duration) (fragment string) {
-	secret := rand.Text() + rand.Text()
+func (c *Server) newLink(of account, within time.Duration) (fragment string) {
+	secret, l := rand.Text()+rand.Text(), link{account: of}
 	if l.again = within == 0; !l.again {
 		l.until = c.now().Add(within)
 	}
@@ -63,16 +62,26 @@ func (c *Server) newLink(l link, within time.Duration) (fragment string) {
 
 // EndSessions ends an analyst's sessions of the console, or with "" all of the owner's page, and makes their links void. It says how many sessions there were. A log-in that is under way fails.
 func (c *Server) EndSessions(analyst string) int {
+	isOf := func(a account) bool { return a.owner == (analyst == "") && (a.owner || a.user == analyst) }
 	c.mu.Lock()
-	c.ends++
-	maps.DeleteFunc(c.links, func(_ secretHash, l link) bool { return (&session{user: l.user, owner: l.owner}).isOf(analyst) })
+	c.ends[analyst]++
+	maps.DeleteFunc(c.links, func(_ secretHash, l link) bool { return isOf(l.account) })
 	c.mu.Unlock()
-	return c.endThose(func(s *session) bool { return s.isOf(analyst) })
+	return c.endThose(func(s *session) bool { return isOf(s.account) })
 }
 
-// isOf says whether a session is an analyst's, or with "" the owner's.
-func (s *session) isOf(analyst string) bool {
-	return s.owner == (analyst == "") && (s.owner || s.user == analyst)
+// account is whom a link or a session is of.
+type account struct {
+	user  string // an analyst, or the owner's name
+	owner bool   // of the owner's page: it has no session of the proxy
+}
+
+// endsOf is how often EndSessions was called for an account. It is called under c.mu.
+func (c *Server) endsOf(a account) int {
+	if a.owner {
+		return c.ends[""]
+	}
+	return c.ends[a.user]
 }
 
 // findLink gives a link that works. It is called under c.mu.
@@ -81,10 +90,8 @@ func (c *Server) findLink(secret string) (l link, ok bool) {
 	return l, ok && (l.until.IsZero() || c.now().Before(l.until))
 }
 
-// useLink gives a link that works, and uses it up if it works once.
+// useLink gives a link that works, and uses it up if it works once. It is called under c.mu.
 func (c *Server) useLink(secret string) (l link, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if l, ok = c.findLink(secret); !l.again {
 		delete(c.links, hashOf(secret))
 	}
@@ -115,11 +122,11 @@ func (c *Server) describeLink(w http.ResponseWriter, r *http.Request) {
 
 // session is one log-in: a tab of a browser, and an analyst's session of the proxy.
 type session struct {
-	id, user      string
-	owner         bool // it is the owner's, and has no session of the proxy
-	cookie, token secretHash
-	born          time.Time
-	used          time.Time // guarded by Server.mu
+	account
+	secrets
+	id   string
+	born time.Time
+	used time.Time // guarded by Server.mu
 
 	gone atomic.Bool // the proxy ended it
 
@@ -132,6 +139,22 @@ type session struct {
 	requests   int                // under way
 	running    context.CancelFunc // of the statement that runs; nil: none does
 	explaining context.CancelFunc // of the latest explanation
+}
+
+// secrets are the two of a session that its page has.
+type secrets struct{ cookie, token secretHash }
+
+// areIn says whether a request has both. (1)
+func (s secrets) areIn(cookie *http.Cookie, token string) bool {
+	has, is := hashOf(cookie.Value), hashOf(token)
+	return subtle.ConstantTimeCompare(has[:], s.cookie[:])&subtle.ConstantTimeCompare(is[:], s.token[:]) == 1
+}
+
+// lost is what is kept of an analyst's session that the proxy ended: its page is told why.
+type lost struct {
+	secrets
+	user  string
+	until time.Time
 }
 
 const cookiePrefix = "dpsql_"
@@ -159,21 +182,25 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, http.StatusBadRequest, problem{Message: "the request cannot be read"})
 		return
 	}
+	l, ok := link{account: account{user: in.User}}, true
 	c.mu.Lock()
-	ends := c.ends
-	c.mu.Unlock()
-	l := link{}
 	if in.Link != "" {
-		var ok bool
-		if l, ok = c.useLink(in.Link); !ok {
-			c.failLink(w)
-			return
-		}
-		in.User, in.Password = l.user, ""
+		l, ok = c.useLink(in.Link)
+		in.Password = ""
 	}
-	s := &session{id: rand.Text(), user: in.User, owner: l.owner, born: c.now(), used: c.now(), inUse: make(chan struct{}, 1)}
+	ends := c.endsOf(l.account)
+	c.mu.Unlock()
+	if !ok {
+		c.failLink(w)
+		return
+	}
+	s := &session{id: rand.Text(), account: l.account, born: c.now(), used: c.now(), inUse: make(chan struct{}, 1)}
 	if !s.owner {
-		err = c.open(r.Context(), s, at, in.Password, l.user)
+		proved := ""
+		if in.Link != "" {
+			proved = l.user
+		}
+		err = c.open(r.Context(), s, at, in.Password, proved)
 	}
 	if err != nil {
 		var refused *pgconn.PgError
@@ -195,10 +222,12 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 	s.cookie, s.token = hashOf(cookie), hashOf(token)
 	c.mu.Lock()
 	c.sessions[s.id] = s
-	stays := c.ends == ends && !s.gone.Load() // else it was ended while it was not there yet
+	stays := c.endsOf(s.account) == ends && !s.gone.Load() // else it was ended while it was not there yet
 	c.mu.Unlock()
 	if !stays {
 		c.end(s)
+		c.ended(w, r, s.account)
+		return
 	}
 	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))
 	c.answer(w, s, map[string]any{"token": s.id + "." + token, "user": s.user, "owner": s.owner, "database": c.o.Database(), "again": l.again})
@@ -317,7 +346,7 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.sessionOf(r)
 		if s == nil || s.owner != owner { // (1) the endpoints are of one kind of session
-			c.ended(w)
+			c.ended(w, r, c.lostBy(r))
 			return
 		}
 		if !strings.HasSuffix(r.URL.Path, "/cancel") && !strings.HasSuffix(r.URL.Path, "/logout") { // these end what others hold
@@ -337,7 +366,7 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 		case s.gone.Load():
 			c.end(s)
 			if out != nil || err != nil { // else it has answered
-				c.ended(w)
+				c.ended(w, r, s.account)
 			}
 		case errors.Is(err, errBusy):
 			c.fail(w, http.StatusConflict, busy)
@@ -407,9 +436,7 @@ func (c *Server) sessionOf(r *http.Request) *session {
 	if s == nil {
 		return nil
 	}
-	has, is := hashOf(cookie.Value), hashOf(token)
-	// (1) whoever asks has both secrets of the session
-	if subtle.ConstantTimeCompare(has[:], s.cookie[:])&subtle.ConstantTimeCompare(is[:], s.token[:]) != 1 {
+	if !s.areIn(cookie, token) { // (1)
 		return nil
 	}
 	if over {
@@ -444,6 +471,9 @@ func (c *Server) end(s *session) {
 	c.mu.Lock()
 	_, was := c.sessions[s.id]
 	delete(c.sessions, s.id)
+	if was && !s.owner && s.gone.Load() && len(c.lost) < maxKnown {
+		c.lost[s.id] = lost{s.secrets, s.user, c.now().Add(c.o.Idle)}
+	}
 	c.mu.Unlock()
 	c.close(s, was)
 }
@@ -501,13 +531,36 @@ func (c *Server) endIdle() {
 			delete(c.links, at)
 		}
 	}
+	maps.DeleteFunc(c.lost, func(_ string, l lost) bool { return c.now().After(l.until) })
 }
 
 // endAll ends all sessions.
 func (c *Server) endAll() { c.endThose(func(*session) bool { return true }) }
 
-func (c *Server) ended(w http.ResponseWriter) {
-	c.fail(w, http.StatusUnauthorized, problem{Message: "this session has ended", Hint: "Log in again."})
+// lostBy is whose session a request was for that the proxy ended; the zero account where it had none.
+func (c *Server) lostBy(r *http.Request) account {
+	id, token, _ := strings.Cut(r.Header.Get("X-Dpsql-Token"), ".")
+	cookie, err := r.Cookie(cookiePrefix + id)
+	c.mu.Lock()
+	l := c.lost[id]
+	c.mu.Unlock()
+	if err != nil || !l.areIn(cookie, token) { // (1)
+		return account{}
+	}
+	return account{user: l.user}
+}
+
+// ended answers for a session that has ended.
+func (c *Server) ended(w http.ResponseWriter, r *http.Request, of account) {
+	c.fail(w, http.StatusUnauthorized, c.endOf(r.Context(), of))
+}
+
+// endOf is what the page says of a session that has ended. A freeze ends an analyst's sessions. (4)
+func (c *Server) endOf(ctx context.Context, of account) problem {
+	if of.user != "" && !of.owner && c.o.Owner.IsFrozen(ctx, of.user) {
+		return problem{Message: "this session has ended: the owner of the data has frozen your account", Hint: "Ask the owner. Answers are given again once the freeze is lifted."}
+	}
+	return problem{Message: "this session has ended", Hint: "Log in again."}
 }
 
 // read takes a request's JSON.

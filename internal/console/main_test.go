@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,27 @@ func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options
 		}
 	})
 	return s
+}
+
+// until waits for one of the sessions to be so, and gives it.
+func (s *served) until(t testing.TB, is func(*session) bool) *session {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s.console.mu.Lock()
+		list := slices.Collect(maps.Values(s.console.sessions))
+		s.console.mu.Unlock()
+		if i := slices.IndexFunc(list, is); i >= 0 {
+			return list[i]
+		}
+	}
+	t.Fatal("no session became so")
+	return nil
+}
+
+// has says whether a session is the browser's.
+func (b *browser) has(s *session) bool {
+	_, token, _ := strings.Cut(b.token, ".")
+	return s.token == hashOf(token)
 }
 
 func clinic(t testing.TB) backend.Backend { return enginetest.Wild.Open(t, funcs.DuckDB) }

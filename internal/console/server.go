@@ -40,7 +40,7 @@ const (
 	maxConnections = 512
 	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
 	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
-	maxKnown       = 10000              // pairs that are remembered
+	maxKnown       = 10000              // pairs that are remembered, and ended sessions
 	maxRequests    = 8                  // of one session, under way: from before its text is read until its answer is written
 	maxAnswer      = 4 << 20            // bytes of an analyst's answer: while it is written it is in memory
 )
@@ -56,7 +56,8 @@ type Server struct {
 	links    map[secretHash]link // those that were not used
 	logins   map[origin]int      // that are under way
 	known    map[origin]bool     // pairs that logged in by password before
-	ends     int                 // how often EndSessions was called
+	ends     map[string]int      // how often EndSessions was called for whom
+	lost     map[string]lost     // sessions that the proxy ended, by id
 }
 
 // New makes a console that is not serving yet.
@@ -72,13 +73,13 @@ func New(o Options) *Server {
 			*d.v = d.def
 		}
 	}
-	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, known: map[origin]bool{}}
+	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, known: map[origin]bool{}, ends: map[string]int{}, lost: map[string]lost{}}
 }
 
 // Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.
 func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: c.Handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
+		Handler: c.handler(), ReadHeaderTimeout: min(c.o.Read, 10*time.Second), ReadTimeout: c.o.Read, WriteTimeout: loginTime + c.o.Write, IdleTimeout: time.Minute,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn), TLSConfig: c.o.TLS, ConnContext: withConn, Protocols: new(http.Protocols),
 	}
 	h.Protocols.SetHTTP1(true) // of HTTP/2 a connection has many requests at once, which maxConnections does not count
@@ -123,8 +124,8 @@ func (c *Server) Serve(ctx context.Context, l net.Listener) error {
 // handler answers a session's request with what it returns, unless both are nil: then it has answered.
 type handler func(*session, http.ResponseWriter, *http.Request) (any, error)
 
-// Handler is the whole page: fixed files, and the endpoints of api.go, with the defences before both.
-func (c *Server) Handler() http.Handler {
+// handler is the whole page: fixed files and the endpoints, with the defences before both.
+func (c *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", c.file)
 	mux.HandleFunc("POST /api/login", c.login)
@@ -143,7 +144,7 @@ func (c *Server) Handler() http.Handler {
 //
 // Proof: claim: an analyst's page is sent what the proxy sends that analyst, and of the console's own only what follows from statement, policy and the session's state. So it shows nothing that a client of the proxy is not shown, and nothing of rows that was not charged.
 // (1) A request is served for the session whose two secrets it has, and by endpoints of that session's kind: an analyst's session never asks the owner.Service. (2) An analyst's session has one connection to the proxy, for which the analyst's password or link was the proof.
-// (3) What an endpoint tells of the data it reads from that connection alone. (4) What it tells beside that, or refuses, follows from the text that was sent, and from whether a statement or a transaction is open. (5) A price spends nothing: EXPLAIN is put before one statement that was parsed as one of five kinds, and
+// (3) What an endpoint tells of the data it reads from that connection alone. (4) What it tells beside that, or refuses, follows from the text that was sent, from whether a statement or a transaction is open, and from whether the owner froze the analyst. (5) A price spends nothing: EXPLAIN is put before one statement that was parsed as one of five kinds, and
 // the protocol's message takes no second. (6) Progress and the intervals are the proxy's own; the console switches them on when the session begins. TestNeighbours compares all of it with and without one person.
 func (c *Server) endpoints() (analysts, owners map[string]handler) {
 	return map[string]handler{

@@ -44,6 +44,12 @@ func (s *Service) Freeze(ctx context.Context, analyst, by string) error {
 	return nil
 }
 
+// IsFrozen says whether the owner has stopped an analyst, or everybody.
+func (s *Service) IsFrozen(ctx context.Context, analyst string) bool {
+	_, _, err := s.Engine.Ledger.Lookup(ctx, ledger.Hash{}, analyst)
+	return errors.Is(err, ledger.ErrFrozen)
+}
+
 // Unfreeze lifts just that freeze.
 func (s *Service) Unfreeze(ctx context.Context, analyst, by string) error {
 	err := s.Engine.Unfreeze(ctx, analyst, by)
