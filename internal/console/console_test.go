@@ -387,6 +387,28 @@ func (s stalledTx) Query(ctx context.Context, sql string, args []backend.Arg, wa
 	return nil, ctx.Err()
 }
 
+// TestRunningStays: a session whose statement runs is not idle.
+func TestRunningStays(t *testing.T) {
+	began := make(chan struct{}, 1)
+	s := serve(t, stalled{clinic(t), began}, nil)
+	b := s.login(t, "ann")
+	ended := make(chan []event)
+	go func() { ended <- b.run("SELECT count(*) FROM encounters") }()
+	<-began
+	s.console.mu.Lock()
+	s.console.now = func() time.Time { return time.Now().Add(time.Hour) }
+	s.console.mu.Unlock()
+	s.console.endIdle()
+	s.console.mu.Lock()
+	n := len(s.console.sessions)
+	s.console.mu.Unlock()
+	if n != 1 {
+		t.Errorf("%d sessions are there while the statement runs", n)
+	}
+	b.ask("cancel", "")
+	<-ended
+}
+
 // TestSentFields: the page is told in fields, not by texts, what is progress, and after which statements the schema may be another.
 func TestSentFields(t *testing.T) {
 	began := make(chan struct{}, 1)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +43,17 @@ func transcript(t *testing.T, c enginetest.Clinic) (lines []string) {
 	b.run("SET dpsql.rounding = off") // the widths of rounded intervals follow from released numbers
 	say := func(of string, text string) { lines = append(lines, of+": "+clock.ReplaceAllString(text, "TIME")) }
 	for _, e := range endpoints {
-		if e != "explain" && e != "run" && e != "logout" {
+		if e != "explain" && e != "run" && e != "logout" && e != "values" {
 			say(e, b.ask(e, ""))
 		}
 	}
+	columns := decoded[struct{ Columns table }](t, b.ask("schema", "")).Columns
+	at := columns.Rows[slices.IndexFunc(columns.Rows, func(r []*string) bool { return *r[3] == "readmitted" })]
+	_, body := b.post("values", map[string]string{"schema": *at[0], "table": *at[1], "column": "readmitted"})
+	if !strings.Contains(body, "NO") {
+		t.Errorf("values: %s", body)
+	}
+	say("values", body)
 	for _, sql := range neighbourly {
 		say("explain "+sql, b.ask("explain", sql))
 		r, body := b.post("run", asked{SQL: sql, Cursor: len(sql)})
