@@ -286,7 +286,7 @@ func TestDateParts(t *testing.T) {
 
 // TestWideAlways: where many or all intervals of sums are wider than their values a warning says so, whatever would make them narrower, and the larger price that it names does.
 func TestWideAlways(t *testing.T) {
-	const helps, chosen = ". A larger dpsql.price with SET dpsql.fresh = on helps", ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
+	const helps, chosen = ". What mends that: a larger dpsql.price with SET dpsql.fresh = on, WHERE fine BETWEEN lo AND hi, which leaves other rows out, or fewer and larger groups", ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
 	for sql, want := range map[string]string{
 		"select sum(fine), dp_error(sum(fine)) from loans group by date_trunc('week', lent_at) order by 1 desc limit 5":                             "sum: the interval of each group is wider than its value" + helps + chosen,
 		"select sum(fine), dp_error(sum(fine)) from loans group by renewals, branch_id order by 1 desc limit 5":                                     "of 56 groups are wider than their values" + helps,
@@ -322,7 +322,7 @@ func TestFreshAfterWideChoice(t *testing.T) {
 	for seed := uint64(700); wide == 0 && seed < 4000; seed++ { // each with a chance of about 1 in 500
 		if width, told := ask(seed); width > 6000 {
 			wide = seed
-			if !strings.Contains(told, "count: the interval is wider than the value. SET dpsql.clip = N helps, if hardly anybody has more than N rows. SET dpsql.fresh = on at the same price helps too") {
+			if !strings.Contains(told, "count: the interval is wider than the value. What mends that: a larger dpsql.price with SET dpsql.fresh = on, or SET dpsql.clip = N if hardly anybody has more than N rows. SET dpsql.fresh = on at the same price helps too") {
 				t.Errorf("%g: %q", width, told)
 			}
 		} else if width > 0 && strings.Contains(told, "wider") {
