@@ -41,7 +41,7 @@ func TestCompletion(t *testing.T) {
 		{"SELECT gender, count(*) FROM encounters JOIN patients USING (patient_id) GROUP BY gen", "", "gender"},
 		{"TRA", "", "TRAIN DP MODEL"}, {"EVAL", "", "EVALUATE DP MODEL"}, {"CREA", "", "CREATE DP WATCH"}, {"CREA", "", "CREATE DP SYNTHETIC TABLE"},
 		{"SET dpsql.pri", "", "dpsql.price"}, {"SELECT * FROM enc", "", "encounters"}, {"SELECT dp_lo", "", "dp_low"}, {"SELECT percentile_d", "", "percentile_disc"}, {"SELECT dp_to", "", "dp_top_k"}, {"SEL", "", "SELECT"},
-		{"SELECT med", "", "medications"}, {"INS", "", ""}, {"GRAN", "", ""}, {"TRUNC", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT med", " FROM patients", ""},
+		{"SELECT med", "", "medications"}, {"INS", "", ""}, {"GRAN", "", ""}, {"TRUNCA", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT medic", " FROM patients", ""},
 	} {
 		p.write(c.before + c.after)
 		for range c.after {
