@@ -74,25 +74,26 @@ func TestRaisingWarned(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
 	const divisor, below, notAbove, noInt = "NULL for a divisor of 0", "NULL for a number below 0", "NULL for a number that is not above 0", "NULL for a text that is no integer"
 	for sql, want := range map[string]string{
-		"select sum(days / free) from encounters":                                                         divisor,
-		"select count(*) from encounters where days / free::float8 > 1":                                   divisor,
-		"select count(*) from encounters where days % free = 1":                                           divisor,
-		"select sum(days / (free - 1)) from encounters where free > 0":                                    divisor,
-		"select sum(case when free = 0 then days / free else 1 end) from encounters":                      divisor,
-		"select sum(case when free = 0 then 1 when days = 1 then 2 else days / free end) from encounters": "",
-		"select sum(case when free = 0 or free is null then 0 else days / free end) from encounters":      "",
-		"select sum(days / nullif(free, 0)) from encounters":                                              "",
-		"select sum(days / free) from encounters where free > 0":                                          "",
-		"select sum(days / free) from encounters where free <> 0 and days / free > 1":                     "",
-		"select sum(days / free) filter (where free >= 1) from encounters":                                "",
-		"select sum(free / days) from encounters":                                                         "", // days are declared from 1
-		"select sum(free / 2) from encounters":                                                            "",
-		"select count(*) from encounters where sqrt(free) > 1":                                            below,
-		"select count(*) from encounters where sqrt(free) > 1 and free >= 0":                              "",
-		"select count(*) from encounters where ln(free) > 1 and free >= 0":                                notAbove,
-		"select count(*) from encounters where ln(free) > 1 and 0 < free":                                 "",
-		"select sum(diag::int) from encounters":                                                           noInt,
-		"select count(*) from encounters where diag = '5'":                                                "",
+		"select sum(days / free) from encounters":                                                                         divisor,
+		"select count(*) from encounters where days / free::float8 > 1":                                                   divisor,
+		"select count(*) from encounters where days % free = 1":                                                           divisor,
+		"select sum(days / (free - 1)) from encounters where free > 0":                                                    divisor,
+		"select sum(days / free) from encounters e where not exists (select from cities c where c.id = 0 and e.free > 0)": divisor,
+		"select sum(case when free = 0 then days / free else 1 end) from encounters":                                      divisor,
+		"select sum(case when free = 0 then 1 when days = 1 then 2 else days / free end) from encounters":                 "",
+		"select sum(case when free = 0 or free is null then 0 else days / free end) from encounters":                      "",
+		"select sum(days / nullif(free, 0)) from encounters":                                                              "",
+		"select sum(days / free) from encounters where free > 0":                                                          "",
+		"select sum(days / free) from encounters where free <> 0 and days / free > 1":                                     "",
+		"select sum(days / free) filter (where free >= 1) from encounters":                                                "",
+		"select sum(free / days) from encounters":                                                                         "", // days are declared from 1
+		"select sum(free / 2) from encounters":                                                                            "",
+		"select count(*) from encounters where sqrt(free) > 1":                                                            below,
+		"select count(*) from encounters where sqrt(free) > 1 and free >= 0":                                              "",
+		"select count(*) from encounters where ln(free) > 1 and free >= 0":                                                notAbove,
+		"select count(*) from encounters where ln(free) > 1 and 0 < free":                                                 "",
+		"select sum(diag::int) from encounters":                                                                           noInt,
+		"select count(*) from encounters where diag = '5'":                                                                "",
 	} {
 		_, a := enginetest.Ask(t, s, sql)
 		of := slices.DeleteFunc(slices.Clone(a.Warnings), func(w string) bool { return !strings.HasSuffix(w, stage.ErrorThere) })

@@ -70,6 +70,8 @@ func ourOwn(f *funcs.Func, args []sqltype.Value) bool {
 	case "lower", "upper", "initcap", "~~*", "~*":
 		s, _ := args[0].(string)
 		return strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+	case "right": // the whole text before PostgreSQL 15.20, and nothing from it on
+		return args[1] == int64(math.MinInt32)
 	case "round":
 		return len(args) == 2 && args[1] == int64(math.MaxInt32)
 	}

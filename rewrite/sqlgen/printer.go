@@ -160,7 +160,7 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 	if n.Else != nil {
 		results = append(results, n.Else)
 	}
-	whens, list, before := p.list(conds, f, m), make([]string, len(results)), len(p.true)
+	whens, list, before := p.list(conds, f, m), make([]string, len(results)), len(p.holds)
 	for i, r := range results {
 		if i == len(conds) {
 			list[i] = p.scalar(r, f, m)
@@ -171,7 +171,7 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 		end()
 		p.holdNot(conds[i])
 	}
-	p.true = p.true[:before]
+	p.holds = p.holds[:before]
 	list = p.alignScales(results, list, f, false)
 	var b strings.Builder
 	b.WriteString("(CASE")

@@ -12,7 +12,7 @@ import (
 // facts are what is known of a row where the printer is: the declared ranges of columns, and what WHERE, FILTER and CASE compare with constants.
 type facts struct {
 	clamped map[plan.ColID]sensitivity.Clamp
-	true    []comparison
+	holds   []comparison
 }
 
 // comparison is that an expression compares with a number.
@@ -31,8 +31,8 @@ func (k *facts) mayRaise(r *funcs.Raising, x plan.Scalar) bool {
 		v, isNumber := interval.Measured(n.Value)
 		return r.Keeps != nil && isNumber && !r.Keeps("=", v) // a constant text is read before the statement runs
 	case *plan.Case:
-		before := len(k.true)
-		defer func() { k.true = k.true[:before] }()
+		before := len(k.holds)
+		defer func() { k.holds = k.holds[:before] }()
 		for _, w := range n.Whens {
 			end := k.under(w.Cond)
 			mayRaise := k.mayRaise(r, w.Result)
@@ -53,7 +53,7 @@ func (k *facts) mayRaise(r *funcs.Raising, x plan.Scalar) bool {
 			return false
 		}
 	}
-	for _, c := range k.true {
+	for _, c := range k.holds {
 		if plan.SameNumber(c.x, x) && r.Keeps(c.op, c.v) {
 			return false
 		}
@@ -66,16 +66,16 @@ func (k *facts) mayRaise(r *funcs.Raising, x plan.Scalar) bool {
 func (k *facts) hold(cond plan.Scalar) {
 	for _, c := range plan.Conjuncts(cond) {
 		if x, ok := comparisonOf(c); ok {
-			k.true = append(k.true, x)
+			k.holds = append(k.holds, x)
 		}
 	}
 }
 
 // under holds a condition until the function that it gives is called.
 func (k *facts) under(cond plan.Scalar) func() {
-	before := len(k.true)
+	before := len(k.holds)
 	k.hold(cond)
-	return func() { k.true = k.true[:before] }
+	return func() { k.holds = k.holds[:before] }
 }
 
 var negated = map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "=": "<>", "<>": "="}
@@ -89,7 +89,7 @@ func (k *facts) holdNot(cond plan.Scalar) {
 	}
 	if x, ok := comparisonOf(cond); ok {
 		x.op = negated[x.op]
-		k.true = append(k.true, x)
+		k.holds = append(k.holds, x)
 	}
 }
 

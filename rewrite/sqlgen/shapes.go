@@ -13,6 +13,7 @@ import (
 
 // query prints a relation as a SELECT of columns named c1, c2, ...
 func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
+	defer p.under(nil)() // its conditions hold in it alone
 	f, suffix := p.top(r)
 	list := make([]string, len(cols))
 	for i, id := range cols {

@@ -97,7 +97,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 	if len(charged) > 0 {
 		left = stage.Total(charged)
 	}
-	switch n := b.StatementsLeft(left.Loss); {
+	n := b.StatementsLeft(left.Loss)
+	such := strings.Replace(server.StatementCount(n), "statement", "such statement", 1)
+	switch {
 	case len(whole) == 0:
 	case n == 0 && len(charged) > 0:
 		cure := "no price of it passes now"
@@ -106,9 +108,9 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 		}
 		add(answer.Keyed("Left", "0 statements at this price; %s%s", cure, session.RenewsNote(b)))
 	case len(charged) > 0:
-		add(answer.Keyed("Left", "%s", strings.Replace(server.StatementCount(n), "statement", "such statement", 1)))
+		add(answer.Keyed("Left", "%s", such))
 	default:
-		add(answer.Keyed("Left", "%s, were they not free", strings.Replace(server.StatementCount(n), "statement", "such statement", 1)))
+		add(answer.Keyed("Left", "%s, were they not free", such))
 	}
 	known, expect := map[string][]string{}, map[string][]string{} // what a release says, and what is expected of a new one: of columns, and of what they are computed from
 	assuming, note := "", ""

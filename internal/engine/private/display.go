@@ -70,7 +70,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				if ranges[i] != nil && m.Grouped && p.Shown.Low == session.LowDrop { // its interval is the whole range
 					return nil, false
 				}
-				intervals[i].Why = r.whyNull(m.Of)
+				intervals[i].Why = r.whyNull[m.Of]
 				continue
 			}
 			x, _ := InFloat(v)
@@ -132,7 +132,7 @@ func (r *Run) plainIntervals(cols []plan.ColID) func(in, row []sqltype.Value) an
 				}
 			}
 			if row[c.Out] == nil {
-				out[i].Why = r.whyNull(c.Of)
+				out[i].Why = r.whyNull[c.Of]
 			}
 		}
 		return out

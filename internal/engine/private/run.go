@@ -37,6 +37,7 @@ type Run struct {
 	consistent map[int]*finish.Adjusted // by stage; nil: not looked at yet
 	sums       map[plan.ColID]bool      // aggregates whose numbers are made to add up
 	widest     map[int]float64          // the largest 95% errors of computed output columns, in the rows that are shown
+	whyNull    map[plan.ColID]string    // why an aggregate is NULL in some group, in short
 	Nulls      []string                 // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
@@ -186,24 +187,12 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 	case fn.Facts().IsPick:
 		words = "rows after noise to be told from none. " + r.larger()
 	}
-	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
-}
-
-// whyNull is what noValue noted of an aggregate, in short; "" where it noted nothing.
-func (r *Run) whyNull(agg plan.ColID) string {
-	for _, st := range r.Stages {
-		at := slices.IndexFunc(st.An.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == agg })
-		if at < 0 {
-			continue
-		}
-		for _, words := range r.Nulls {
-			if of, few, ok := strings.Cut(words, "too few "); ok && strings.HasPrefix(of, st.An.Agg.Aggs[at].Name()+" is NULL") {
-				few, _, _ = strings.Cut(few, ". ")
-				return "too few " + few
-			}
-		}
+	if r.whyNull == nil {
+		r.whyNull = map[plan.ColID]string{}
 	}
-	return ""
+	short, _, _ := strings.Cut(words, ". ")
+	r.whyNull[of.ID] = "too few " + short
+	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
 }
 
 // isGrouped says whether any release of the run has groups.
