@@ -515,6 +515,22 @@ func TestCancelWaiting(t *testing.T) {
 	}
 }
 
+// TestExplanationGivesWay: the next explanation of a session, and a statement that is run, cancel the one that is under way.
+func TestExplanationGivesWay(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	se := s.until(t, func(*session) bool { return true })
+	cancelled := 0
+	for i, next := range []func(){func() { b.ask("explain", "SELECT 1") }, func() { b.run("SELECT 1") }} {
+		se.mu.Lock()
+		se.explaining = func() { cancelled++ }
+		se.mu.Unlock()
+		if next(); cancelled != i+1 {
+			t.Errorf("%d: cancelled %d", i, cancelled)
+		}
+	}
+}
+
 // TestOwn: an analyst sees the own statements alone, and what the own rights allow.
 func TestOwn(t *testing.T) {
 	s := serve(t, clinic(t), nil)

@@ -503,6 +503,10 @@ func TestLargeRows(t *testing.T) {
 	if got := of(b.run("SELECT repeat('<', 500000)"), "rows"); len(got) != 1 || len(got[0]) > 500100 { // not escaped: a browser reads no HTML in it
 		t.Errorf("%d events of a row, %.60q", len(got), got)
 	}
+	many := b.run("SELECT FROM generate_series(1, 10001)")
+	if rows, _ := rowsOf(t, many); len(rows) != 10000 || !strings.Contains(fmt.Sprint(of(many, "notice")), "the first 10000 rows are shown") {
+		t.Errorf("%d rows: %v", len(rows), of(many, "notice"))
+	}
 	list := b.run("SELECT repeat('x', (1 + 1999999 * (i - 1))::int) FROM generate_series(1, 3) i(i) ORDER BY i")
 	if rows := of(list, "rows"); len(rows) != 1 || len(rows[0]) > 100 || !strings.Contains(fmt.Sprint(list), "row 2 has more than 1048576 bytes") || len(of(list, "notice")) != 1 || len(of(list, "done")) != 1 {
 		t.Errorf("a row that is too long: %.300s", fmt.Sprint(list))

@@ -1,9 +1,11 @@
 package console
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 )
 
 // TestDeltaSpent: who has no delta left is told so, and that statements without one are answered; they are.
@@ -11,10 +13,14 @@ func TestDeltaSpent(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
 	b.run("SET dpsql.price = 0.01")
-	var refused []string
-	for i := 0; len(refused) == 0 && i < 2000; i++ { // each takes a thousandth of delta, and less of epsilon
-		refused = of(b.run(fmt.Sprintf("SELECT days, count(*) FROM encounters WHERE days + 0 > %d GROUP BY days", i)), "error")
+	b.run("SELECT days, count(*) FROM encounters WHERE days + 0 > 100 GROUP BY days") // it takes a thousandth of delta, and less of epsilon
+	again := enginetest.Charges(t, s.engine)[0].Reservation
+	for range 2000 {
+		if _, err := s.engine.Ledger.ReserveAll(t.Context(), []ledger.Reservation{again}); err != nil {
+			break
+		}
 	}
+	refused := of(b.run("SELECT days, count(*) FROM encounters WHERE days + 0 > 101 GROUP BY days"), "error")
 	if len(refused) != 1 || !strings.Contains(refused[0], "Its delta does not fit: 0") || !strings.Contains(refused[0], "% of its epsilon. Statements over unknown groups and with Gaussian noise need a delta; others are answered.") {
 		t.Errorf("refused: %s", refused)
 	}
