@@ -156,7 +156,7 @@ func TestControl(t *testing.T) {
 	if err := b.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, accountant rdp, per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "ended", "0.25", "all answers so far together: epsilon 5.007 at delta 5.01e-07", "lifetime of p: epsilon 60, used 20",
+	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, accountant rdp, per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "not counted", "0.25", "all answers so far together: epsilon 5.007 at delta 5.01e-07", "lifetime of p: epsilon 60, used 20",
 		"frozen: everybody since 2026-03-01 00:00:00 UTC, by owner", "frozen: ann",
 		"stopped: bob since 2026-03-01 00:00:00 UTC, after 5 statements of data set d that ran out of a resource: look at the log, then dpsql unfreeze bob\n"} {
 		if !strings.Contains(text.String(), want) {

@@ -179,6 +179,9 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 	return out
 }
 
+// notCounted stands where epsilons are not added.
+const notCounted = "not counted"
+
 // deltaSpent is what a spent delta ends.
 const deltaSpent = "statements over unknown groups and with Gaussian noise are no longer answered"
 
@@ -244,19 +247,19 @@ func (d DatasetOf) words() DatasetWords {
 	} else {
 		out.Budget += "for ever"
 	}
-	unknown, ended, delta := false, false, false
+	unknown, uncounted, delta := false, false, false
 	for _, a := range d.Accounts {
 		who := a.who()
 		if a.Role == "" && a.Analyst == "" {
 			who = "(everybody)"
 		}
-		unknown, ended = unknown || a.Quota == nil, ended || a.PureSpent == nil
+		unknown, uncounted = unknown || a.Quota == nil, uncounted || a.PureSpent == nil
 		used := fmt.Sprintf("%.3g %%", 100*a.Used)
 		if a.UsedEpsilon != nil {
 			used, delta = used+" of delta", true
 		}
 		short := func(x float64) string { return fmt.Sprintf("%.4g", x) }
-		out.Rows = append(out.Rows, []string{who, used, orDash(a.Quota, "?"), short(a.Granted), orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"), orDash(a.RenyiSpent, "-"),
+		out.Rows = append(out.Rows, []string{who, used, orDash(a.Quota, "?"), short(a.Granted), orDash(a.PureSpent, notCounted), orDash(a.PureLeft, "-"), orDash(a.RenyiSpent, "-"),
 			orDash(a.RenyiLeft, "-"), short(a.DeltaSpent), short(a.DeltaLeft), fmt.Sprint(a.Statements), fmt.Sprint(a.More), fmt.Sprint(a.Failures)})
 	}
 	say := func(format string, args ...any) { out.Legend = append(out.Legend, fmt.Sprintf(format, args...)) }
@@ -267,8 +270,8 @@ func (d DatasetOf) words() DatasetWords {
 	if d.Order != nil {
 		say("Renyi spent: the sum of Renyi losses at order %.4g, which grow slower than the sum of epsilons", *d.Order)
 	}
-	if ended {
-		say("ended: a Gaussian answer has no epsilon to add, so from the first one on Renyi losses alone count")
+	if uncounted {
+		say(notCounted + ": a Gaussian answer has no epsilon to add, so from the first one on Renyi losses alone count")
 	}
 	say("left: what may still be spent. A statement needs room for its delta, and for its epsilon or its Renyi loss")
 	say("more: how many statements at the usual price still fit")
