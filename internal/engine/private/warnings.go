@@ -274,8 +274,8 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 			cures = append(cures, noise)
 		}
 		cures = append(cures, stage.LargerPrice)
-		if isChosen && stage.ChoosesRows(a.An) {
-			cures = append(cures, "SET dpsql.clip = N if hardly anybody has more than N rows")
+		if clip := clipCure(a, e, f); clip != "" {
+			cures = append(cures, clip)
 		}
 		if column := spreadOf(a.An, f); column != "" {
 			cures = append(cures, fmt.Sprintf("WHERE %s BETWEEN lo AND hi, which leaves other rows out", column))
@@ -284,13 +284,41 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 			cures = append(cures, "fewer and larger groups")
 		}
 		if line += stage.CureList(cures); all && isChosen {
-			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
+			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose a bound that is far off"
 		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+// clipCure is the dpsql.clip that makes intervals narrower: one that bounds people much closer than what was chosen, or a larger number of rows where what that cut is more than noise; "" where there is none, as beside a norm, which is chosen under a clip too.
+func clipCure(a *StageRun, e *finish.Errors, f sensitivity.Formula) string {
+	if a.An.Limit.Norm != sensitivity.NoNorm || !stage.ChoosesRows(a.An) || f.Kind == sensitivity.IsMoment {
+		return ""
+	}
+	most, isCut := uint64(math.MaxUint64), true
+	for _, i := range f.Uses() {
+		if i < 0 || a.An.Measures[i].Bound == nil {
+			continue
+		}
+		m, row := a.An.Measures[i], uint64(1)
+		if m.Kind == sensitivity.SumValues || m.Kind == sensitivity.CentredSum {
+			row = max(1, m.MostOfRow())
+		}
+		most = min(most, m.Clip(chosenEdge(a.An, a.Release, i))/row/max(1, m.Subdivision)/WorthNaming)
+		isCut = isCut && row == 1 && e.Widest(i) > 2*e.Measure(i)
+	}
+	switch {
+	case most == math.MaxUint64:
+		return ""
+	case isCut:
+		return "SET dpsql.clip = N if hardly anybody has more than N rows"
+	case most > 0:
+		return fmt.Sprintf("SET dpsql.clip = N with N up to %d, if hardly anybody has more than N rows", most)
+	}
+	return ""
 }
 
 // spreadOf is the column whose range an aggregate's noise grows with; "" of counts, and of what is computed from columns.

@@ -286,7 +286,7 @@ func TestDateParts(t *testing.T) {
 
 // TestWideAlways: where many or all intervals of sums are wider than their values a warning says so, whatever would make them narrower, and the larger price that it names does.
 func TestWideAlways(t *testing.T) {
-	const helps, chosen = ". What mends that: a larger dpsql.price with SET dpsql.fresh = on, WHERE fine BETWEEN lo AND hi, which leaves other rows out, or fewer and larger groups", ". SET dpsql.fresh = on at the same price helps too, if noise chose far too large a bound"
+	const helps, chosen = ". What mends that: a larger dpsql.price with SET dpsql.fresh = on, WHERE fine BETWEEN lo AND hi, which leaves other rows out, or fewer and larger groups", ". SET dpsql.fresh = on at the same price helps too, if noise chose a bound that is far off"
 	for sql, want := range map[string]string{
 		"select sum(fine), dp_error(sum(fine)) from loans group by date_trunc('week', lent_at) order by 1 desc limit 5":                             "sum: the interval of each group is wider than its value" + helps + chosen,
 		"select sum(fine), dp_error(sum(fine)) from loans group by renewals, branch_id order by 1 desc limit 5":                                     "of 56 groups are wider than their values" + helps,
@@ -325,6 +325,11 @@ func TestFreshAfterWideChoice(t *testing.T) {
 			if !strings.Contains(told, "count: the interval is wider than the value. What mends that: a larger dpsql.price with SET dpsql.fresh = on, or SET dpsql.clip = N if hardly anybody has more than N rows. SET dpsql.fresh = on at the same price helps too") {
 				t.Errorf("%g: %q", width, told)
 			}
+			enginetest.Set(t, s, "dpsql.clip", "100")
+			if clipped, told := ask(seed); !(clipped < width/2) {
+				t.Errorf("%g, and with a clip %g: %q", width, clipped, told)
+			}
+			enginetest.Set(t, s, "dpsql.clip", "auto")
 		} else if width > 0 && strings.Contains(told, "wider") {
 			t.Errorf("%g: %q", width, told)
 		}

@@ -361,7 +361,7 @@ func KnownBefore(a *sensitivity.Analysis) string {
 	}
 	text := ". To know them before: " + strings.Join(all, " and ")
 	if strings.Contains(text, " = N") {
-		text += ". A larger N means more noise, a smaller one cuts more"
+		text += ". A larger N means more noise, a smaller one cuts more, and chosen bounds mostly suit better"
 	}
 	return text
 }
