@@ -80,6 +80,8 @@ type ContributionChoice struct {
 	// Follows: Bound is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
 	Follows bool
 	Kept    float64
+	// AboutMiddle: a statistic is computed from this CentredSum, with the middle of its range as the centre. It has no choice of its own.
+	AboutMiddle bool
 	// HasOwnChoice: a CentredSum has a choice of its own, and the centre that suits one (DoubledCentre); else it has its count's.
 	HasOwnChoice bool
 }

@@ -27,11 +27,7 @@ func (z *Measurer) Measures() error {
 		if err := z.Ctx.Err(); err != nil {
 			return err
 		}
-		g = z.exactArgument(g)
-		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
-			g.Filter = nil
-		}
-		f, err := z.formula(g, averaged)
+		f, err := z.formula(z.exactArgument(g), averaged)
 		if err != nil {
 			return err
 		}
@@ -48,9 +44,12 @@ func (z *Measurer) Measures() error {
 	return err
 }
 
-// exactArgument takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
+// exactArgument leaves out a FILTER that is true, and takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
 // Where values are told apart, those that one float is made of are not. Of intervals they are the lengths: PostgreSQL takes two intervals of one length for equal, and its sum has the sum of their lengths.
 func (z *Measurer) exactArgument(g plan.AggItem) plan.AggItem {
+	if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
+		g.Filter = nil
+	}
 	if g.Fn == plan.Sum || g.Fn == plan.Avg {
 		g.Arg = lengthOf(g.Arg)
 	}
@@ -182,8 +181,8 @@ func (z *Measurer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
-	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound}}
-	if m.HasOwnChoice = (z.Out.MaxRows == 0 || z.Out.Limit.Norm > 0) && z.Out.Joined == nil && !z.moments[z.averageText(g)]; m.HasOwnChoice {
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: g.Arg, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound, AboutMiddle: z.moments[z.averageText(g)]}}
+	if m.HasOwnChoice = (z.Out.MaxRows == 0 || z.Out.Limit.Norm > 0) && z.Out.Joined == nil && !m.AboutMiddle; m.HasOwnChoice {
 		m.Bound = nil
 	}
 	if sum, err = z.measure(m, g); err == nil && m.HasOwnChoice {

@@ -46,12 +46,12 @@ func (z *Measurer) Settle() {
 const wideRow = 1 << 12
 
 // choosesWithin reports a sum over a declared range whose bound is chosen although several rows are declared: the range times their number ends the candidates. It follows from policy and statement alone.
-func (z *Measurer) choosesWithin(m *sensitivity.Measure, g plan.AggItem) bool {
+func (z *Measurer) choosesWithin(m *sensitivity.Measure) bool {
 	if !z.Opts.WithinRows || z.Out.MaxRows <= 1 || z.Out.Limit.Norm != sensitivity.NoNorm || m.Distinct || m.Product != nil {
 		return false
 	}
 	if m.Kind == sensitivity.CentredSum {
-		return m.RowHi-m.RowLo >= wideRow && !z.moments[z.averageText(g)]
+		return m.RowHi-m.RowLo >= wideRow && !m.AboutMiddle
 	}
 	return m.Kind == sensitivity.SumValues && max(-m.RowLo, m.RowHi) >= wideRow
 }

@@ -23,16 +23,17 @@ func (z *Measurer) countValues(g plan.AggItem) (int, error) {
 	return z.measure(sensitivity.Measure{Kind: sensitivity.CountValues, Arg: g.Arg}, g)
 }
 
-// measureKey is equal for measures of the same values of the same rows.
+// measureKey is equal for measures of the same values of the same rows, about the same centre.
 type measureKey struct {
 	kind        sensitivity.MeasureKind
 	arg, filter string
+	aboutMiddle bool
 }
 
 // measure finds or adds a measure; g says what for, and of which rows.
 func (z *Measurer) measure(m sensitivity.Measure, g plan.AggItem) (int, error) {
 	m.Filter = g.Filter
-	is := measureKey{m.Kind, z.argText(&m), relation.ConditionText(m.Filter, z.ScalarText)}
+	is := measureKey{m.Kind, z.argText(&m), relation.ConditionText(m.Filter, z.ScalarText), m.AboutMiddle}
 	if at, ok := z.places[is]; ok {
 		return at, nil
 	}
@@ -94,7 +95,7 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 		return err
 	}
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
-	within := z.choosesWithin(m, g)
+	within := z.choosesWithin(m)
 	if m.Kind == sensitivity.CentredSum { // about the middle each row is within +-(RowHi - RowLo)
 		m.HasOwnChoice = m.HasOwnChoice || within
 		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity

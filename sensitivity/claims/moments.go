@@ -78,7 +78,7 @@ func (z *Measurer) statistic(f sensitivity.Formula, stat statistic, g plan.AggIt
 // moment measures the centred sum of a, or of its product with b. Without a declared range it is refused: the parts of squares would have to be guessed. An automatic bound
 // is the count's.
 func (z *Measurer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, error) {
-	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: a, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound}}
+	m := sensitivity.Measure{Kind: sensitivity.CentredSum, Arg: a, ContributionChoice: sensitivity.ContributionChoice{Bound: z.Out.Measures[count].Bound, AboutMiddle: true}}
 	if iv, _ := z.Filtered(a, g.Filter); iv == nil {
 		return 0, z.noRange(a, g)
 	}

@@ -32,6 +32,29 @@ func TestMomentNeighbours(t *testing.T) {
 	keepClaims(t, enginetest.Dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
 }
 
+// TestMomentsBeside: statistics of a wide range beside one another and beside averages are PostgreSQL's with hardly any noise, whichever argument comes first, may be NULL or has a FILTER that keeps all: each is computed about the centre that its sums were measured about.
+func TestMomentsBeside(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.ClinicSession(t, enginetest.Tame, d, generous...)
+		enginetest.Set(t, s, "dpsql.bounding", "auto")
+		for _, of := range []string{
+			"corr(days, cost), var_pop(cost), stddev(cost)", "covar_pop(days, cost), covar_pop(cost, days)", "regr_slope(cost, days), covar_samp(days, cost)", "regr_sxx(cost, days), regr_syy(cost, days), regr_avgx(cost, days), avg(cost)",
+			"avg(cost), stddev(cost) filter (where true)", "avg(cost) filter (where true), var_pop(cost)", "avg(days), var_pop(days) filter (where true), sum(days)", "sum(cost), stddev(cost), avg(cost) filter (where 1 = 1)",
+		} {
+			sql := "select " + of + " from encounters"
+			want := enginetest.PrintedRows(t, enginetest.Tame.Open(t, funcs.Postgres), plainly(t, s, sql))
+			for k, v := range enginetest.MustTry(t, s, sql)[0] {
+				if v == nil {
+					t.Fatalf("%s: %s: column %d is NULL", d, sql, k)
+				}
+				if x, y := asNumber(t, v), asNumber(t, want[0][k]); math.Abs(x-y) > 0.02+0.03*math.Abs(y) {
+					t.Errorf("%s: %s: column %d is %v, PostgreSQL's %v", d, sql, k, x, y)
+				}
+			}
+		}
+	}
+}
+
 // TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about. Of 1,000 draws fewer than 890 are within it with probability below 1e-9. Released moments of few rows give no value.
 func TestMomentErrors(t *testing.T) {
 	ctx := context.Background()
