@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -43,8 +42,7 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 
 // unitAggregate prints one of them, of a group's rows or, with over, of a window's.
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
-	there := p.d.Facts().UnitAggregates
-	isThere := a.Fn.Facts().IsOfUnit && slices.Contains(there, string(a.Fn)) // it does not depend on the order of rows, and the database has it
+	isThere := a.Fn.Facts().IsOfUnit && slices.Contains(p.d.Facts().UnitAggregates, string(a.Fn)) // it does not depend on the order of rows, and the database has it
 	switch {
 	case a.Fn == plan.Avg && !isThere:
 		return p.fail(noUnitAverage(a))
@@ -52,9 +50,9 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate every within a person's rows cannot be computed by the data set's database here").At(a.Pos).WithHint("Use bool_and, which is the same."))
 	case !isThere && a.Fn.Facts().IsOfUnit:
 		return p.fail(dialect.NotHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
-	case !isThere || len(a.More) > 0 || a.Within:
-		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
-			WithHint("Within a person's rows there are %s.", aggregateNames(there)))
+	}
+	if err := a.OfUnit(); err != nil {
+		return p.fail(err)
 	}
 	a.Order = nil // nothing depends on it
 	if a.Arg == nil || a.Fn == plan.Count {
@@ -94,16 +92,4 @@ func noUnitAverage(a plan.AggItem) error {
 		return err.WithHint("Divide a sum of whole numbers by their number: sum(round(100 * x)::bigint)::float8 / count(x) / 100.")
 	}
 	return err.WithHint("Divide the sum by the number of values: sum(x)::float8 / count(x).")
-}
-
-// aggregateNames lists aggregates for a hint; count(*) and every are others under another name.
-func aggregateNames(list []string) string {
-	var names []string
-	for _, fn := range list {
-		if fn != string(plan.CountRows) && fn != "every" {
-			names = append(names, fn)
-		}
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }

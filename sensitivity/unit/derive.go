@@ -204,6 +204,11 @@ func (z *Linker) UnitRows(n *plan.Aggregate) (plan.Rel, error) {
 		in.noteLostKey(n.Keys[t.UnitCol])
 		delete(z.Units, n.Keys[t.UnitCol]) // above, the column is a table's of persons
 	}
+	for _, a := range n.Aggs {
+		if err := a.OfUnit(); err != nil {
+			return nil, err
+		}
+	}
 	z.noteAlike(scan, n.Keys, in, eq)
 	key := make([]int, len(n.Keys))
 	for i := range key {
