@@ -170,7 +170,7 @@ func counted(n int, thing string) string {
 // printAudit tells what the backend's role may do that it need not, and the SQL that mends it. A missing right that is a
 // mistake of the policy's tables already is left out; the number of the other findings is given.
 func printAudit(out io.Writer, a *backend.Audit, r *policy.Review) (n int) {
-	if len(a.Findings) == 0 {
+	if a.Script == "" {
 		return 0
 	}
 	for _, f := range a.Findings {

@@ -29,7 +29,7 @@ type Audit struct {
 	Role     string // the connected one
 	Instead  string // the role that dpsql should connect as, where this one cannot be made fit
 	Findings []Finding
-	Script   string // SQL for an administrator that cures every finding; empty if there is none
+	Script   string // SQL for an administrator that cures every finding and lets the role read past row-level security where it has to; empty if there is nothing to do
 }
 
 // Finding is one right too much or too little, with the statement that cures it.

@@ -65,7 +65,7 @@ func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
 		return cmp.Or(cmp.Compare(a.rel.Schema, b.rel.Schema), cmp.Compare(a.rel.Name, b.rel.Name))
 	})
 	for _, t := range s.tables {
-		if v := t.rel.View; t.rel.Kind == sqltype.KindView && v != nil && v.Simple && len(v.Volatile) == 0 && !t.rel.RowSecurity {
+		if v := t.rel.View; t.rel.Kind == sqltype.KindView && v != nil && v.Simple && len(v.Volatile) == 0 && t.rel.RowSecurity == "" {
 			t.base = s.find(v.Base.Schema, v.Base.Name)
 			t.standsIn = t.base == nil
 		}

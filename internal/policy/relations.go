@@ -20,8 +20,9 @@ func (b *binding) isUsable(t *tableDecl, r *sqltype.Relation) bool {
 		b.add(t.at, "%s %s", t, fmt.Sprintf(format, args...)).hint("%s", hint)
 		return false
 	}
-	if r.RowSecurity { // (b)
-		return refuse("grant the role BYPASSRLS, or list a table without row security", "has row-level security that applies to the backend's role: what it hides may depend on other people's rows")
+	if r.RowSecurity != "" { // (b)
+		return refuse(fmt.Sprintf("ALTER ROLE %s BYPASSRLS; or list a table without row-level security", r.RowSecurity),
+			"has row-level security that applies to the role %s: what it hides may depend on other people's rows", r.RowSecurity)
 	}
 	v := r.View
 	switch {

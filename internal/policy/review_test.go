@@ -79,7 +79,7 @@ func TestRelations(t *testing.T) {
 	}{
 		{"table", stays, "", nil, ""},
 		{"partitioned table", of(func(r *sqltype.Relation) { r.Partitioned = true }), "", nil, ""},
-		{"row security", of(func(r *sqltype.Relation) { r.RowSecurity = true }), "", nil, "row-level security"},
+		{"row security", of(func(r *sqltype.Relation) { r.RowSecurity = "reader" }), "", nil, "row-level security that applies to the role reader"},
 		{"foreign table", of(func(r *sqltype.Relation) { r.Kind = sqltype.KindForeign }), "", nil, "foreign table"},
 		{"inheritance", of(func(r *sqltype.Relation) { r.Kind = sqltype.KindOther }), "", nil, "inheriting children"},
 		{"simple view", view(nil), "", nil, ""},

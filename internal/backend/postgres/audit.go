@@ -93,20 +93,24 @@ const needsQuery = `
 		ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), has_schema_privilege(n.oid, 'USAGE')
 	FROM unnest($2::int8[]) WITH ORDINALITY w(oid, i) JOIN pg_class c ON c.oid = w.oid::oid JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY w.i`
 
-// Relations that a view reads with its reader's own rights have to be readable too.
+// Relations that a view reads with its reader's own rights have to be readable too, below a view that reads with its owner's as well.
 const throughInvokersQuery = `
-	WITH RECURSIVE through(oid) AS (
-		SELECT oid::oid FROM unnest($1::int8[]) u(oid)
-		UNION SELECT d.refobjid FROM through JOIN pg_class v ON v.oid = through.oid
+	WITH RECURSIVE through(oid, by_reader) AS (
+		SELECT oid::oid, true FROM unnest($1::int8[]) u(oid)
+		UNION SELECT d.refobjid, EXISTS (SELECT FROM pg_options_to_table(v.reloptions) WHERE option_name = 'security_invoker' AND option_value::bool)
+		FROM through JOIN pg_class v ON v.oid = through.oid
 			JOIN pg_rewrite r ON r.ev_class = v.oid JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-		WHERE d.refclassid = 'pg_class'::regclass AND v.relkind = 'v'
-			AND EXISTS (SELECT FROM pg_options_to_table(v.reloptions) WHERE option_name = 'security_invoker' AND option_value::bool))
-	SELECT oid FROM through`
+		WHERE d.refclassid = 'pg_class'::regclass AND v.relkind = 'v' AND d.refobjid <> v.oid)
+	SELECT oid FROM through WHERE by_reader`
+
+// Whether row-level security binds a reader of the relations who owns none of them and may not read past it.
+const hidesQuery = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = ANY ($1::int8[]::oid[]) AND relrowsecurity)`
 
 // Audit compares the connected role's rights with what reading the listed relations needs: nothing else. Rights through
 // other roles count whether or not they are inherited, and so do everybody's (PUBLIC). A superuser or an owner of anything is
 // told to leave dpsql a role of its own: taking rights from such a role would break what it is for. Not looked at: what PUBLIC may do with the
-// system's own things, large objects, tablespaces, languages and parameters.
+// system's own things, large objects, tablespaces, languages and parameters. BYPASSRLS is needed where row-level security would hide rows
+// of a listed relation, and too much elsewhere. That a role lacks it Describe says (sqltype.Relation.RowSecurity): it is no finding, but the script grants it.
 func (d *DB) Audit(ctx context.Context, listed []backend.Listed) (*backend.Audit, error) {
 	var out *backend.Audit
 	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
@@ -138,6 +142,7 @@ type audit struct {
 	columns    map[uint32][]string // that are read of those that are listed themselves
 	self       role
 	exists     bool              // readerRole does
+	hides      bool              // row-level security does, of what is listed
 	roles      []int64           // the role, those that it is a member of, and 0
 	leads      map[uint32]string // role: the statement that ends the membership which leads to it
 	reachable  []membership
@@ -164,6 +169,9 @@ func (a *audit) run() (*backend.Audit, error) {
 	err := a.tx.QueryRow(a.ctx, selfQuery, readerRole).Scan(&r.oid, &r.name, &r.ident, &r.database, &r.super, &r.createDB, &r.createRole,
 		&r.replication, &r.bypass, &r.version, &a.exists)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.tx.QueryRow(a.ctx, hidesQuery, a.listed).Scan(&a.hides); err != nil {
 		return nil, err
 	}
 	a.roles = []int64{int64(r.oid), 0}
@@ -276,7 +284,7 @@ func (a *audit) attributes() {
 		{a.self.createDB, "CREATEDB", "make databases"},
 		{a.self.createRole, "CREATEROLE", "make roles"},
 		{a.self.replication, "REPLICATION", "read everything by replication"},
-		{a.self.bypass, "BYPASSRLS", "read past row-level security"},
+		{a.self.bypass && !a.hides, "BYPASSRLS", "read past row-level security"},
 	} {
 		if x.has {
 			a.add(fmt.Sprintf("ALTER ROLE %s NO%s;", a.self.ident, x.name), "the role %s may %s", a.self.name, x.may)
@@ -373,6 +381,9 @@ func (a *audit) needs(unfit bool) error {
 	if unfit {
 		to, oid = readerRole, 0
 	}
+	if a.hides && (unfit || !a.self.bypass) {
+		a.do(fmt.Sprintf("ALTER ROLE %s BYPASSRLS;", to))
+	}
 	leaves := unfit || slices.ContainsFunc(a.statements, func(s string) bool {
 		return slices.ContainsFunc(a.reachable, func(m membership) bool { return strings.Contains(s, m.fix) })
 	})
@@ -428,7 +439,7 @@ func (a *audit) needs(unfit bool) error {
 
 // script puts the statements together, in one transaction.
 func (a *audit) script(unfit bool) string {
-	if len(a.findings) == 0 {
+	if len(a.findings) == 0 && len(a.statements) == 0 {
 		return ""
 	}
 	var b strings.Builder

@@ -190,3 +190,46 @@ func TestAuditGrantsColumns(t *testing.T) {
 		t.Errorf("%+v, %v", rels, err)
 	}
 }
+
+// Where row-level security would hide rows of what is listed, from a table or through a view that reads with its reader's rights, the role may read past it, and
+// the script lets it; elsewhere that is too much. Describe and Audit agree at each step.
+func TestAuditRowSecurity(t *testing.T) {
+	auditTables(t, "audit_rows", []string{"rr", "dpsql_reader"}, `CREATE ROLE rr LOGIN`, `REVOKE TEMPORARY ON DATABASE audit_rows FROM PUBLIC`, `REVOKE EXECUTE ON FUNCTION definer() FROM PUBLIC`,
+		`CREATE VIEW by_reader WITH (security_invoker) AS SELECT * FROM other`, `CREATE VIEW deep AS SELECT * FROM by_reader`,
+		`GRANT SELECT ON listed, deep, other TO rr`)
+	says := func(role, table string, hidden bool, findings ...string) string {
+		t.Helper()
+		d := openAs(t, role, "audit_rows")
+		rels, err := d.Describe(t.Context(), []backend.RelationName{{Name: table}})
+		if err != nil || len(rels) != 1 {
+			t.Fatal(err, rels)
+		}
+		if want := map[bool]string{true: role}[hidden]; rels[0].RowSecurity != want {
+			t.Errorf("row-level security hides rows of %s from %q, want %q", table, rels[0].RowSecurity, want)
+		}
+		a, err := d.Audit(t.Context(), []backend.Listed{{RelationName: backend.RelationName{Name: "listed"}}, {RelationName: backend.RelationName{Name: "deep"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finds(t, a, findings...)
+		return a.Script
+	}
+	run := func(script string) {
+		t.Helper()
+		if err := server.Exec("audit_rows", script); err != nil || script == "" {
+			t.Fatalf("%q: %v", script, err)
+		}
+	}
+	for table, stored := range map[string]string{"listed": "listed", "deep": "other"} {
+		says("rr", table, false)
+		run("ALTER TABLE " + stored + " ENABLE ROW LEVEL SECURITY")
+		run(says("rr", table, true))
+		says("rr", table, false)
+		if script := says("postgres", table, false, "is a superuser"); !strings.Contains(script, "ALTER ROLE dpsql_reader BYPASSRLS;") {
+			t.Errorf("the script for %s:\n%s", table, script)
+		}
+		run("ALTER TABLE " + stored + " DISABLE ROW LEVEL SECURITY")
+		run(says("rr", table, false, "past row-level security"))
+		says("rr", table, false)
+	}
+}

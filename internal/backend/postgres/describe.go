@@ -28,7 +28,7 @@ const relationsQuery = `
 				SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid
 				UNION SELECT i.inhrelid FROM part JOIN pg_inherits i ON i.inhparent = part.oid)
 			SELECT FROM part JOIN pg_class l ON l.oid = part.oid WHERE l.relkind NOT IN ('r', 'p')),
-		row_security_active(c.oid), coalesce(obj_description(c.oid, 'pg_class'), ''), quote_ident(current_user)
+		CASE WHEN row_security_active(c.oid) THEN quote_ident(current_user) ELSE '' END, coalesce(obj_description(c.oid, 'pg_class'), ''), quote_ident(current_user)
 	FROM unnest($1::int8[]) WITH ORDINALITY AS w(oid, i)
 	JOIN pg_class c ON c.oid = w.oid::oid JOIN pg_namespace n ON n.oid = c.relnamespace
 	ORDER BY w.i`

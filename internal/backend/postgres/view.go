@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,13 +31,13 @@ const kinQuery = `
 	SELECT n.nspname::text, c.relname::text, c.oid FROM up JOIN pg_class c ON c.oid = up.oid JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.oid >= 16384 ORDER BY 1, 2`
 
-// Whether row-level security hides rows of $2 from a view: from its owner, or from whoever reads through it.
+// From whom row-level security hides rows of $2 where a view reads them: from its owner, or from whoever reads through it.
 const hiddenQuery = `
-	SELECT EXISTS (
-		SELECT FROM pg_class v JOIN pg_roles e ON CASE WHEN $3::bool THEN e.rolname = current_user ELSE e.oid = v.relowner END,
+	SELECT coalesce((
+		SELECT quote_ident(e.rolname) FROM pg_class v JOIN pg_roles e ON CASE WHEN $3::bool THEN e.rolname = current_user ELSE e.oid = v.relowner END,
 			pg_class t
 		WHERE v.oid = $1::int8::oid AND t.oid = ANY ($2::int8[]::oid[]) AND t.relrowsecurity AND NOT e.rolsuper AND NOT e.rolbypassrls
-			AND (t.relforcerowsecurity OR NOT pg_has_role(e.oid, t.relowner, 'USAGE')))`
+			AND (t.relforcerowsecurity OR NOT pg_has_role(e.oid, t.relowner, 'USAGE')) LIMIT 1), '')`
 
 // calledFunctions adds to the relations of r the functions that the rules of their views call, by themselves, through operators, and
 // in bodies that PostgreSQL has parsed.
@@ -66,7 +67,7 @@ type view struct {
 	plain    bool      // a view as CREATE VIEW makes it
 	followed bool      // on the way to the bottom: views can be made to read each other
 	invoker  bool
-	hidden   bool // of some table below
+	hidden   string // the role from which rows of some table below are
 	known    *functions
 	reads    map[uint32]bool // directly
 	volatile []string        // with those of the views below
@@ -105,7 +106,7 @@ func (c *catalog) viewOf(oid uint32) (*view, error) {
 			return nil, err
 		}
 		maps.Copy(v.below, w.below)
-		v.hidden = v.hidden || w.hidden
+		v.hidden = cmp.Or(v.hidden, w.hidden)
 		v.volatile = sortedSet(append(v.volatile, w.volatile...))
 		v.opaque = sortedSet(append(v.opaque, w.opaque...))
 	}

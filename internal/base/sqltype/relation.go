@@ -12,7 +12,7 @@ type Relation struct {
 	Checks       []RelationCheck
 	Unenforced   []Unenforced    // what looks like a key or foreign key and was not taken
 	Reader       string          // PostgreSQL: the connected role, as SQL spells it
-	RowSecurity  bool            // row-level security hides rows from the connected role
+	RowSecurity  string          // PostgreSQL: the role, as SQL spells it, from which row-level security hides rows: the connected one, or a view's owner
 	PartOf       []QualifiedName // tables that give this one's rows too: it is their partition, or inherits from them
 	View         *ViewFacts      // of views and materialized views, where the backend can tell
 	Definition   string          // of views and materialized views: what their rows are, with the views and functions below
