@@ -197,8 +197,10 @@ func (w *warnings) schema(b *binding) {
 		}
 		for _, c := range bt.rel.Columns {
 			if d := t.column(c.Name); d != nil && !c.Type.IsReadable() {
-				w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name)).
-					hint("a view of the table may give it as text, if the database allows that without failing")
+				says := w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name))
+				if cure := asText(p.Backend, bt.rel, c); cure != "" {
+					says.hint("%s", cure)
+				}
 			}
 		}
 		w.tightFrequencies(b, bt)
@@ -209,6 +211,33 @@ func (w *warnings) schema(b *binding) {
 		w.private(b, bt)
 		w.unread(b, bt)
 	}
+}
+
+// asText is how a column of a type that dpsql does not read can be asked for as text; "" where no way is known.
+func asText(b Backend, r *sqltype.Relation, c sqltype.RelationColumn) string {
+	table, column, then := sqlIdentifier(r.Schema)+"."+sqlIdentifier(r.Name), c.Name, ""
+	if r.View != nil {
+		table, column, then = sqlIdentifier(r.View.Base.Schema)+"."+sqlIdentifier(r.View.Base.Name), r.BaseColumn(c.Name), " give it in the view,"
+	}
+	name := column + "_text"
+	for _, has := r.Column(name); has; _, has = r.Column(name) {
+		name += "_"
+	}
+	from, to := sqlIdentifier(column), sqlIdentifier(name)
+	then += " then list " + quoteName(name)
+	switch {
+	case len(r.PartOf) > 0:
+		return ""
+	case c.TextBy == sqltype.TextByGenerated:
+		return fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s text GENERATED ALWAYS AS (%s::text) STORED;%s", table, to, from, then)
+	case c.TextBy == sqltype.TextByTrigger:
+		return fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s text; fill it by a trigger BEFORE INSERT OR UPDATE that sets NEW.%s := NEW.%s::text;%s", table, to, to, from, then)
+	case b.DuckDB != "" && r.Kind == sqltype.KindTable:
+		return fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s VARCHAR; UPDATE %s SET %s = %s::VARCHAR;%s", table, to, table, to, from, then)
+	case b.Files != "":
+		return "write it as text into the file"
+	}
+	return ""
 }
 
 // unsummed warns of numbers over which SUM and AVG are refused: no range, and no grid that follows from the type or a step. Those

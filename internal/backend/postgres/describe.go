@@ -37,6 +37,7 @@ const relationsQuery = `
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
 // So has one that newer servers compute where it is read, which may fail. A domain is the type that it is made of.
 // A collation that is neither the database's ("default", 100) nor "C" (950) is told: where two collations meet PostgreSQL fails.
+// What can keep its text: a generated column is computed from immutable casts, and neither it nor a trigger reads other generated columns.
 // The last column is the definition. attnum is in it because renaming can give two columns each other's name.
 const columnsQuery = `
 	SELECT a.attrelid, a.attname::text,
@@ -46,6 +47,10 @@ const columnsQuery = `
 			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
 		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v',
 		a.attcollation NOT IN (0, 100, 950),
+		CASE WHEN a.attgenerated <> '' THEN '' WHEN 'i' = (
+			SELECT p.provolatile FROM pg_type t LEFT JOIN pg_cast k ON k.castsource = t.oid AND k.casttarget = 'text'::regtype
+				JOIN pg_proc p ON p.oid = coalesce(nullif(k.castfunc, 0), t.typoutput) WHERE t.oid = base.typ)
+			THEN 'generated' ELSE 'trigger' END,
 		concat_ws(' ', a.attnum, CASE WHEN a.attcollation = 100 THEN (SELECT quote_ident(datcollate) || ' ' || quote_ident(datctype) FROM pg_database WHERE datname = current_database())
 				ELSE (SELECT quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation) END,
 			(SELECT 'AS ' || pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE a.attgenerated <> '' AND d.adrelid = a.attrelid AND d.adnum = a.attnum))
@@ -167,12 +172,14 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 		var col sqltype.RelationColumn
 		var attnum int16
 		var virtual bool
-		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual, &col.Collate, &col.Definition)
+		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual, &col.Collate, &col.TextBy, &col.Definition)
 		if e := of[rel]; e != nil {
 			if col.Type.OID = sqltype.OID(oid); virtual {
 				col.Type.OID, e.virtual = 0, true
 			}
-			col.NotNull = col.NotNull && e.Kind == sqltype.KindTable
+			if e.Kind != sqltype.KindTable {
+				col.NotNull, col.TextBy = false, ""
+			}
 			e.Columns, e.attnums = append(e.Columns, col), append(e.attnums, attnum)
 		}
 		return err
@@ -182,6 +189,13 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 	}
 	if err := c.enums(all); err != nil {
 		return nil, err
+	}
+	for _, e := range all {
+		for i := range e.Columns {
+			if e.Columns[i].Type.IsReadable() {
+				e.Columns[i].TextBy = ""
+			}
+		}
 	}
 	err = c.each(ancestorsQuery, oids, func(q pgx.Rows) error {
 		var rel uint32

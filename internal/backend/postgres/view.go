@@ -215,7 +215,7 @@ func (c *catalog) describeView(e *entry) error {
 	for i, at := range e.attnums {
 		if j := slices.Index(base.attnums, plain[at]); j >= 0 && plain[at] != 0 {
 			facts.BaseColumns[e.Columns[i].Name] = base.Columns[j].Name
-			e.Columns[i].NotNull = base.Columns[j].NotNull
+			e.Columns[i].NotNull, e.Columns[i].TextBy = base.Columns[j].NotNull, base.Columns[j].TextBy
 		}
 	}
 	e.passThrough(base)

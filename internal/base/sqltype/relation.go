@@ -42,9 +42,19 @@ type RelationColumn struct {
 	Comment string
 	Denied  bool // the connected role may not read it
 	Collate bool // PostgreSQL: its collation is its own, neither the database's nor "C"
+	TextBy  TextBy // PostgreSQL, of a type that is not readable: what can keep its text in a column beside it; "" if nothing known
 	// Definition is what its values mean beside their type: which column of the table it is, its collation, what it is computed from.
 	Definition string
 }
+
+// TextBy is what can keep a column's text in a column beside it.
+type TextBy string
+
+// The ways to keep a text.
+const (
+	TextByGenerated TextBy = "generated" // GENERATED ALWAYS AS (...::text) STORED, as the cast is immutable
+	TextByTrigger   TextBy = "trigger"
+)
 
 // RelationForeignKey is a foreign key that the database enforces. A Partial one leads to a partition of the table that was
 // named: rows may refer to its sisters, and a foreign key to the whole table is told too.
