@@ -95,17 +95,19 @@ func (b *binding) relation(t *tableDecl, rels []sqltype.Relation) *sqltype.Relat
 
 // useColumns notes which columns the unit paths need, listed or not.
 func (b *binding) useColumns() {
-	use := func(t *tableDecl, where position, columns []string, good func(sqltype.Type) bool, says, cure string) {
+	use := func(t *tableDecl, where position, columns []string, good func(sqltype.Type) bool, says, cure string) (all bool) {
 		bt := b.bound[t]
 		if bt == nil {
-			return
+			return true // reported, and nothing is said of it
 		}
 		if bt.used == nil {
 			bt.used = map[string]bool{}
 		}
+		all = true
 		for _, name := range columns {
 			bt.used[name] = true
 			c, ok := bt.rel.Column(name)
+			all = all && ok
 			switch {
 			case !ok:
 				b.missingColumn(where, bt, name)
@@ -113,6 +115,7 @@ func (b *binding) useColumns() {
 				b.add(where, "%s.%s of %s cannot %s", t, quoteName(name), typeText(c.Type), says).hint("%s", cure)
 			}
 		}
+		return all
 	}
 	for _, k := range b.p.kinds {
 		number := qualified(k.table.schema, k.table.name, k.table.name+"_no")
@@ -129,8 +132,11 @@ func (b *binding) useColumns() {
 			if len(b.p.kinds) > 0 {
 				cure = b.ownUnit(t, b.p.kinds[b.mainKind(t)])
 			}
-			use(t, path.at, path.columns, LeadsToUnit, "lead to a unit", cure)
-			use(path.parent, path.at, path.parentColumns, LeadsToUnit, "lead to a unit", cure)
+			own := use(t, path.at, path.columns, LeadsToUnit, "lead to a unit", cure)
+			theirs := use(path.parent, path.at, path.parentColumns, LeadsToUnit, "lead to a unit", cure)
+			if bt := b.bound[t]; bt != nil && !(own && theirs) {
+				bt.astray = true
+			}
 		}
 	}
 }

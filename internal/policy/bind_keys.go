@@ -12,6 +12,7 @@ import (
 // both, which no statement may read where they are of one kind; unprotected says that the second person is not protected there. A foreign key that
 // the database does not enforce still says whom its rows mean.
 func (b *binding) foreignKeys(bt *boundTable) {
+	b.needlesslyUnprotected(bt)
 	for _, fk := range b.allForeignKeys(bt) {
 		for _, target := range b.targets(fk) {
 			b.foreignKey(bt, target, fk)
@@ -38,6 +39,8 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 	case d.public:
 		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
 			hint("give it a unit instead of public: true")
+		return
+	case b.isAstray(d) || b.isAstray(target.decl): // which was reported; what is a second way depends on the first
 		return
 	case b.isSameWay(bt, target, fk):
 		return
@@ -67,6 +70,46 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 	}
 	refused.hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true at the column if that person needs no protection here", same,
 		arrow(fk.Columns, target.decl, fk.RefColumns))
+}
+
+// isAstray reports that a step of a way from a table up to the units is refused.
+func (b *binding) isAstray(d *tableDecl) bool {
+	seen := map[*tableDecl]bool{}
+	var from func(d *tableDecl) bool
+	from = func(d *tableDecl) bool {
+		if seen[d] {
+			return false
+		}
+		seen[d] = true
+		bt := b.bound[d]
+		return d.isAstray || bt != nil && bt.astray || slices.ContainsFunc(d.paths(), func(path *pathDecl) bool { return from(path.parent) })
+	}
+	return from(d)
+}
+
+// needlesslyUnprotected refuses unprotected of a column that leads to the table's own unit and to no second one: it would say that somebody is not protected who is.
+func (b *binding) needlesslyUnprotected(bt *boundTable) {
+	d := bt.decl
+	var leads []string
+	if own := b.p.rootOf(d); own != nil {
+		leads = append(leads, own.column.text)
+	}
+	for _, path := range d.paths() {
+		leads = append(leads, path.columns...)
+	}
+	for _, c := range d.columns {
+		if !c.unprotected || !slices.Contains(leads, c.name.text) {
+			continue
+		}
+		decides := slices.ContainsFunc(b.allForeignKeys(bt), func(fk sqltype.RelationForeignKey) bool {
+			return slices.Contains(fk.Columns, c.name.text) && slices.ContainsFunc(b.targets(fk), func(target *boundTable) bool {
+				return !target.decl.public && !b.isSameWay(bt, target, fk)
+			})
+		})
+		if !decides {
+			b.add(c.name.position, "column %s.%s: unprotected: the column leads to the unit, which is protected", d, quoteName(c.name.text)).hint("leave unprotected out")
+		}
+	}
 }
 
 // isSameKind: rows of both tables belong to units of some kind in common, so that one that belonged to both tables' would belong to two of them.

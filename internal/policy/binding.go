@@ -27,6 +27,7 @@ type boundTable struct {
 	as      []*plan.Table // the table as rows of units of one kind each, by kind; nil: its rows belong to none of that kind
 	path    []*pathDecl   // and the ways there
 	settled []bool        // as is settled
+	astray  bool          // the columns of a way are refused
 }
 
 // ways are the table as rows of one kind of units each.

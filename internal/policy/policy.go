@@ -284,6 +284,7 @@ type tableDecl struct {
 	fallbackColumns []string // of unit: coalesce(column, ...), the columns after the first, that name a unit where that leads to no person
 	fallbackAt      position
 	also            []*pathDecl // further units that its rows belong to
+	isAstray        bool        // a way of its own is refused: it says nothing of whose the rows are
 	unprotected     bool        // second ways to a unit are not protected, whichever
 	file            string      // of the files backend; "": the table's name
 	key             word        // of the files backend: columns that the opening checks to be unique

@@ -421,7 +421,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 		return
 	}
 	path := bt.path[kind]
-	if path == nil {
+	if path == nil || b.isAstray(t) {
 		return
 	}
 	w.otherWay(b, bt, kind)

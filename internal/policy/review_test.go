@@ -550,6 +550,50 @@ func TestRefusedBudgetsDoc(t *testing.T) {
 	}
 }
 
+// TestRefusedWay: where a way to the unit is refused, nothing is said of what depends on it: neither of second ways nor of their cures.
+func TestRefusedWay(t *testing.T) {
+	people, stays := peopleAndStays()
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, true), column("by_id", sqltype.Int4, true)},
+		ForeignKeys: []sqltype.RelationForeignKey{{Columns: []string{"stay"}, RefSchema: "public", RefTable: "stays", RefColumns: []string{"nr"}}}}
+	base := strings.Replace(twoTables, "EXTRA", "  notes: {unit: stay -> stays.nr, max_rows_per_unit: 2, columns: {stay: {}}}", 1)
+	for way, want := range map[string]string{
+		"unit: who > people.id,": "table stays: unit: ", "unit: whoo -> people.id,": "has no column whoo", "unit: who -> people.idd,": "has no column idd", "unit: who -> persons.id,": "no table persons is listed",
+		"unit: [who],": "table stays: unit ", "": "has neither unit nor public: true", "unit: nr -> stays.nr,": "in a circle", "unit: who -> people.id, also_unit: visitor > people.id,": "also_unit",
+		`unit: "coalesce(who, visitor)",`: "it does not say where who leads",
+	} {
+		rel := stays
+		if strings.Contains(way, "visitor >") {
+			rel.ForeignKeys = append(slices.Clone(rel.ForeignKeys), sqltype.RelationForeignKey{Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+		}
+		r := review(t, strings.Replace(base, "unit: who -> people.id,", way, 1), people, rel, notes)
+		if !contains(r.Problems, want) || contains(r.Problems, "second way") {
+			t.Errorf("%s: %v", way, r.Problems)
+		}
+		if contains(r.Warnings, "no foreign key enforces") || contains(r.Warnings, "second way") {
+			t.Errorf("%s: %v", way, r.Warnings)
+		}
+	}
+}
+
+// TestNeedlesslyUnprotected: the column by which rows are their own person's is not marked as one whose person is not protected, but where it leads to a second one too.
+func TestNeedlesslyUnprotected(t *testing.T) {
+	people, stays := peopleAndStays()
+	const mark = "who: {unprotected: true}"
+	text := strings.Replace(twoTables, "EXTRA", "", 1)
+	for from, to := range map[string]string{"{id: {}": "{id: {unprotected: true}", "columns: {nr: {}}": "columns: {" + mark + "}"} {
+		r := review(t, strings.Replace(text, from, to, 1), people, stays)
+		if len(r.Problems) != 1 || !contains(r.Problems, "unprotected: the column leads to the unit, which is protected") {
+			t.Errorf("%s: %v", to, r.Problems)
+		}
+	}
+	also := stays
+	also.Name, also.ForeignKeys = "helpers", []sqltype.RelationForeignKey{{Columns: []string{"who"}, RefSchema: "public", RefTable: "stays", RefColumns: []string{"nr"}}}
+	text = strings.Replace(twoTables, "EXTRA", "  helpers: {unit: who -> people.id, max_rows_per_unit: 3, columns: {"+mark+"}}", 1)
+	if r := review(t, text, people, stays, also); len(r.Problems) > 0 {
+		t.Errorf("a second way: %v", r.Problems)
+	}
+}
+
 // TestUnreadTables: a table whose rows belong to two people of one kind, and what leads to it, are warned of: no statement reads them; what would make them so is not offered. max_frequency without joins off the unit is warned of too.
 func TestUnreadTables(t *testing.T) {
 	people, stays := peopleAndStays()

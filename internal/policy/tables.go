@@ -344,16 +344,21 @@ func (f *file) key(t *tableDecl, n ast.Node, what string) {
 func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
 	w, ok := f.text(n, what+": unit")
 	if !ok {
+		t.isAstray = true
 		return
 	}
 	ref, err := parsePath(w.text)
 	root := f.p.rootOf(t)
 	if t.fallbackAt = w.position; err != nil || ref.fallbackColumns == nil || root == nil && ref.table != "" {
-		if t.path = f.pathTo(n, what+": unit"); err == nil {
+		if t.path = f.pathTo(n, what+": unit"); t.path == nil {
+			t.isAstray = true
+		}
+		if err == nil {
 			t.fallbackColumns = ref.fallbackColumns
 		}
 		return
 	}
+	t.isAstray = root == nil
 	switch {
 	case root == nil && f.p.unitTable != nil: // without an arrow
 		f.add(w.position, "%s: unit: it does not say where %s leads", what, quoteName(ref.columns[0])).
@@ -376,6 +381,8 @@ func (f *file) alsoUnit(t *tableDecl, n ast.Node, what string) {
 	for _, x := range nodes {
 		if p := f.pathTo(x, what+": also_unit"); p != nil {
 			t.also = append(t.also, p)
+		} else {
+			t.isAstray = true
 		}
 	}
 }
@@ -426,9 +433,11 @@ func (f *file) unitPaths() {
 			f.add(t.path.at, "table %s holds the unit itself: it needs no unit", t)
 		case own:
 		case t.path == nil && !t.pathGiven:
+			t.isAstray = true
 			f.add(t.at, "table %s has neither unit nor public: true", t).
 				hint("say by which column its rows belong to somebody: unit: column -> %s", qualified(root.schema, root.name, f.p.unitColumn.text))
 		case f.cyclic(t):
+			t.isAstray = true
 			f.add(t.path.at, "table %s: its unit leads in a circle", t)
 		}
 	}

@@ -40,8 +40,8 @@ type RelationColumn struct {
 	List    Type // what DuckDB's list of numbers is read as, where its shape is declared; its Type is unknown
 	NotNull bool
 	Comment string
-	Denied  bool // the connected role may not read it
-	Collate bool // PostgreSQL: its collation is its own, neither the database's nor "C"
+	Denied  bool   // the connected role may not read it
+	Collate bool   // PostgreSQL: its collation is its own, neither the database's nor "C"
 	TextBy  TextBy // PostgreSQL, of a type that is not readable: what can keep its text in a column beside it; "" if nothing known
 	// Definition is what its values mean beside their type: which column of the table it is, its collation, what it is computed from.
 	Definition string
