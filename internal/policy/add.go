@@ -29,7 +29,7 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 		return nil, err
 	}
 	if _, taken := p.Analyst(a.Name); taken {
-		return nil, fmt.Errorf("%s: there is an analyst %s already", name, a.Name)
+		return nil, fmt.Errorf("%s: there is an analyst %s already. For another password write this into the file, and run dpsql reload:\n  %s: {password: %q, ...}", name, a.Name, quoteYAML(a.Name), a.Verifier)
 	}
 	at, err := analystsKey(text)
 	if err != nil {

@@ -81,31 +81,68 @@ func (b *binding) ownRows() {
 
 func (b *binding) ownRowsOf(bt *boundTable) {
 	d := bt.decl
-	refuse := func(hint, format string, args ...any) {
-		b.add(d.withoutUnit.position, "table %s: rows_without_unit: own: "+format, append([]any{d}, args...)...).hint("%s", hint)
-	}
-	const drop = "rows_without_unit: drop"
-	key := ownKey(bt)
-	switch {
-	case len(bt.ways()) > 1:
-		refuse(drop, "its rows belong to units of several kinds")
-		return
-	case bt.rel.Kind != sqltype.KindTable || len(bt.rel.PartOf) > 0: // (a)
-		refuse("list the table that its rows are stored in, or say "+drop, "one stored row could be two units")
-		return
-	case key == nil: // (b)
-		refuse("give it a primary key of whole numbers, texts, dates or uuids, or say "+drop, "no key of the database tells its rows apart")
+	if says, cure := b.cannotOwn(bt); says != "" {
+		b.add(d.withoutUnit.position, "table %s: rows_without_unit: own: %s", d, says).hint("%s", cure)
 		return
 	}
-	if t := b.personsType(d); t != nil && !IsUnitText(*t) { // (c)
-		refuse(drop, "values of %s are not told apart by their texts", typeText(*t))
-		return
-	}
-	for _, name := range key {
+	for _, name := range ownKey(bt) {
 		if i := bt.columnIndex(name); i >= 0 {
 			bt.table.OwnKey = append(bt.table.OwnKey, i)
 		}
 	}
+}
+
+// cannotOwn says why a table's rows without a person cannot be units of their own, and the cure; "" if they can.
+func (b *binding) cannotOwn(bt *boundTable) (says, cure string) {
+	const drop = "rows_without_unit: drop"
+	switch {
+	case len(bt.ways()) > 1:
+		return "its rows belong to units of several kinds", drop
+	case bt.rel.Kind != sqltype.KindTable || len(bt.rel.PartOf) > 0: // (a)
+		return "one stored row could be two units", "list the table that its rows are stored in, or say " + drop
+	case !CanOwnRows(bt.rel): // (b)
+		return "no key of the database tells its rows apart", "give it a primary key of whole numbers, texts, dates or uuids, or say " + drop
+	}
+	if t := b.personsType(bt.decl); t != nil && !IsUnitText(*t) { // (c)
+		return fmt.Sprintf("values of %s are not told apart by their texts", typeText(*t)), drop
+	}
+	return "", ""
+}
+
+// mayOwn reports that rows_without_unit: own would be taken of a table: of itself and of those whose rows have the units of its rows.
+func (b *binding) mayOwn(bt *boundTable) bool {
+	if says, _ := b.cannotOwn(bt); says != "" {
+		return false
+	}
+	for _, t := range b.p.tables {
+		o := b.bound[t]
+		if o == nil || t.public {
+			continue
+		}
+		for kind, as := range o.as {
+			if o.losesParent(as, o.path[kind]) && (o == bt || b.isBelow(o, bt, kind)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isBelow reports that a table's way to the units of a kind leads through another table.
+func (b *binding) isBelow(bt, other *boundTable, kind int) bool {
+	for path := bt.path[kind]; path != nil; {
+		parent := b.bound[path.parent]
+		if parent == nil || parent == other {
+			return parent == other
+		}
+		path = parent.path[kind]
+	}
+	return false
+}
+
+// losesParent: a row whose unit's column is NULL does not lead on to its parent, whose unit it should have (d).
+func (t *boundTable) losesParent(as *plan.Table, path *pathDecl) bool {
+	return as != nil && path != nil && as.UnitCol >= 0 && !as.Columns[as.UnitCol].NotNull && len(path.columns) >= 2
 }
 
 // personsType is the type of the unit that a table's rows lead to; nil where it is not known.
@@ -185,7 +222,7 @@ func (t *tableDecl) fallbackUnit() (words string, ok bool) {
 func (b *binding) carriesOn(bt *boundTable) {
 	for kind, as := range bt.as {
 		path := bt.path[kind]
-		if as == nil || path == nil || as.UnitCol < 0 || as.Columns[as.UnitCol].NotNull || len(path.columns) < 2 {
+		if !bt.losesParent(as, path) {
 			continue
 		}
 		unit := quoteName(as.Columns[as.UnitCol].Name)

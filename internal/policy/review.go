@@ -332,8 +332,12 @@ func (w *warnings) withoutUnit(b *binding, bt *boundTable, at position, columns 
 			w.add(t.withoutUnit.position, "%s.%s can be NULL: each row without it counts as one person, with the rows of other tables that lead to it. Who has several such rows is not protected as one person", t, name).
 				hint("rows_without_unit: drop leaves them out. If erasing a person sets the column to NULL, delete that person's rows instead")
 		case "":
-			w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.fallbackColumns != nil]).
-				hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
+			says := w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.fallbackColumns != nil])
+			if b.mayOwn(bt) {
+				says.hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
+			} else {
+				says.hint("rows_without_unit: drop says that they are meant to be left out")
+			}
 		}
 	}
 }

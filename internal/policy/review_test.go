@@ -550,6 +550,49 @@ func TestRefusedBudgetsDoc(t *testing.T) {
 	}
 }
 
+// TestOwnIsOffered: own is named as a cure where the policy with it is taken, and nowhere else.
+func TestOwnIsOffered(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(people, stays, notes *sqltype.Relation)
+		text   [2]string
+		takes  bool
+	}{
+		"a table with a key": {takes: true},
+		"a view": {change: func(_, stays, _ *sqltype.Relation) {
+			stays.Kind, stays.View = sqltype.KindView, &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: "public", Name: "base"}}
+		}},
+		"no key":         {change: func(_, stays, _ *sqltype.Relation) { stays.Keys = nil }, text: [2]string{"  notes: {unit: stay -> stays.nr, rows_without_unit: drop, columns: {stay: {}}}"}},
+		"a key of NULLs": {change: func(_, stays, _ *sqltype.Relation) { stays.Columns[0].NotNull = false }},
+		"a partition": {change: func(_, stays, _ *sqltype.Relation) {
+			stays.PartOf = []sqltype.QualifiedName{{Schema: "public", Name: "all_stays"}}
+		}},
+		"a unit of times": {change: func(people, stays, _ *sqltype.Relation) {
+			people.Columns[0].Type, stays.Columns[1].Type = sqltype.Time, sqltype.Time
+		}},
+		"a composite way":   {text: [2]string{"unit: who -> people.id,", `unit: "(who, nr) -> people.(id, age)",`}},
+		"what leads to it":  {text: [2]string{"unit: stay -> stays.nr,", `unit: "(by_id, stay) -> stays.(who, nr)",`}},
+		"what leads beside": {text: [2]string{"unit: stay -> stays.nr,", `unit: by_id -> people.id,`}, takes: true},
+	} {
+		people, stays := peopleAndStays()
+		people.Columns, stays.Columns = slices.Clone(people.Columns), slices.Clone(stays.Columns)
+		stays.Columns[1].NotNull = false
+		notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, true), column("by_id", sqltype.Int4, false)}}
+		if c.change != nil {
+			c.change(&people, &stays, &notes)
+		}
+		text := strings.Replace(twoTables, "EXTRA", "  notes: {unit: stay -> stays.nr, rows_without_unit: drop, columns: {stay: {}}}\n", 1)
+		text = strings.Replace(text, c.text[0], c.text[1], 1)
+		r := review(t, text, people, stays, notes)
+		offers := slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+			return strings.HasPrefix(p.Message, "stays.who") && strings.Contains(p.Hint, "rows_without_unit: own")
+		})
+		own := review(t, strings.Replace(text, "max_rows_per_unit: 3,", "max_rows_per_unit: 3, rows_without_unit: own,", 1), people, stays, notes)
+		if takes := len(own.Problems) == 0; len(r.Problems) > 0 || offers != takes || takes != c.takes {
+			t.Errorf("%s: own is offered: %t, taken: %t: %v, %v", name, offers, takes, r.Problems, own.Problems)
+		}
+	}
+}
+
 // TestRefusedWay: where a way to the unit is refused, nothing is said of what depends on it: neither of second ways nor of their cures.
 func TestRefusedWay(t *testing.T) {
 	people, stays := peopleAndStays()
