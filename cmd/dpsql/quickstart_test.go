@@ -31,6 +31,33 @@ func TestQuickstart(t *testing.T) {
 	runsPage(t, "quickstart.md", u.Host)
 }
 
+// TestQuickstartBudget: docs/budget.md shows the budget as the quickstart does. With -update-docs it writes that.
+func TestQuickstartBudget(t *testing.T) {
+	const budget = "../../docs/budget.md"
+	shown := func(page, end string) (before, block, after string) {
+		t.Helper()
+		read, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, found := strings.Cut(string(read), "$ dpsql budget show --config policy.yaml\n")
+		block, after, ends := strings.Cut(rest, end)
+		if !found || !ends {
+			t.Fatalf("%s shows no budget", page)
+		}
+		return before, block, after
+	}
+	_, want, _ := shown("../../docs/quickstart.md", "$ dpsql freeze")
+	before, is, after := shown(budget, "```\n")
+	if *updateDocs {
+		if err := os.WriteFile(budget, []byte(before+"$ dpsql budget show --config policy.yaml\n"+want+"```\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if is != want {
+		t.Errorf("docs/budget.md is stale (-update-docs writes it):\n%s\nthe quickstart shows:\n%s", is, want)
+	}
+}
+
 // runsPage runs a page's commands, where the page's database server is one at an address.
 func runsPage(t *testing.T, page, server string) {
 	t.Helper()

@@ -87,6 +87,9 @@ func TestUserQuotedNames(t *testing.T) {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
+	if out := add("ann"); !strings.Contains(out, "there is an analyst ann already") || !strings.Contains(out, `ann: {password: "SCRAM-SHA-256$`) || !strings.Contains(out, "dpsql reload") {
+		t.Error(out)
+	}
 	if out := add("dave", "--may", "Web Shop.Customers"); !strings.Contains(out, "names with spaces or other signs go into double quotes") {
 		t.Error(out)
 	}
