@@ -33,8 +33,7 @@ type wanted struct {
 	duck string     // type to be
 }
 
-// load reads one table from a file that stays as it is meanwhile: half of a record would be another value. First as it is, then as declared, so that the first wrong record can be named. Its keys are checked on what
-// is kept.
+// load reads one table from a file that stays as it is meanwhile: half of a record would be another value. First as it is, then as declared, so that the first wrong record can be named.
 func (s *source) load(ctx context.Context, conn *sql.Conn, t FileTable) (err error) {
 	before, err := os.Stat(s.path)
 	if err != nil {
@@ -52,9 +51,9 @@ func (s *source) load(ctx context.Context, conn *sql.Conn, t FileTable) (err err
 	if in != nil {
 		defer func() { err = errors.Join(err, in.Close()) }()
 	}
-	cols, err := s.choose(have, t)
-	if err != nil {
-		return err
+	cols, wrong := s.choose(have, t)
+	if len(cols) == 0 {
+		return wrong
 	}
 	defer func() {
 		if _, dropErr := conn.ExecContext(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+raw); dropErr != nil {
@@ -67,15 +66,12 @@ func (s *source) load(ctx context.Context, conn *sql.Conn, t FileTable) (err err
 		err = s.fillParquet(ctx, conn, cols)
 	}
 	if err != nil {
-		return err
+		return errors.Join(wrong, err)
 	}
-	if err := s.check(ctx, conn, cols); err != nil {
-		return err
+	if wrong = errors.Join(wrong, s.check(ctx, conn, cols), s.checkKeys(ctx, conn, cols, t.Keys)); wrong != nil {
+		return wrong
 	}
-	if err := s.keep(ctx, conn, cols); err != nil {
-		return err
-	}
-	return s.checkKeys(ctx, conn, t.Keys)
+	return s.keep(ctx, conn, cols)
 }
 
 // columns reads the head of a file.
@@ -190,7 +186,7 @@ func (s *source) names(columns []fileColumn) error {
 	return nil
 }
 
-// choose pairs the declared columns with the file's.
+// choose pairs the declared columns with the file's. Beside an error it gives those that are right.
 func (s *source) choose(have []fileColumn, t FileTable) (out []wanted, err error) {
 	list := t.Columns
 	if list == nil {
@@ -216,10 +212,12 @@ func (s *source) choose(have []fileColumn, t FileTable) (out []wanted, err error
 		if c.Type.OID != 0 {
 			if w.duck, err = duckType(c.Type); err != nil {
 				errs = append(errs, s.errorf("column %q: %v", c.Name, err))
+				continue
 			}
 		}
 		if slices.ContainsFunc(out, func(o wanted) bool { return o.Name == c.Name }) {
 			errs = append(errs, s.errorf("column %q is declared twice", c.Name))
+			continue
 		}
 		out = append(out, w)
 	}
@@ -387,17 +385,23 @@ func (s *source) keep(ctx context.Context, conn *sql.Conn, cols []wanted) error 
 	return s.exec(ctx, conn, fmt.Sprintf("INSERT INTO main.%s SELECT %s FROM %s", ident(s.table), strings.Join(values, ", "), raw)) //nolint:gosec // quoted
 }
 
-// checkKeys compares rows as a UNIQUE constraint does: those with a NULL in the key are left out. How many are alike is not told.
-func (s *source) checkKeys(ctx context.Context, conn *sql.Conn, keys [][]string) error {
+// checkKeys compares rows as a UNIQUE constraint does: those with a NULL in the key are left out, and with them values that are not as declared. How many are alike
+// is not told.
+func (s *source) checkKeys(ctx context.Context, conn *sql.Conn, cols []wanted, keys [][]string) error {
 	var errs []error
 	for _, key := range keys {
 		var list, present []string
-		for _, k := range key {
-			list, present = append(list, ident(k)), append(present, ident(k)+" IS NOT NULL")
+		for _, w := range cols {
+			if slices.Contains(key, w.Name) {
+				list, present = append(list, w.value()), append(present, "("+w.value()+") IS NOT NULL")
+			}
+		}
+		if len(list) < len(key) {
+			continue // a column of it is wrong
 		}
 		var twice bool
-		q := fmt.Sprintf("SELECT count(*) > 0 FROM (SELECT 1 FROM main.%s WHERE %s GROUP BY %s HAVING count(*) > 1 LIMIT 1)", //nolint:gosec // quoted
-			ident(s.table), strings.Join(present, " AND "), strings.Join(list, ", "))
+		q := fmt.Sprintf("SELECT count(*) > 0 FROM (SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1 LIMIT 1)", //nolint:gosec // quoted
+			raw, strings.Join(present, " AND "), strings.Join(list, ", "))
 		if err := conn.QueryRowContext(ctx, q).Scan(&twice); err != nil {
 			errs = append(errs, s.failed(ctx, err))
 		} else if twice {

@@ -33,6 +33,21 @@ type FilesError struct{ Mistakes []error }
 // Error is one line a mistake.
 func (e *FilesError) Error() string { return errors.Join(e.Mistakes...).Error() }
 
+// each gives the errors that errors.Join put together.
+func each(err error) (out []error) {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		out = append(out, each(e)...)
+	}
+	return out
+}
+
 // fileEndings are the kinds of files, with the separator of those that are text.
 var fileEndings = []struct {
 	ending, separator string
@@ -67,9 +82,7 @@ func OpenFiles(ctx context.Context, folder string, tables []FileTable, o Options
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err != nil {
-				errs = append(errs, err)
-			}
+			errs = append(errs, each(err)...)
 			keys[t.Name] = t.Keys
 		}
 		if len(errs) > 0 {
@@ -115,7 +128,7 @@ func SurveyFiles(ctx context.Context, folder string) (out []sqltype.Relation, er
 				return ctx.Err()
 			}
 			if err != nil {
-				errs = append(errs, err)
+				errs = append(errs, each(err)...)
 				continue
 			}
 			out = append(out, r)

@@ -539,6 +539,31 @@ func TestSurveyFiles(t *testing.T) {
 	}
 }
 
+// TestFileMistakesAtOnce: a missing column, a bad value, a key that is not unique and a second file's mistake are told and counted together.
+func TestFileMistakesAtOnce(t *testing.T) {
+	dir := folderOf(t, map[string]string{"t.csv": "id,age\n1,x\n01,2\n,3\nz,4\n", "u.csv": "a\n\n"})
+	integers := func(names ...string) (out []FileColumn) {
+		for _, n := range names {
+			out = append(out, FileColumn{Name: n, Type: sqltype.Int4})
+		}
+		return out
+	}
+	_, err := OpenFiles(t.Context(), dir, []FileTable{{Name: "t", Columns: integers("id", "age", "gone"), Keys: [][]string{{"id"}, {"gone"}}}, {Name: "u", Columns: []FileColumn{{Name: "a", NotNull: true}}}}, Options{})
+	var mistakes *FilesError
+	if !errors.As(err, &mistakes) {
+		t.Fatal(err)
+	}
+	want := []string{`no column "gone"`, `column "id", line 5: the value`, `column "age", line 2: the value`, "the key [id] is not unique", `column "a", line 2: there is no value`}
+	if len(mistakes.Mistakes) != len(want) {
+		t.Errorf("%d mistakes, want %d: %v", len(mistakes.Mistakes), len(want), err)
+	}
+	for i, m := range mistakes.Mistakes {
+		if i < len(want) && !strings.Contains(m.Error(), want[i]) {
+			t.Errorf("%v, want %q", m, want[i])
+		}
+	}
+}
+
 // TestFileLinks: links within the folder are followed, by the name that they lead to where DuckDB would read it as a pattern.
 func TestFileLinks(t *testing.T) {
 	dir := folderOf(t, map[string]string{"x": "a\n1\n", "y?.parquet": "", "y1.parquet": ""})
