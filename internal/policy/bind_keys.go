@@ -59,6 +59,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		same = fmt.Sprintf("unit: %q if both lead to the same person; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
 			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
 	}
+	bt.second = append(bt.second, fk.Columns...)
 	refused := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
 	if b.isSameKind(d, target.decl) {
 		if target == bt && b.p.rootOf(d) != nil {

@@ -27,6 +27,7 @@ type boundTable struct {
 	as      []*plan.Table // the table as rows of units of one kind each, by kind; nil: its rows belong to none of that kind
 	path    []*pathDecl   // and the ways there
 	settled []bool        // as is settled
+	second  []string      // columns that were reported as a second way to a unit or a person
 	astray  bool          // the columns of a way are refused
 }
 

@@ -47,6 +47,7 @@ func (b *binding) unlistedPersons() {
 		if leads || !persons[sqltype.QualifiedName{Schema: fk.RefSchema, Name: fk.RefTable}] || b.isWaived(d, fk) {
 			return
 		}
+		bt.second = append(bt.second, fk.Columns...)
 		b.add(d.at, "table %s: the foreign key %v to %s is a second way to a person: the unit's column leads to that table too", d, fk.Columns, qualified(fk.RefSchema, fk.RefTable)).
 			hint("list %s and say also_unit, or say unprotected: true on the column if that person needs no protection here", qualified(fk.RefSchema, fk.RefTable))
 	})

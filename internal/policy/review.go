@@ -455,7 +455,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 // public table name no person.
 func (b *binding) looksLikeSecondWay(bt *boundTable, of unitDecl, c sqltype.RelationColumn) bool {
 	t, unit, name := bt.decl, strings.ToLower(of.column.text), strings.ToLower(c.Name)
-	if name != unit && !strings.HasSuffix(name, "_"+unit) || bt.used[c.Name] || t.unprotected || len(t.also) > 0 {
+	if name != unit && !strings.HasSuffix(name, "_"+unit) || bt.used[c.Name] || t.unprotected || len(t.also) > 0 || slices.Contains(bt.second, c.Name) {
 		return false
 	}
 	if d := t.column(c.Name); d != nil && d.unprotected {

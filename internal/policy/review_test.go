@@ -618,6 +618,25 @@ func TestRefusedWay(t *testing.T) {
 	}
 }
 
+// TestSecondWayIsToldOnce: a foreign key that is a mistake as a second way is no warning too, whether its table is listed or not.
+func TestSecondWayIsToldOnce(t *testing.T) {
+	people, stays := peopleAndStays()
+	friend := column("friend_id", sqltype.Int4, false)
+	key := sqltype.RelationForeignKey{Columns: []string{"friend_id"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}}
+	stays.Columns, stays.ForeignKeys = append(stays.Columns, friend), append(stays.ForeignKeys, key)
+	alone := strings.NewReplacer("unit: people.id", "unit: stays.id", "  people: {columns: {id: {}, age: {}}}\n", "", "unit: who -> people.id, max_rows_per_unit: 3, columns: {nr: {}}", "columns: {id: {}}", "may: [people]", "may: [stays]")
+	unlisted := stays
+	unlisted.Columns = append(slices.Clone(stays.Columns), column("id", sqltype.Int4, true))
+	unlisted.ForeignKeys = append(slices.Clone(stays.ForeignKeys), sqltype.RelationForeignKey{Columns: []string{"id"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+	text := strings.Replace(twoTables, "EXTRA", "", 1)
+	for text, stays := range map[string]sqltype.Relation{text: stays, alone.Replace(text): unlisted} {
+		r := review(t, text, people, stays)
+		if !contains(r.Problems, "[friend_id]") || contains(r.Warnings, "friend_id") {
+			t.Errorf("%v, %v", r.Problems, r.Warnings)
+		}
+	}
+}
+
 // TestNeedlesslyUnprotected: the column by which rows are their own person's is not marked as one whose person is not protected, but where it leads to a second one too.
 func TestNeedlesslyUnprotected(t *testing.T) {
 	people, stays := peopleAndStays()
