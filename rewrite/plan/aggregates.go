@@ -1,12 +1,5 @@
 package plan
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
-)
-
 // AggFunc is an aggregate function by PostgreSQL's name; count(*) is CountRows.
 type AggFunc string
 
@@ -74,21 +67,4 @@ func (fn AggFunc) Facts() AggFacts { return Aggregates[fn] }
 // IsRoundable reports an aggregate that is shown with the digits that its interval supports.
 func (fn AggFunc) IsRoundable() bool {
 	return fn == Avg || fn.Facts().IsTotal || fn.Facts().IsStatistic
-}
-
-// OfUnit refuses an aggregate that is not computed within a person's rows.
-func (a AggItem) OfUnit() error {
-	if a.Fn.Facts().IsOfUnit && len(a.More) == 0 && !a.Within {
-		return nil
-	}
-	var names []string
-	for fn, facts := range Aggregates {
-		if facts.IsOfUnit && fn != CountRows && fn != "every" {
-			names = append(names, string(fn))
-		}
-	}
-	slices.Sort(names)
-	last := len(names) - 1
-	return sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
-		WithHint("Within a person's rows there are %s and %s.", strings.Join(names[:last], ", "), names[last])
 }

@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -125,6 +129,23 @@ type AggItem struct {
 	Filter   Scalar     // nil for none: only rows for which it is true are aggregated
 	Type     sqltype.Type
 	Pos      int
+}
+
+// OfUnit refuses an aggregate that is not computed within a person's rows.
+func (a AggItem) OfUnit() error {
+	if a.Fn.Facts().IsOfUnit && len(a.More) == 0 && !a.Within {
+		return nil
+	}
+	var names []string
+	for fn, facts := range Aggregates {
+		if facts.IsOfUnit && fn != CountRows && fn != "every" {
+			names = append(names, string(fn))
+		}
+	}
+	slices.Sort(names)
+	last := len(names) - 1
+	return sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
+		WithHint("Within a person's rows there are %s and %s.", strings.Join(names[:last], ", "), names[last])
 }
 
 // AggOrder is one key of an aggregate's order.
