@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // Hold keeps a free name of an analyst's for a training, from before its charge until release: another training of that name, whichever proxy it is asked of, and a RENAME to it
@@ -29,8 +30,11 @@ func (s *Store) Hold(ctx context.Context, name, owner string, replace bool) (rel
 		delete(s.held, of)
 	}
 	lock := lockOf(s.dataset, owner, name)
-	if s.ofTables {
+	switch s.what {
+	case ofTables:
 		lock = ^lock
+	case ofCubes:
+		lock = lockOf(s.dataset, owner, "cube\x00"+name)
 	}
 	unlock, ok, err := s.db.Lock(ctx, lock)
 	switch {
@@ -64,8 +68,8 @@ func (s *Store) Free(ctx context.Context, name, owner string, replace bool) erro
 }
 
 func (s *Store) inTraining(name string) error {
-	if s.ofTables {
-		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q is being made already", name).WithHint("Take another name, or wait until it is made. Nothing was spent.")
+	if s.what != ofModels {
+		return sqlerr.New(sqlerr.DuplicateObject, "%s %q is being made already", s.what, name).WithHint("Take another name, or wait until it is made. Nothing was spent.")
 	}
 	return sqlerr.New(sqlerr.DuplicateObject, "model %q is being trained already", name).WithHint("Take another name, or wait for the end of that training. Nothing was spent.")
 }
@@ -76,7 +80,10 @@ func (s *Store) taken(ctx context.Context, name, owner string, replace bool) err
 	if err != nil || len(list) == 0 || replace {
 		return err
 	}
-	if s.ofTables {
+	switch s.what {
+	case ofCubes:
+		return sqlerr.New(sqlerr.DuplicateObject, "cube %q already exists", name).WithHint("Take another name, or DROP DP CUBE %s first.", pgsyntax.QuoteIdent(name))
+	case ofTables:
 		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP SYNTHETIC TABLE %s ...", name)
 	}
 	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)

@@ -51,9 +51,5 @@ func (s *Store) open(owner, text string) ([]byte, error) {
 }
 
 func (s *Store) binding(owner string) []byte {
-	what := "model"
-	if s.ofTables {
-		what = "synthetic table"
-	}
-	return []byte("dpsql " + what + "\x00" + s.dataset + "\x00" + owner)
+	return []byte("dpsql " + s.what + "\x00" + s.dataset + "\x00" + owner)
 }

@@ -28,8 +28,8 @@ type Store struct {
 	counts  map[string]modelBytes // by Bytes
 	changes time.Time             // of the last change here
 
-	tables   *Store      // the synthetic tables, in a table of their own
-	ofTables bool        // this one has them
+	beside   []*Store    // what lies beside the models, each in a table of its own: synthetic tables and cubes
+	what     string      // this one has: ofModels, ofTables or ofCubes
 	read     []readTable // synthetic tables whose rows were read, the last one last
 	listed   []Stored    // by Recent; nil: none was listed
 	listedAt time.Time
@@ -42,14 +42,16 @@ type Stored struct {
 	Head
 	Model   *Model
 	rows    *Table // of a synthetic table whose body was read
+	cube    *Cube  // and of a cube
 	broken  error  // its text cannot be read
 	readers string // Readers as they are stored
 }
 
-// Head is what a list shows of a model beside its name; empty where it was sealed by another key. That of a synthetic table has the table without its cells.
+// Head is what a list shows of a model beside its name; empty where it was sealed by another key. That of a synthetic table has the table without its cells, and that of a cube the cube without its releases.
 type Head struct {
 	Kind, Method, Target string
 	Table                *Table `json:",omitempty"`
+	Cube                 *Cube  `json:",omitempty"`
 }
 
 // OpenFile opens the store in a file, which one process owns. key may be nil: texts lie there as they are.
@@ -72,23 +74,35 @@ func OpenServer(url, dataset string, key Sealer) (*Store, error) {
 
 const columns = "dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name)"
 
-// The tables that hold models and synthetic tables.
+// What a store has, as messages say it.
+const (
+	ofModels = "model"
+	ofTables = "synthetic table"
+	ofCubes  = "cube"
+)
+
+// The tables that hold models, synthetic tables and cubes.
 var (
 	table  = sidetable.Spec{Name: "models", Columns: columns}
 	tables = sidetable.Spec{Name: "synthetic_tables", Columns: columns, Called: "models"}
+	cubes  = sidetable.Spec{Name: "cubes", Columns: columns, Called: "models"}
 )
 
 func newStore(models sidetable.Table, dataset string, key Sealer) (*Store, error) {
-	beside, err := models.Beside(tables)
-	if err != nil {
-		return nil, err
+	of := func(db sidetable.Table, what string) *Store {
+		return &Store{db: db, dataset: dataset, key: key, what: what, held: map[Name]bool{}}
 	}
-	of := func(db sidetable.Table) *Store {
-		return &Store{db: db, dataset: dataset, key: key, held: map[Name]bool{}}
+	s := of(models, ofModels)
+	for _, b := range []struct {
+		spec sidetable.Spec
+		what string
+	}{{tables, ofTables}, {cubes, ofCubes}} {
+		db, err := models.Beside(b.spec)
+		if err != nil {
+			return nil, err
+		}
+		s.beside = append(s.beside, of(db, b.what))
 	}
-	s := of(models)
-	s.tables = of(beside)
-	s.tables.ofTables = true
 	return s, nil
 }
 
@@ -130,10 +144,10 @@ func (s *Store) putText(ctx context.Context, owner, name string, of Head, text [
 	return len(stored) > 0, err
 }
 
-// CopyTo copies all models and synthetic tables, of all data sets, into another store, over those that it has of their names: sealed ones as they are. It counts the models.
+// CopyTo copies all models and what lies beside them, of all data sets, into another store, over those that it has of their names: sealed ones as they are. It counts the models.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
-	if s.tables != nil {
-		if _, err := s.tables.CopyTo(ctx, to.tables); err != nil {
+	for i, b := range s.beside {
+		if _, err := b.CopyTo(ctx, to.beside[i]); err != nil {
 			return 0, err
 		}
 	}
@@ -151,7 +165,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 			return 0, err
 		}
 		if len(one) == 0 {
-			return 0, fmt.Errorf("mlext: model %q of %q was dropped while it was copied", r.Name, r.Owner)
+			return 0, fmt.Errorf("mlext: %s %q of %q was dropped while it was copied", s.what, r.Name, r.Owner)
 		}
 		if err := json.Unmarshal([]byte(one[0]), &r); err != nil {
 			return 0, err
@@ -184,8 +198,10 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 		}
 		switch {
 		case r.Body == "":
-		case s.ofTables:
+		case s.what == ofTables:
 			st.rows, st.broken = s.decodeTable(&r)
+		case s.what == ofCubes:
+			st.cube, st.broken = s.decodeCube(&r)
 		case st.usableBy(analyst):
 			st.Model, st.broken = s.decode(&r)
 		}
@@ -198,7 +214,7 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 				return nil, fmt.Errorf("mlext: the models' store: %w", err)
 			}
 		}
-		if s.ofTables && st.Table == nil {
+		if s.what == ofTables && st.Table == nil || s.what == ofCubes && st.Cube == nil {
 			st.broken = errOtherKey
 		}
 		out = append(out, st)
@@ -253,8 +269,8 @@ func (s *Store) Bytes(ctx context.Context, analyst string) (n int64, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("mlext: the models' store: %w", err)
 	}
-	if s.tables != nil {
-		more, err := s.tables.Bytes(ctx, analyst)
+	for _, b := range s.beside {
+		more, err := b.Bytes(ctx, analyst)
 		if err != nil {
 			return 0, err
 		}
@@ -278,11 +294,15 @@ func (s *Store) changed() {
 	s.mu.Unlock()
 }
 
-// Named counts the models and synthetic tables that are an analyst's, and the models that were granted to that name, of the store's data set.
+// Named counts the models, synthetic tables and cubes that are an analyst's, and the models that were granted to that name, of the store's data set.
 func (s *Store) Named(ctx context.Context, analyst string) (own, granted int, err error) {
 	list, err := s.rows(ctx, "", "''", "dataset = $1", s.dataset)
-	if err == nil && s.tables != nil {
-		own, _, err = s.tables.Named(ctx, analyst)
+	for _, b := range s.beside {
+		var more int
+		if err == nil {
+			more, _, err = b.Named(ctx, analyst)
+		}
+		own += more
 	}
 	for _, m := range list {
 		switch {

@@ -38,7 +38,7 @@ const NoCell = -1 << 62
 type Tables struct{ store *Store }
 
 // Tables are the store's synthetic tables.
-func (s *Store) Tables() Tables { return Tables{s.tables} }
+func (s *Store) Tables() Tables { return Tables{s.beside[0]} }
 
 func (s *Store) decodeTable(r *row) (*Table, error) {
 	text, err := s.open(r.Owner, r.Body)
@@ -138,8 +138,9 @@ func (t Tables) List(ctx context.Context) ([]Stored, error) {
 const listedFor = 5 * time.Second
 
 // Recent is List as it was a few seconds ago at most: clients ask the catalogs in dozens of statements.
-func (t Tables) Recent(ctx context.Context) ([]Stored, error) {
-	s := t.store
+func (t Tables) Recent(ctx context.Context) ([]Stored, error) { return t.store.recent(ctx) }
+
+func (s *Store) recent(ctx context.Context) ([]Stored, error) {
 	s.mu.Lock()
 	list, at := s.listed, s.listedAt
 	s.mu.Unlock()
@@ -147,7 +148,7 @@ func (t Tables) Recent(ctx context.Context) ([]Stored, error) {
 		return slices.Clone(list), nil
 	}
 	at = time.Now()
-	list, err := t.List(ctx)
+	list, err := s.rows(ctx, "", "''", "dataset = $1", s.dataset)
 	if err != nil {
 		return nil, err
 	}

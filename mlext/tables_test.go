@@ -83,7 +83,7 @@ func TestTables(t *testing.T) {
 			must(err)
 			must(two.Keep(ctx, "ann", aTable("s", 1, 2, 3, 4), true))
 			cells(one, "ann.s", 4) // not as it was when it was read before
-			s[1].tables.read = nil
+			s[1].beside[0].read = nil
 			if _, err := two.Load(ctx, &replaced[0]); sqlerr.ID(err) != sqlerr.UndefinedTable.ID { // whose columns may be others
 				t.Errorf("the rows of a table that was replaced: %v", err)
 			}
@@ -178,8 +178,8 @@ func TestListsReadNoCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := &counting{Table: s.tables.db}
-	s.tables.db = db
+	db := &counting{Table: s.beside[0].db}
+	s.beside[0].db = db
 	const cells, number = 100_000, 10
 	for i := range number {
 		if err := s.Tables().Keep(ctx, "ann", aTable(fmt.Sprintf("s%d", i), make([]int64, cells)...), false); err != nil {
@@ -202,20 +202,20 @@ func TestListsReadNoCells(t *testing.T) {
 
 	large := func(of int) *Table { return &Table{Rows: of, Columns: make([]TableColumn, 1)} }
 	for i := range 2 * number {
-		s.tables.remember(fmt.Sprint(i), large(mostRemembered/4))
-		if s.tables.remembered("0") == nil { // it was read last but one
+		s.beside[0].remember(fmt.Sprint(i), large(mostRemembered/4))
+		if s.beside[0].remembered("0") == nil { // it was read last but one
 			t.Fatalf("the first is forgotten after %d", i)
 		}
 		held := 0
-		for _, r := range s.tables.read {
+		for _, r := range s.beside[0].read {
 			held += r.Rows
 		}
 		if held > mostRemembered {
 			t.Fatalf("%d cells are remembered", held)
 		}
 	}
-	s.tables.remember("large", large(mostRemembered+1))
-	if s.tables.remembered("large") != nil {
+	s.beside[0].remember("large", large(mostRemembered+1))
+	if s.beside[0].remembered("large") != nil {
 		t.Error("a table above the limit is remembered")
 	}
 }

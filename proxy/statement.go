@@ -71,7 +71,7 @@ func (s *connection) prepare(st pgsyntax.Statement, text string, oids []sqltype.
 		out.node = o.Read
 	}
 	switch n := out.node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Explain, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models, *pgsyntax.Watch, *pgsyntax.DropWatch, *pgsyntax.Synthesize, *pgsyntax.SyntheticTables:
+	case *pgsyntax.Select, *pgsyntax.Explain, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models, *pgsyntax.Watch, *pgsyntax.DropWatch, *pgsyntax.Synthesize, *pgsyntax.SyntheticTables, *pgsyntax.Cube, *pgsyntax.DropCube:
 		made := false
 		out.formats = s.set.formats()
 		if e, ok := n.(*pgsyntax.Explain); ok {
@@ -106,7 +106,7 @@ func (s *connection) prepare(st pgsyntax.Statement, text string, oids []sqltype.
 		out.prepared, out.columns = p, p.Columns()
 		out.bytes = max(out.bytes, p.Size()) // what it is bound to may be far more than what is written
 		switch n.(type) {
-		case *pgsyntax.Models, *pgsyntax.Watch, *pgsyntax.DropWatch, *pgsyntax.SyntheticTables:
+		case *pgsyntax.Models, *pgsyntax.Watch, *pgsyntax.DropWatch, *pgsyntax.SyntheticTables, *pgsyntax.Cube, *pgsyntax.DropCube:
 			out.rows = len(out.columns) > 0
 		default:
 			out.rows = true

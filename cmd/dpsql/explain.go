@@ -94,7 +94,7 @@ func (c *connection) explain(ctx context.Context, sql string) (*table, error) {
 		return nil, err
 	}
 	switch n := list[0].Node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize, *pgsyntax.Cube:
 		return c.ask(ctx, "EXPLAIN "+sql)
 	case *pgsyntax.Explain:
 		return c.ask(ctx, sql)

@@ -296,11 +296,11 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		return explanation{Error: &p}, nil
 	}
 	switch st.Node.(type) { // (5) none of them runs behind EXPLAIN, which has no ANALYZE here
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize, *pgsyntax.Cube:
 	case *pgsyntax.Empty:
 		return explanation{}, nil
 	default:
-		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE, CREATE DP WATCH and CREATE DP SYNTHETIC TABLE."}, nil
+		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE, CREATE DP WATCH, CREATE DP SYNTHETIC TABLE and CREATE DP CUBE."}, nil
 	}
 	if s.conn.TxStatus() != 'I' { // (4) an error in it would abort the analyst's transaction
 		return explanation{Note: "The price is shown when the transaction has ended."}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
+	"github.com/dpsql/dpsql/internal/engine/cube"
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/model"
 	"github.com/dpsql/dpsql/internal/engine/private"
@@ -56,13 +57,14 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 		_, evaluate := x.Query.(*pgsyntax.Evaluate)
 		_, watches := x.Query.(*pgsyntax.Watch)
 		_, synthesize := x.Query.(*pgsyntax.Synthesize)
-		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate && !watches && !synthesize {
+		_, cubes := x.Query.(*pgsyntax.Cube)
+		if _, sel := x.Query.(*pgsyntax.Select); !sel && !train && !evaluate && !watches && !synthesize && !cubes {
 			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(x.Pos))
 		}
 		if err := explain.CheckExplain(x); err != nil {
 			return nil, err
 		}
-		if (train || watches || synthesize) && explain.FormatJSON(x) {
+		if (train || watches || synthesize || cubes) && explain.FormatJSON(x) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of this statement is not supported").At(int(x.Pos)).WithHint("Its answer is a table of properties as it is.")
 		}
 		p.Explain, n = x, x.Query
@@ -81,6 +83,10 @@ func Prepare(ctx context.Context, s *session.Session, st pgsyntax.Statement, par
 	case *pgsyntax.Synthesize, *pgsyntax.SyntheticTables:
 		var err error
 		p.kind, err = synthetic.Prepare(ctx, s, n, p.Explain)
+		return p, s.Planned(ctx, err)
+	case *pgsyntax.Cube, *pgsyntax.DropCube:
+		var err error
+		p.kind, err = cube.Prepare(ctx, s, n, p.Explain, PrepareInner)
 		return p, s.Planned(ctx, err)
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")

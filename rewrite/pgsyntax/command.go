@@ -42,6 +42,9 @@ func (r *reader) command() (Node, error) {
 	if n, ok, err := r.synthetic(t); ok {
 		return n, err
 	}
+	if n, ok, err := r.cube(t); ok {
+		return n, err
+	}
 	switch t.text {
 	case "explain":
 		return r.explain(t)

@@ -23,6 +23,10 @@ func (p *printer) node(n Node) {
 		p.watch(x)
 	case *DropWatch:
 		p.dropWatch(x)
+	case *Cube:
+		p.cube(x)
+	case *DropCube:
+		p.dropCube(x)
 	case *Synthesize:
 		p.synthesize(x)
 	case *SyntheticTables:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/noise"
@@ -34,7 +35,8 @@ type term struct {
 	weight float64
 	law    *law
 	d      noise.Distribution
-	times  int // so many of it, independent of one another, are added up; 0: one
+	event  dp.Event // that it is of
+	times  int      // so many of it, independent of one another, are added up; 0: one
 }
 
 // of is how many noises are added up.
@@ -55,7 +57,7 @@ func mixtureOf(run *price.Run, tops []release.Top, i int, fine uint64) (m mixtur
 		if err != nil {
 			return 0, err
 		}
-		t := term{weight: weight * part}
+		t := term{weight: weight * part, event: ev}
 		if t.d, err = noise.DistributionOf(ev); err != nil {
 			return 0, err
 		}

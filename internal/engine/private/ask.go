@@ -182,7 +182,7 @@ func (r *Run) ask(ctx context.Context, event *server.AuditEvent) error {
 		if err := s.Engine.Ledger.Commit(context.WithoutCancel(ctx), a.ID, releases[i]); err != nil {
 			return s.LedgerFailed(err)
 		}
-		a.ID = 0
+		a.stored, a.ID = a.ID, 0
 	}
 	for _, a := range open[made:] {
 		if err := s.Engine.Ledger.Fail(context.WithoutCancel(ctx), a.ID, "finishing"); err != nil {

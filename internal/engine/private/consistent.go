@@ -18,6 +18,14 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 		return r.consistent, nil
 	}
 	out, sums := map[int]*finish.Adjusted{}, map[plan.ColID]bool{}
+	cube, err := r.adjustedByCube(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if cube != nil {
+		r.consistent = cube
+		return cube, nil
+	}
 	hierarchies, _ := r.hierarchies()
 	for _, h := range hierarchies {
 		levels, counts := r.levels(h)

@@ -153,6 +153,9 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 	if p.Under.Fresh { // asked anew, on purpose
 		return nil, 0, false, nil
 	}
+	if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
+		return r, of, err == nil, err
+	}
 	if p.state != "" {
 		list, err := p.all(ctx, a)
 		i := slices.IndexFunc(list, func(old ledger.Stored) bool { return release.DataOf(old.Payload) == p.state })

@@ -17,6 +17,7 @@ import (
 type Statement struct {
 	*stage.Staged
 	Again func(ctx context.Context, args []sqltype.Value) (session.Kind, error) // analyses the statement anew, which may be of another kind then
+	Keep  func(ctx context.Context, r *Run) error                               // keeps what was released, before the answer; nil: nothing more is kept
 }
 
 // Columns implements session.Kind: a count by weights says so in its name.
@@ -48,6 +49,7 @@ func (p *Statement) Run(ctx context.Context, args []sqltype.Value) (ans *answer.
 				ans, err = now.Run(ctx, args)
 				return err
 			}
+			of.Keep = p.Keep
 		}
 		ans, err = of.runPrivate(ctx, args, &event)
 		return err
@@ -90,6 +92,11 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, event 
 	s.Progress.At("computing the answer")
 	if _, err := r.adjusted(ctx); err != nil {
 		return nil, s.Unfinished(ctx, err)
+	}
+	if p.Keep != nil {
+		if err := p.Keep(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	last := r.LastAnswer()
 	s.Last = last

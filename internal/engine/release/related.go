@@ -32,7 +32,7 @@ var errNotComputed = errors.New("release: it cannot be computed")
 // one row (Single), or there is one cell. (3) Without a cell a group has no rows: 0. (4) Numbers of distinct values do not add up, nor do flows of two units' rows: one cell each. (5) Groups that were chosen stay those that they were: one for one (Made.Whole).
 func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release, error) {
 	out := old.part(a, c.Made)
-	out.Data = old.Data
+	out.Data, out.Cube = old.Data, old.Cube
 	if !a.Groups.Public {
 		for _, g := range old.Groups {
 			n := Group{Values: c.values(&g), Cells: 1}
@@ -77,7 +77,11 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 	if !old.isComplete(tuples, c.Made) {
 		return nil, errNotComputed
 	}
+	var single []int // of each group its only cell; nil: some has none or several
 	for i, t := range tuples {
+		if len(cells[i]) == 1 && len(single) == i {
+			single = append(single, cells[i][0])
+		}
 		if !old.hasOneCellPerUnit(cells[i]) || len(cells[i]) != 1 && a.IsNonAdditive() { // (2) a unit's rows are in one cell; (4) distinct values do not add up
 			return nil, errNotComputed
 		}
@@ -91,6 +95,9 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 			}
 		}
 		out.Groups = append(out.Groups, n)
+	}
+	if len(single) == len(tuples) {
+		out.Adjusted = old.Adjusted.part(c.Made, single)
 	}
 	return out, nil
 }

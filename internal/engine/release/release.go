@@ -24,6 +24,9 @@ type Release struct {
 	Of     *Release     // that it was computed from; nil: it is of the data
 	Data   string       // names the state of the data, which does not change under that name, or the snapshot that it was read in
 	Target string       // the dpsql.target_error that it was asked for; "": none
+	Cube   string       // the cube that it is a level of, as EXPLAIN names it; "": of none
+
+	Adjusted *Adjusted // its values among those of the cube's other levels; nil: they are as they were released
 
 	many  many // nil: Groups are all
 	count int  // of many

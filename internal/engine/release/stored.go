@@ -31,6 +31,7 @@ type stored struct {
 	Data      string        `json:"data,omitempty"`
 	Target    string        `json:"target,omitempty"`
 	Spooled   int           `json:"spooled,omitempty"` // so many groups lie in the spool, in place of Groups
+	Adjusted  *Adjusted     `json:"adjusted,omitempty"`
 }
 
 type storedTop struct {
@@ -56,7 +57,7 @@ const maxWeight = 1 << 60
 // Encode writes a release for the ledger, all but what Spool writes.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Lost: r.Lost, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Target: r.Target, Spooled: r.count}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Lost: r.Lost, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Target: r.Target, Spooled: r.count, Adjusted: r.Adjusted}
 	for _, t := range r.Tops {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
@@ -198,7 +199,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	return r, r.readAdjusted(s.Adjusted, len(a.Measures))
 }
 
 // storedReuse is what a stored release says for those that are computed from it: what it is of, and what noise each measure has.
@@ -286,7 +287,7 @@ func DecodeRelated(text []byte) (*Release, error) {
 			return nil, err
 		}
 	}
-	return r, nil
+	return r, r.readAdjusted(s.Adjusted, len(shape.Measures))
 }
 
 // topsOf are the top-ups of so many measures.
@@ -323,4 +324,12 @@ func (sg *storedGroup) group(types []sqltype.Type) (Group, error) {
 		g.Keys[k] = v
 	}
 	return g, nil
+}
+
+// readAdjusted is the last that is read.
+func (r *Release) readAdjusted(d *Adjusted, measures int) error {
+	if r.Adjusted = d; d != nil && !d.fits(len(r.Groups), measures) {
+		return errShape
+	}
+	return nil
 }

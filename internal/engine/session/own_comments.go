@@ -19,6 +19,10 @@ var OwnComments = map[string]map[string]string{
 	"domains": {
 		"": "the values that columns have by the policy, in its order", "table_schema": "the table's schema", "table_name": "the table", "column_name": "the column", "position": "the value's place in the list, from 1", "value": "the value, NULL for NULL",
 	},
+	"cubes": {
+		"": "your cubes, whose levels answer at no charge", "cube": "the name of the cube", "statement": "the query that was released", "made_at": "when its rows were read, in UTC", "price": "what it cost", "levels": "how many grouping sets it has",
+		"groups": "how many groups they have together", "state": "whether it answers, or why not",
+	},
 	"watches": {
 		"": "your watches and their alerts", "watch": "the name of the watch", "statement": "the query whose count is looked at", "threshold": "alerts are given for counts from here on", "every": "the time between two looks",
 		"times": "alerts after which it ends", "looks": "looks that were begun", "alerts": "alerts so far", "last_alert": "the time of the last look with an alert, in UTC", "next_look": "the time of the next look, in UTC", "state": "whether it looks, or why it ended", "price": "what it costs in each window of the budget",

@@ -44,6 +44,7 @@ var OwnTables = []struct {
 	{releasesTable, (*Session).releasesRows},
 	{ledgerTable, (*Session).ledgerRows},
 	{watchesTable, (*Session).watchesRows},
+	{cubesTable, (*Session).cubesRows},
 	{domainsTable, (*Session).domainsRows},
 }
 

@@ -96,7 +96,7 @@ func (p *Staged) Relatives(ctx context.Context, st *Stage, args []sqltype.Value,
 			continue
 		}
 		r, an := ComputedFrom(k, old)
-		if r == nil || !hasPublicGroups(an, r) {
+		if r == nil || !HasPublicGroups(an, r) {
 			continue
 		}
 		noise, err := LogNoise(ctx, an, r)

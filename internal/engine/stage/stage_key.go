@@ -98,8 +98,8 @@ func publicValuesOf(a *sensitivity.Analysis) (out []string) {
 	return out
 }
 
-// hasPublicGroups: a release that was computed from another one has the groups that this analysis has by public tables.
-func hasPublicGroups(a *sensitivity.Analysis, r *release.Release) bool {
+// HasPublicGroups: a release that was computed from another one has the groups that this analysis has by public tables.
+func HasPublicGroups(a *sensitivity.Analysis, r *release.Release) bool {
 	if !a.Groups.Public || !slices.ContainsFunc(a.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil }) {
 		return true
 	}
