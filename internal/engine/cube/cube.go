@@ -126,8 +126,12 @@ func (c *Creation) check(p *private.Statement) error {
 		return shape
 	}
 	n, is := leaves[0].At.(*plan.Aggregate)
-	if !is || len(n.Sets) < 2 || len(n.Aggs) == 0 || len(p.Stages) != len(leaves[0].Parts) {
+	twice := sqlerr.New(sqlerr.Unsupported, "a cube has no level twice").At(at).WithHint("Name each column of GROUP BY once.")
+	switch {
+	case !is, len(n.Sets) < 2, len(n.Aggs) == 0, len(p.Stages) > len(leaves[0].Parts):
 		return shape
+	case len(p.Stages) < len(leaves[0].Parts):
+		return twice
 	}
 	for root := p.Program.Answer.Root; root != plan.Rel(n); root = plan.Inputs(root)[0] {
 		if _, is := root.(*plan.Project); !is {
@@ -143,7 +147,7 @@ func (c *Creation) check(p *private.Statement) error {
 		a := st.An
 		switch {
 		case st.As != i:
-			return sqlerr.New(sqlerr.Unsupported, "a cube has no level twice").At(at).WithHint("Name each column of GROUP BY once.")
+			return twice
 		case len(st.Inputs) > 0:
 			return shape
 		case a.Joined != nil || a.Pairs != nil:

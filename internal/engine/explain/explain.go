@@ -180,7 +180,7 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 	}
 	var charged, whole []*price.Quote
 	for i, st := range list {
-		x := Explainer{p.Staged, st, alone}
+		x := Explainer{p.Staged, st, alone, r}
 		more, bounds, mp, err := x.charge(ctx)
 		if err != nil {
 			return nil, err
@@ -361,6 +361,7 @@ type Explainer struct {
 	*stage.Staged
 	St    *private.StageRun
 	Alone bool
+	run   *private.Run // nil: what is stored is not looked at
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
@@ -391,7 +392,7 @@ func (x Explainer) charge(ctx context.Context) (lines []answer.Line, bounds desc
 func (x Explainer) free(ctx context.Context, mp *price.Quote, old *release.Release) ([]answer.Line, error) {
 	s := x.Session
 	answered := freeLine(x.Filter, "Charge", "answered from the release made at price "+server.Number(old.LastQuote().Price))
-	if old.Of != nil {
+	if private.ComputedNote(old) != "" {
 		answered = freeLine(x.Filter, "Charge", fmt.Sprintf("%s, made at price %s", private.ComputedNote(old), server.Number(old.LastQuote().Price)))
 	} else {
 		answered.Text += private.SmallTopUpNote(old, x.St.Request)
@@ -464,7 +465,13 @@ func (x Explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 
 // largestLine is the 95% errors of a release.
 func (x Explainer) largestLine(ctx context.Context, r *release.Release) []answer.Line {
-	if errs := x.LargestErrors(ctx, x.St.An, r, x.SimultaneousRows(r)); len(errs) > 0 {
+	errs := x.LargestErrors(ctx, x.St.An, r, x.SimultaneousRows(r))
+	if r.Adjusted != nil && x.run != nil {
+		if e, err := x.run.ErrorsOf(ctx, x.St); err == nil {
+			errs = x.LargestErrorsBy(e, x.St.An, r, x.SimultaneousRows(r))
+		}
+	}
+	if len(errs) > 0 {
 		note := ""
 		if stage.AnyKnown(errs) {
 			note = private.OutlierNote(r.Plan)

@@ -118,7 +118,7 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 				of := stage.OfComputed(", of ", p.Program, st.An)
 				known[of] = append(known[of], intervals(l.Value.([]stage.Expected))...)
 			case "Expected Errors":
-				words, given, more, err := Explainer{p, st, len(list) == 1}.ExpectedIntervals(ctx)
+				words, given, more, err := Explainer{p, st, len(list) == 1, r}.ExpectedIntervals(ctx)
 				if err != nil {
 					return nil, err
 				}
@@ -237,8 +237,8 @@ func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Q
 		case len(stored) == 0:
 			return "nothing, as nothing is measured", nil
 		case len(stored) > 1:
-			return fmt.Sprintf("nothing, as %d stored releases answer it", len(stored)), nil
-		case stored[0].Of != nil:
+			return fmt.Sprintf("nothing, as %d stored releases answer it%s", len(stored), private.CubesNote(list)), nil
+		case private.ComputedNote(stored[0]) != "":
 			return "nothing, as it is " + private.ComputedNote(stored[0]), nil
 		}
 		return fmt.Sprintf("nothing, as it is answered from the release made at price %s", server.Number(stored[0].LastQuote().Price)), nil

@@ -94,13 +94,15 @@ func errsUpTo(ctx context.Context, a *sensitivity.Analysis, r, exact *release.Re
 	return true, nil
 }
 
-// ComputedNote says of a release that it is computed from another one, and how to be asked anew.
+// ComputedNote says of a release that it is computed from another one, or of a cube, and how to be asked anew; "": neither.
 func ComputedNote(r *release.Release) string {
-	if r.Of == nil {
-		return ""
-	}
 	words := "computed from a release of another question"
-	if n := r.MostCells(); n > 1 {
+	switch n := r.MostCells(); {
+	case r.Cube != "":
+		words = "from cube " + r.Cube
+	case r.Of == nil:
+		return ""
+	case n > 1:
 		words += fmt.Sprintf(", as sums of up to %d of its groups", n)
 	}
 	return words + "; SET dpsql.fresh = on asks anew"

@@ -18,12 +18,12 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 		return r.consistent, nil
 	}
 	out, sums := map[int]*finish.Adjusted{}, map[plan.ColID]bool{}
-	cube, err := r.adjustedByCube(ctx)
+	cube, ofCube, err := r.adjustedByCube(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if cube != nil {
-		r.consistent = cube
+		r.consistent, r.sums = cube, ofCube
 		return cube, nil
 	}
 	hierarchies, _ := r.hierarchies()
@@ -49,6 +49,12 @@ func (r *Run) adjusted(ctx context.Context) (map[int]*finish.Adjusted, error) {
 
 // ConsistentLine says for EXPLAIN which numbers of grouping sets are made to add up, and which are not; "" where there are no grouping sets.
 func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
+	switch cube, _, err := r.adjustedByCube(ctx); {
+	case err != nil:
+		return "", err
+	case cube != nil:
+		return "all numbers are those of the cube, whose levels are adjusted after the noise, so that groups add up to their totals. They are not rounded", nil
+	}
 	list, left := r.hierarchies()
 	var adjusted []string
 	for _, h := range list {
@@ -94,8 +100,8 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 	return words, nil
 }
 
-// errorsOf are those of a release's values as they are shown.
-func (r *Run) errorsOf(ctx context.Context, a *StageRun) (*finish.Errors, error) {
+// ErrorsOf are those of a release's values as they are shown.
+func (r *Run) ErrorsOf(ctx context.Context, a *StageRun) (*finish.Errors, error) {
 	adjusted, err := r.adjusted(ctx)
 	if err != nil {
 		return nil, err

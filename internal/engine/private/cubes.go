@@ -2,7 +2,6 @@ package private
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -63,9 +62,9 @@ func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release,
 				return nil, 0, err
 			}
 			if found != nil && noise < least && (r.state == "" || r.state == found.Data) {
-				found.Cube = x.Name
+				found.Cube = x.Name + " of " + x.Cube.Made.Format("2006-01-02 15:04") + " UTC"
 				if x.Owner != s.Analyst.Name {
-					found.Cube = x.Owner + "." + x.Name
+					found.Cube = x.Owner + "." + found.Cube
 				}
 				best, of, least = found, level.Reservation, noise
 			}
@@ -103,31 +102,35 @@ func (r *Run) ofLevel(ctx context.Context, a *StageRun, level *mlext.CubeLevel, 
 //
 // Proof: intervals hold as finish.Consistent says for each number by itself. (1) Adjusted numbers share noise. So all that is shown is of one aggregate, whose rows nothing adds up or compares but grouping sets, whose intervals do not count on independent noise (plan.term.once).
 // (2) Nobody else reads them. (3) All are of one cube, so numbers of grouping sets add up.
-func (r *Run) adjustedByCube(ctx context.Context) (map[int]*finish.Adjusted, error) {
+func (r *Run) adjustedByCube(ctx context.Context) (out map[int]*finish.Adjusted, sums map[plan.ColID]bool, err error) {
 	leaves := r.Program.Answer.Leaves
 	if r.Session.Now.Consistent == session.ConsistentOff || len(leaves) != 1 || leaves[0].Parts == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	n, ok := leaves[0].At.(*plan.Aggregate)
 	if !ok || len(n.Sets) == 0 && !isRowByRow(r.Program.Answer.Root, n) { // (1)
-		return nil, nil
+		return nil, nil, nil
 	}
-	out, first := map[int]*finish.Adjusted{}, ""
+	out, sums = map[int]*finish.Adjusted{}, map[plan.ColID]bool{}
+	first := ""
 	for _, part := range leaves[0].Parts {
 		a := r.StageRuns[r.StageRuns[part.Stage].As]
 		if first == "" && a.Release != nil {
 			first = a.Release.Cube
 		}
 		if a.Release == nil || a.Release.Adjusted == nil || a.Release.Cube != first || r.readers(part.Stage) > 1 { // (2) (3)
-			return nil, nil
+			return nil, nil, nil
 		}
 		d, err := finish.AdjustedOf(ctx, a.An, a.Release)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out[part.Stage] = d
+		for i, g := range n.Aggs {
+			sums[g.ID] = d.AddsUp(i)
+		}
 	}
-	return out, nil
+	return out, sums, nil
 }
 
 // isRowByRow: each row of a computation is made of one row of a leaf, and no other.
@@ -168,12 +171,4 @@ func (r *Run) Levels(ctx context.Context) (list []mlext.CubeLevel, err error) {
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-// CubeNote says of a release that it is of a cube's level, and how to be asked anew; "": of none.
-func CubeNote(r *release.Release) string {
-	if r.Cube == "" {
-		return ""
-	}
-	return fmt.Sprintf("from cube %s", r.Cube)
 }

@@ -45,8 +45,8 @@ func (r *Run) Notice(ctx context.Context) string {
 	text, whole := "spent: nothing", stage.Total(spent)
 	switch many := len(list) > 1; {
 	case len(paid) == 0 && many:
-		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
-	case len(paid) == 0 && list[0].Release.Of != nil:
+		text += fmt.Sprintf(" (answered from %d releases made before%s)", len(list), CubesNote(list))
+	case len(paid) == 0 && ComputedNote(list[0].Release) != "":
 		text += fmt.Sprintf(" (%s; it was made at price %s)", ComputedNote(list[0].Release), server.Number(whole.Price))
 	case len(paid) == 0:
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", server.Number(whole.Price), SmallTopUpNote(list[0].Release, list[0].Request))
@@ -75,7 +75,11 @@ func (r *Run) Notice(ctx context.Context) string {
 	if of, errs := r.errorLine(ctx, list, OutlierNote(first...)); errs != "" {
 		text += "; 95% error (" + of + r.simultaneousNote() + "): " + errs
 	}
-	if len(r.consistent) > 0 {
+	switch {
+	case len(r.consistent) == 0:
+	case len(paid) == 0 && CubesNote(list) != "":
+		text += "; numbers are adjusted to add up with the other levels of the cube (dpsql.consistent)"
+	default:
 		text += "; numbers of the grouping sets are adjusted to add up (dpsql.consistent)"
 	}
 	if s.Now.Notices == "full" {
@@ -89,6 +93,23 @@ func (r *Run) Notice(ctx context.Context) string {
 		}
 	}
 	return text
+}
+
+// CubesNote names the cubes that some of the releases are of; "": none is.
+func CubesNote(list []*StageRun) string {
+	var names []string
+	for _, a := range list {
+		if name := a.Release.Cube; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return ", from cube " + names[0]
+	}
+	return ", from cubes " + strings.Join(names, ", ")
 }
 
 // firstReleaseNote says that what was estimated of lost mass stays that of the first release, whatever was paid since, and what asks anew.
@@ -157,7 +178,7 @@ func (r *Run) errorLine(ctx context.Context, list []*StageRun, note string) (of,
 	parts = nil
 	known := false
 	for i, a := range list {
-		e, err := r.errorsOf(ctx, a)
+		e, err := r.ErrorsOf(ctx, a)
 		if err != nil {
 			return "", ""
 		}

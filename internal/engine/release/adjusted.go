@@ -36,7 +36,9 @@ func (d *Adjusted) fits(groups, measures int) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(d.Laws, func(l Law) bool { return len(l.Weights) != len(l.Events) || len(l.Times) != len(l.Events) || len(l.Events) == 0 })
+	return !slices.ContainsFunc(d.Laws, func(l Law) bool {
+		return len(l.Weights) != len(l.Events) || len(l.Times) != len(l.Events) || len(l.Events) == 0
+	})
 }
 
 // part are the adjusted values of some measures of some groups; nil: of no group where one is not there.
