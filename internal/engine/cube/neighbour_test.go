@@ -1,4 +1,4 @@
-package prooftest
+package cube_test
 
 import (
 	"strings"
