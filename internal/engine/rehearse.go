@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/catalog"
+	"github.com/dpsql/dpsql/internal/engine/cube"
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
@@ -118,7 +120,7 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		node = other.Read
 	}
 	switch n := node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Synthesize, *pgsyntax.Watch:
+	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Synthesize, *pgsyntax.Watch, *pgsyntax.Cube:
 	case *pgsyntax.Copy:
 		if n.Query == nil || n.File+n.Program != "" {
 			return sqlerr.New(sqlerr.Unsupported, "only COPY (SELECT ...) TO STDOUT is supported").At(int(other.Pos))
@@ -157,6 +159,9 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 	case *private.Statement:
 		f.Class = string(sensitivity.Private)
 		return r.charge(ctx, k.Staged, f)
+	case *cube.Creation:
+		f.Class = string(sensitivity.Private)
+		return r.cube(ctx, k, f)
 	case interface{ Reservation() ledger.Reservation }: // TRAIN, a synthetic table, or a watch
 		of := k.Reservation()
 		f.Class, f.Price, f.Paid, f.Loss = string(sensitivity.Private), of.Price, of.Price, of.Loss
@@ -173,6 +178,18 @@ func (r *Rehearsal) forecast(ctx context.Context, s *session.Session, f *Forecas
 		return err
 	}
 	f.Class = string(sensitivity.Public)
+	return nil
+}
+
+// cube charges a cube, whose levels answer at any price from then on.
+func (r *Rehearsal) cube(ctx context.Context, c *cube.Creation, f *Forecast) error {
+	defer c.Under()()
+	if err := r.charge(ctx, c.Query.Staged, f); err != nil || f.Denied {
+		return err
+	}
+	for _, st := range c.Query.Stages {
+		r.releases[c.Query.Key(st, noArgs(c.Query.Staged), nil)].price = math.Inf(1)
+	}
 	return nil
 }
 

@@ -171,7 +171,7 @@ func (s *server) with(ctx context.Context, sql string, args []string, use func(*
 	err = use(c, sql, list)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && pe.Code == "42P01" { // no row yet
-		if _, err = c.Exec(ctx, s.spec.create(s.table)); err == nil {
+		if _, err = c.Exec(ctx, s.spec.create(s.table)); err == nil || errors.As(err, &pe) && pe.Code == "23505" { // another session makes the table, too
 			err = use(c, sql, list)
 		}
 	}

@@ -62,8 +62,8 @@ func (c *Creation) Columns() []answer.Column {
 	return (&explain.Statement{Statement: &session.Statement{Explain: c.explained}}).Columns()
 }
 
-// under gives the session the settings that the query is asked under, until it is called off: all levels are measured anew, at the cube's price, and made to agree.
-func (c *Creation) under() (off func()) {
+// Under gives the session the settings that the query is asked under, until it is called off: all levels are measured anew, at the cube's price, and made to agree.
+func (c *Creation) Under() (off func()) {
 	s := c.Session
 	was := s.Now
 	s.Now.Epsilon, s.Now.Fresh, s.Now.Target, s.Now.Size = c.price, true, session.Target{}, 0
@@ -97,7 +97,7 @@ func (c *Creation) prepare(ctx context.Context) error {
 		}
 		c.price = v
 	}
-	defer c.under()()
+	defer c.Under()()
 	_, of, err := c.ask(ctx, &session.Statement{Session: s, Literals: c.literals, Text: pgsyntax.Condensed(text, ledger.MaxText)}, n.Query)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (c *Creation) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 		return nil, s.ModelsFailed(ctx, err)
 	}
 	defer release()
-	defer c.under()()
+	defer c.Under()()
 	c.Query.Keep = c.keep
 	asked, err := c.Query.Run(ctx, nil)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *Creation) keep(ctx context.Context, r *private.Run) error {
 // explain is EXPLAIN of the query under the cube's price, with what the cube has.
 func (c *Creation) explain(ctx context.Context) (*answer.Answer, error) {
 	s := c.Session
-	defer c.under()()
+	defer c.Under()()
 	st := *c.Query.Staged.Statement
 	st.Explain = c.explained
 	ans, err := (&explain.Statement{Statement: &st, Of: c.Query}).Run(ctx, nil)

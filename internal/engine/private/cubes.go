@@ -16,7 +16,7 @@ import (
 
 // fromCube is the release of a cube's level that answers a stage, whatever price it asks for; nil: none does. dpsql.fresh leaves cubes alone, and so does dpsql.target_error, which looked at releases itself.
 //
-// Proof: post-processing of a release that was charged when its cube was made. (1) It answers whom stored releases answer: who made the cube, and others where cache.scope allows it; nobody who is frozen. (2) It is the same question: its key is, which has the policy's version, bounds and settings, or it has
+// Proof: post-processing of a release that was charged when its cube was made. (1) It answers whom stored releases answer: who made the cube, and others where cache.scope allows it; nobody who is frozen, as the ledger has been asked first (stored). (2) It is the same question: its key is, which has the policy's version, bounds and settings, or it has
 // the stage's measures in groups of which each is one of the level's (release.Release.Computed), of columns that the analyst may read. (3) Which cube answers follows from names, times and scales alone.
 func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release, of int64, err error) {
 	s := r.Session
@@ -47,9 +47,6 @@ func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release,
 				continue
 			}
 			if made == nil {
-				if err := s.NotFrozen(ctx); err != nil { // (1)
-					return nil, 0, err
-				}
 				if made, err = s.Engine.Models.Cubes().Load(ctx, x); err != nil {
 					return nil, 0, s.ModelsFailed(ctx, err)
 				}

@@ -153,10 +153,10 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 	if p.Under.Fresh { // asked anew, on purpose
 		return nil, 0, false, nil
 	}
-	if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
-		return r, of, err == nil, err
-	}
 	if p.state != "" {
+		if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
+			return r, of, err == nil, err
+		}
 		list, err := p.all(ctx, a)
 		i := slices.IndexFunc(list, func(old ledger.Stored) bool { return release.DataOf(old.Payload) == p.state })
 		if err != nil || i < 0 {
@@ -175,10 +175,19 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 		return nil, 0, false, p.Session.LedgerFailed(err)
 	}
 	if ok {
+		a.best = old.Reservation
+	}
+	if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
+		if ok {
+			err = errors.Join(err, old.Spool.Close())
+		}
+		return r, of, err == nil, err
+	}
+	if ok {
 		if err := p.Reading(ctx, len(old.Payload)); err != nil {
 			return nil, 0, false, errors.Join(err, old.Spool.Close())
 		}
-		of, a.best = old.Reservation, old.Reservation
+		of = old.Reservation
 		if r, err = stage.Decoded(st, old); err != nil {
 			return nil, 0, false, p.Session.LedgerFailed(err)
 		}
