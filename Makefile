@@ -5,7 +5,7 @@ GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-budgets bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -140,6 +140,10 @@ bench-accuracy: deps
 # How often dp_low to dp_high holds the plain answer: a section of docs/accuracy.md, and docs/honesty/. About an hour on 2 cores.
 bench-honesty: deps
 	$(GO) run ./internal/testkit/bench/honesty
+
+# How many statements a budget holds, and how exact a cube is; writes tables of docs/budget.md and docs/cubes.md. Some seconds.
+bench-budgets:
+	$(GO) run ./internal/testkit/bench/budgets
 
 # Trainings on public data, with defaults alone; writes the table of docs/training.md.
 bench-train:

@@ -229,9 +229,9 @@ func (c *Creation) keep(ctx context.Context, r *private.Run) error {
 func (c *Creation) explain(ctx context.Context) (*answer.Answer, error) {
 	s := c.Session
 	defer c.Under()()
-	st := *c.Query.Staged.Statement
+	st := c.Query.Staged.Statement
 	st.Explain = c.explained
-	ans, err := (&explain.Statement{Statement: &st, Of: c.Query}).Run(ctx, nil)
+	ans, err := (&explain.Statement{Statement: st, Of: c.Query}).Run(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

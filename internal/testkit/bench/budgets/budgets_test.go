@@ -36,20 +36,22 @@ func TestFactors(t *testing.T) {
 	}
 }
 
-// TestPage: docs/budget.md has the tables as they are made now.
-func TestPage(t *testing.T) {
-	blocks, err := made()
+// TestPages: the pages have the tables as they are made now.
+func TestPages(t *testing.T) {
+	pages, err := made()
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../../../docs/budget.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range blocks {
-		begin, end, err := places(string(page), name)
-		if err != nil || string(page[begin:end]) != want {
-			t.Errorf("block %q is stale: go run ./internal/testkit/bench/budgets: %v", name, err)
+	for of, blocks := range pages {
+		page, err := os.ReadFile("../../../../docs/" + of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range blocks {
+			begin, end, err := places(string(page), name)
+			if err != nil || string(page[begin:end]) != want {
+				t.Errorf("block %q of %s is stale: make bench-budgets: %v", name, of, err)
+			}
 		}
 	}
 }

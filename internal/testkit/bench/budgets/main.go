@@ -24,36 +24,45 @@ func main() {
 	}
 }
 
-// write makes the page's blocks and its figure.
+// write makes the pages' blocks and the figure.
 func write(docs string) error {
-	blocks, err := made()
+	pages, err := made()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(docs, "budget.md")
-	page, err := os.ReadFile(path) //nolint:gosec // a page of the folder that the caller named
-	if err != nil {
-		return err
-	}
-	text := string(page)
-	for name, block := range blocks {
-		begin, end, err := places(text, name)
+	for name, blocks := range pages {
+		path := filepath.Join(docs, name)
+		page, err := os.ReadFile(path) //nolint:gosec // a page of the folder that the caller named
 		if err != nil {
 			return err
 		}
-		text = text[:begin] + block + text[end:]
+		text := string(page)
+		for name, block := range blocks {
+			begin, end, err := places(text, name)
+			if err != nil {
+				return err
+			}
+			text = text[:begin] + block + text[end:]
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil { //nolint:gosec // a page
+			return err
+		}
 	}
-	return errors.Join(os.WriteFile(path, []byte(text), 0o600), figure(filepath.Join(docs, "budget", "counts.svg"))) //nolint:gosec // a page
+	return figure(filepath.Join(docs, "budget", "counts.svg"))
 }
 
-// made are the blocks by name.
-func made() (map[string]string, error) {
+// made are the blocks of each page by name.
+func made() (map[string]map[string]string, error) {
 	rows, err := counts()
 	if err != nil {
 		return nil, err
 	}
 	more, err := others()
-	return map[string]string{"counts": table(rows), "others": more}, err
+	if err != nil {
+		return nil, err
+	}
+	cubes, err := cubesTable()
+	return map[string]map[string]string{"budget.md": {"counts": table(rows), "others": more}, "cubes.md": {"cubes": cubes}}, err
 }
 
 // places is where a block begins and ends.
