@@ -141,9 +141,9 @@ func TestCubeAgrees(t *testing.T) {
 	const shown = "count(*), dp_error(count(*)), sum(age), dp_error(sum(age)), dp_low(sum(age))"
 	whole, s := open(), open()
 	enginetest.Set(t, whole, "dpsql.price", "2")
-	want := map[string]bool{}
+	want, sums := map[string]bool{}, map[string]bool{}
 	for _, row := range enginetest.MustTry(t, whole, "SELECT kind, grade, "+shown+" FROM people GROUP BY CUBE (kind, grade)") {
-		want[fmt.Sprint(row)] = true
+		want[fmt.Sprint(row)], sums[fmt.Sprint(row[0], row[1], row[4:])] = true, true
 	}
 	enginetest.MustTry(t, s, made)
 	questions := []string{"kind, grade, " + shown + " FROM people GROUP BY kind, grade", "kind, NULL, " + shown + " FROM people GROUP BY kind", "NULL, grade, " + shown + " FROM people GROUP BY grade", "NULL, NULL, " + shown + " FROM people"}
@@ -157,6 +157,11 @@ func TestCubeAgrees(t *testing.T) {
 	}
 	if got != len(want) {
 		t.Errorf("%d rows, not %d", got, len(want))
+	}
+	for _, row := range enginetest.MustTry(t, s, "SELECT kind, grade, sum(age), dp_error(sum(age)), dp_low(sum(age)) FROM people WHERE grade = 2 GROUP BY grade, kind") { // some measures of some groups
+		if !sums[fmt.Sprint(row[0], row[1], row[2:])] {
+			t.Errorf("%v is none of %v", row, sums)
+		}
 	}
 	const counts = "SELECT kind, count(*) FROM people GROUP BY kind"
 	parts := fmt.Sprint(enginetest.MustTry(t, s, "SELECT DISTINCT sum(n) OVER () FROM (SELECT kind, count(*) AS n FROM people GROUP BY kind) AS k"))
@@ -324,5 +329,19 @@ func TestCubeRefused(t *testing.T) {
 	}
 	if told := enginetest.Explained(t, s, made); !strings.Contains(told, `Refused: cube "c" already exists. Take another name, or DROP DP CUBE c first.`) {
 		t.Error(told)
+	}
+}
+
+// TestCubeSums: sums of a level's groups are no level. They answer as those of any stored release do, at the level's price and less, and not at any price.
+func TestCubeSums(t *testing.T) {
+	s := enginetest.PersonlessSession(t, funcs.DuckDB, shopPolicy, shop)
+	enginetest.MustTry(t, s, "CREATE DP CUBE c AS SELECT kind, grade, count(*) FROM people GROUP BY GROUPING SETS ((kind, grade), ()) WITH (price = 2)")
+	const sums = "SELECT grade, count(*) FROM people GROUP BY grade"
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.MustTry(t, s, sums) }); n != 0 {
+		t.Errorf("sums at a small price: charged %d times", n)
+	}
+	enginetest.Set(t, s, "dpsql.price", "50")
+	if n := enginetest.Charged(t, s.Engine, func() { enginetest.MustTry(t, s, sums) }); n != 1 {
+		t.Errorf("sums at a high price: charged %d times", n)
 	}
 }
