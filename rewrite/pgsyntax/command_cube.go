@@ -2,24 +2,6 @@ package pgsyntax
 
 import "github.com/dpsql/dpsql/internal/base/sqlerr"
 
-// Cube is CREATE DP CUBE name AS query [WITH (...)].
-type Cube struct {
-	Pos   Pos
-	Name  Word
-	Query *Select
-	With  []Option
-}
-
-// DropCube is DROP DP CUBE [IF EXISTS] name.
-type DropCube struct {
-	Pos      Pos
-	Name     Word
-	IfExists bool
-}
-
-func (*Cube) node()     {}
-func (*DropCube) node() {}
-
 // cube reads a statement of cubes behind its first word; ok is false where it is none.
 func (r *reader) cube(t *token) (n Node, ok bool, err error) {
 	switch {
@@ -55,22 +37,4 @@ func (r *reader) createCube(t *token) (Node, error) {
 		n.With, err = r.options()
 	}
 	return n, err
-}
-
-// cube writes CREATE DP CUBE.
-func (p *printer) cube(x *Cube) {
-	p.str("CREATE DP CUBE ", ident(x.Name.Text), " AS ")
-	p.query(x.Query)
-	if len(x.With) > 0 {
-		p.str(" WITH ")
-		p.options(x.With)
-	}
-}
-
-func (p *printer) dropCube(x *DropCube) {
-	p.str("DROP DP CUBE ")
-	if x.IfExists {
-		p.str("IF EXISTS ")
-	}
-	p.str(ident(x.Name.Text))
 }
