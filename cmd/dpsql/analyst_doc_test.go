@@ -68,6 +68,9 @@ func TestSyntheticDoc(t *testing.T) { asksPage(t, "../../docs/synthetic.md", 6, 
 // TestWatchesDoc asks the statements of docs/watches.md so. What they print has no noise.
 func TestWatchesDoc(t *testing.T) { asksPage(t, "../../docs/watches.md", 4, 0) }
 
+// TestCubesDoc asks the statements of docs/cubes.md so. A false alarm takes counts of thousands whose noise has a deviation below 10.
+func TestCubesDoc(t *testing.T) { asksPage(t, "../../docs/cubes.md", 7, 0) }
+
 // asksPage asks a page's statements. A bound is chosen too low, and an answer NULL, in fewer than 1 of 1,000 statements (docs/accuracy.md), so in fewer than 1 of 50 runs of a page: then another demo is asked, six in all, which fails by chance in fewer than 1e-10 runs.
 func asksPage(t *testing.T, doc string, least, leastCommands int) {
 	t.Helper()

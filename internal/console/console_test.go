@@ -97,6 +97,7 @@ func TestAsk(t *testing.T) {
 	checkParts(t, decoded[explanation](t, b.ask("explain", "TRAIN DP MODEL m USING linear_regression TARGET days WITH (epsilon = 0.5, max_rows_per_unit = 2) AS SELECT days, kind_id FROM encounters")), "Price", "Left", "Warning")
 	checkParts(t, decoded[explanation](t, b.ask("explain", "CREATE DP SYNTHETIC TABLE x WITH (epsilon = 1) AS SELECT gender FROM patients")), "Price", "Left", "Warning", "Error of a value's count")
 	checkParts(t, decoded[explanation](t, b.ask("explain", "CREATE DP WATCH w AS SELECT count(*) FROM patients THRESHOLD 400 EVERY '1 day'")), "Price", "Left", "Right in 95 % of looks")
+	checkParts(t, decoded[explanation](t, b.ask("explain", "CREATE DP CUBE c AS SELECT gender, count(*) FROM patients GROUP BY CUBE (gender)")), "Price", "Left", "Expected 95% interval", "Warning")
 	for sql, want := range map[string]part{"SELECT 1": {"Public statement", "exact and free"}, "SELECT relname FROM pg_class": {"Statement about names", "answered from the policy, free. The database is not asked"}} {
 		if e := decoded[explanation](t, b.ask("explain", sql)); len(e.Lines) == 0 || e.Lines[0] != want {
 			t.Errorf("%s: %+v", sql, e)

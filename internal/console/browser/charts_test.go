@@ -39,7 +39,7 @@ func TestCompletion(t *testing.T) {
 		{"SELECT med", " FROM encounters", "medications"},
 		{"SELECT count(*) FROM encounters WHERE med", "", "medications"},
 		{"SELECT gender, count(*) FROM encounters JOIN patients USING (patient_id) GROUP BY gen", "", "gender"},
-		{"TRA", "", "TRAIN DP MODEL"}, {"EVAL", "", "EVALUATE DP MODEL"}, {"CREA", "", "CREATE DP WATCH"}, {"CREA", "", "CREATE DP SYNTHETIC TABLE"},
+		{"TRA", "", "TRAIN DP MODEL"}, {"EVAL", "", "EVALUATE DP MODEL"}, {"CREA", "", "CREATE DP WATCH"}, {"CREA", "", "CREATE DP CUBE"}, {"CREA", "", "CREATE DP SYNTHETIC TABLE"},
 		{"SET dpsql.pri", "", "dpsql.price"}, {"SELECT * FROM enc", "", "encounters"}, {"SELECT dp_lo", "", "dp_low"}, {"SELECT percentile_d", "", "percentile_disc"}, {"SELECT dp_to", "", "dp_top_k"}, {"SEL", "", "SELECT"},
 		{"SELECT med", "", "medications"}, {"INS", "", ""}, {"GRAN", "", ""}, {"TRUNCA", "", ""}, {"VACU", "", ""}, {"UPD", "", ""}, {"SELECT medic", " FROM patients", ""},
 	} {

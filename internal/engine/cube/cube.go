@@ -247,7 +247,12 @@ func (c *Creation) explain(ctx context.Context) (*answer.Answer, error) {
 	var refused *sqlerr.Error
 	switch err := s.Engine.Models.Cubes().Free(ctx, c.Node.Name.Text, s.Analyst.Name); {
 	case errors.As(err, &refused):
-		rows = append(rows, []sqltype.Value{"Refused: " + refused.Message + ". " + refused.Hint})
+		words := refused.Message + ". " + refused.Hint
+		row := []sqltype.Value{"Refused: " + words}
+		if s.Intervals {
+			row = append(row, answer.Part{Key: "Refused", Text: words})
+		}
+		rows = append(rows, row)
 	case err != nil:
 		return nil, s.ModelsFailed(ctx, err)
 	}

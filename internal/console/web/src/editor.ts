@@ -38,7 +38,7 @@ const described: Record<string, string> = {
 // The dialect has the words that dpsql takes: what it refuses is not offered.
 const dpsql = SQLDialect.define({
   ...PostgreSQL.spec,
-  keywords: "all alter and any as asc begin between by case commit create cross current_date current_timestamp deallocate desc describe distinct dp drop else end escape evaluate every except execute exists explain false fetch filter first following from full group grouping having if ilike in inner intersect interval is join last lateral left like limit method model natural not null nulls of offset on or order outer over partition preceding prepare range recursive replace reset right rollback row rows select set sets show similar split start synthetic table target then threshold time timestamp to train transaction true unbounded union using values verbose watch when where window with within zone",
+  keywords: "all alter and any as asc begin between by case commit create cross cube current_date current_timestamp deallocate desc describe distinct dp drop else end escape evaluate every except execute exists explain false fetch filter first following from full group grouping having if ilike in inner intersect interval is join last lateral left like limit method model natural not null nulls of offset on or order outer over partition preceding prepare range recursive replace reset right rollback row rows select set sets show similar split start synthetic table target then threshold time timestamp to train transaction true unbounded union using values verbose watch when where window with within zone",
   types: "bigint bool boolean char date decimal double float int integer interval numeric precision real smallint text time timestamp timestamptz varchar",
   builtin: "",
 });
@@ -46,6 +46,7 @@ const dpsql = SQLDialect.define({
 // Statements of dpsql's own.
 const statements: [string, string][] = [
   ["TRAIN DP MODEL", "name USING ... TARGET ... WITH (epsilon = ...) AS SELECT ..."], ["EVALUATE DP MODEL", "name ON SELECT ..."],
+  ["CREATE DP CUBE", "name AS SELECT ... GROUP BY CUBE (...) WITH (price = ...)"],
   ["CREATE DP WATCH", "name AS SELECT ... THRESHOLD ... EVERY '1 day'"], ["CREATE DP SYNTHETIC TABLE", "name WITH (epsilon = ...) AS SELECT ..."],
 ];
 
