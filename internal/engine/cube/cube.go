@@ -52,6 +52,7 @@ type Creation struct {
 	ask       Inner
 	price     float64
 	literals  sqltype.Settings // by which its literals are read
+	kept      bool
 }
 
 // Columns implements session.Kind.
@@ -98,7 +99,7 @@ func (c *Creation) prepare(ctx context.Context) error {
 		c.price = v
 	}
 	defer c.Under()()
-	_, of, err := c.ask(ctx, &session.Statement{Session: s, Literals: c.literals, Text: pgsyntax.Condensed(text, ledger.MaxText)}, n.Query)
+	_, of, err := c.ask(ctx, &session.Statement{Session: s, Literals: c.literals, Text: pgsyntax.Condensed(text, ledger.MaxText), OfCube: true}, n.Query)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (c *Creation) prepare(ctx context.Context) error {
 	return c.check(p)
 }
 
-// mostGroups is how many groups a level has at most.
+// mostGroups is how many groups a level has at most: others are computed from it, and it is in memory.
 const mostGroups = stage.MaxReusableGroups
 
 // check refuses a query that is not one aggregate over public grouping sets.
@@ -154,8 +155,8 @@ func (c *Creation) check(p *private.Statement) error {
 			return sqlerr.New(sqlerr.Unsupported, "a cube over rows that belong to several people is not supported").At(at).WithHint("Ask by a SELECT with GROUP BY CUBE.")
 		case !a.Groups.Public:
 			return undeclared(a).At(at)
-		case a.Groups.Count > mostGroups:
-			return sqlerr.New(sqlerr.TooComplex, "a level of the cube has more than %d groups", mostGroups).At(at).WithHint("Group by fewer columns, or by coarser ones.")
+		case a.Groups.Count > min(mostGroups, uint64(p.Spooling(st).Items)): //nolint:gosec // not negative
+			return sqlerr.New(sqlerr.TooComplex, "a level of the cube has more than %d groups", min(mostGroups, p.Spooling(st).Items)).At(at).WithHint("Group by fewer columns, or by coarser ones.")
 		}
 	}
 	return nil
@@ -202,9 +203,13 @@ func (c *Creation) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 	defer release()
 	defer c.Under()()
 	c.Query.Keep = c.keep
+	c.kept = false
 	asked, err := c.Query.Run(ctx, nil)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !c.kept: // the policy was changed meanwhile
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query of the cube reads no rows of people any more").WithHint("Nothing was spent. Ask again.")
 	}
 	return &answer.Answer{Tag: "CREATE DP CUBE", Notice: asked.Notice, Warnings: asked.Warnings}, nil
 }
@@ -217,7 +222,7 @@ func (c *Creation) keep(ctx context.Context, r *private.Run) error {
 		err = s.Engine.Models.Cubes().Keep(context.WithoutCancel(ctx), s.Analyst.Name, c.Node.Name.Text, &mlext.Cube{
 			Statement: pgsyntax.Print(c.Node.Query), Made: s.Engine.Now().UTC().Truncate(time.Second), Price: c.price, Epoch: s.World.Catalogs.Epoch(), Levels: levels})
 	}
-	if err == nil {
+	if c.kept = err == nil; c.kept {
 		return nil
 	}
 	s.Engine.Log.Error("a cube could not be kept", append([]any{"analyst", s.Analyst.Name, "cube", c.Node.Name.Text}, server.Logged(err)...)...)
@@ -273,6 +278,9 @@ func (*drop) Columns() []answer.Column { return nil }
 func (d *drop) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s := d.session
 	if err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	if err := s.NotFrozen(ctx); err != nil {
 		return nil, err
 	}
 	ok, err := s.Engine.Models.Cubes().Drop(ctx, d.node.Name.Text, s.Analyst.Name)

@@ -2,6 +2,7 @@ package cube_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -296,7 +297,7 @@ func TestCubeRights(t *testing.T) {
 
 // TestCubeRefused: what is no cube is refused before it is charged, with a cure.
 func TestCubeRefused(t *testing.T) {
-	s := enginetest.PersonlessSession(t, funcs.DuckDB, shopPolicy, shop)
+	s := enginetest.PersonlessSession(t, funcs.DuckDB, strings.Replace(shopPolicy, "epsilon: 1000", "epsilon: 50", 1), shop)
 	enginetest.MustTry(t, s, made)
 	n := len(enginetest.Charges(t, s.Engine))
 	for sql, why := range map[string]string{
@@ -326,6 +327,11 @@ func TestCubeRefused(t *testing.T) {
 	}
 	if now := len(enginetest.Charges(t, s.Engine)); now != n {
 		t.Errorf("%d charges, %d before", now, n)
+	}
+	_, err := enginetest.Try(s, strings.NewReplacer("CUBE c ", "CUBE d ", "price = 2", "price = 99").Replace(made))
+	var refused *sqlerr.Error
+	if !errors.As(err, &refused) || refused.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(refused.Hint, "WITH (price = ") {
+		t.Errorf("over the budget: %v", err)
 	}
 	if told := enginetest.Explained(t, s, made); !strings.Contains(told, `Refused: cube "c" already exists. Take another name, or DROP DP CUBE c first.`) {
 		t.Error(told)

@@ -485,7 +485,7 @@ func (x Explainer) largestLine(ctx context.Context, r *release.Release) []answer
 func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 	s, a := x.Session, x.St.An
 	var lines []answer.Line
-	if x.Under.Fresh && !x.isCube() {
+	if x.Under.Fresh && !x.OfCube {
 		lines = append(lines, answer.Note("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
 	}
 	if x.St.StalePrice > 0 {
@@ -569,15 +569,6 @@ func endsPure(b ledger.Balance, charge *price.Quote) []answer.Line {
 		return []answer.Line{answer.Note("  the data set's budget counts Renyi losses alone. From your first Gaussian statement on, your own does too")}
 	}
 	return []answer.Line{answer.Note("  from the first Gaussian statement on, the budget counts Renyi losses alone, and no sum of epsilons")}
-}
-
-// isCube: what is explained makes a cube, which is always asked anew.
-func (x Explainer) isCube() bool {
-	if x.Explain == nil {
-		return false
-	}
-	_, is := x.Explain.Query.(*pgsyntax.Cube)
-	return is
 }
 
 // noiseEntry is a measure's noise.

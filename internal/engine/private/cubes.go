@@ -27,9 +27,11 @@ func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release,
 	if err != nil {
 		return nil, 0, s.ModelsFailed(ctx, err)
 	}
+	if len(list) == 0 {
+		return nil, 0, nil
+	}
 	var families []ledger.Hash
-	k := r.ReuseCandidate(a.Stage, a.Args)
-	if k != nil && len(list) > 0 {
+	if k := r.ReuseCandidate(a.Stage, a.Args); k != nil {
 		for _, text := range k.Families() {
 			families = append(families, r.Family(text))
 		}

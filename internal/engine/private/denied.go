@@ -62,7 +62,7 @@ func RefusedByBudget(s *session.Session, d *ledger.Denied, what, hint string) er
 
 func (r *Run) deniedHint(b ledger.Balance) string {
 	free := "is free"
-	if r.Under.Fresh {
+	if r.Under.Fresh && !r.OfCube {
 		free = "is free with dpsql.fresh off"
 	}
 	if set := r.PassingPrice(b); set != "" {
@@ -84,6 +84,9 @@ func (r *Run) PassingPrice(b ledger.Balance) string {
 	}
 	if !(epsilon > 0) {
 		return ""
+	}
+	if r.OfCube {
+		return off + "WITH (price = " + server.Number(epsilon) + ")"
 	}
 	return off + "SET dpsql.price = " + server.Number(epsilon)
 }

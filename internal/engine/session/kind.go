@@ -27,6 +27,7 @@ type Statement struct {
 	Text     string            // as it was sent, for the ledger
 	Explain  *pgsyntax.Explain // set for EXPLAIN
 	Nameless bool              // its errors are told by those who ask for it, by other names
+	OfCube   bool              // it makes a cube: always anew, at the price that stands behind it
 	Query    *plan.Query       // nil: a statement about models
 	Under    Settings
 	Filter   *budget.Filter
