@@ -316,6 +316,19 @@ are those of a public table, ask that table.
 | ''position'' | bigint | its place in the list, from 1 |
 | ''value'' | text | the value. NULL for NULL |
 
+### Cubes
+
+''dpsql.cubes'' has a row for each [cube](cubes.md) of yours.
+
+| column of dpsql.cubes | type | what it tells |
+|---|---|---|
+| ''cube'' | text | its name |
+| ''statement'' | text | the query that was released. NULL with all that follows but ''state'', if ''cache.key'' is another one |
+| ''made_at'' | timestamp without time zone | when its rows were read, in UTC |
+| ''price'' | double precision | what it cost |
+| ''levels'', ''groups'' | bigint | how many grouping sets it has, and how many groups they have together |
+| ''state'' | text | ''answers'', or why it answers nothing |
+
 ### Watches
 
 ''dpsql.watches'' has a row for each [watch](watches.md) of yours.

@@ -26,7 +26,7 @@ func TestAttack40Cubes(t *testing.T) {
 			if n := enginetest.Charged(t, s.Engine, func() { enginetest.MustTry(t, s, made) }); n != 4 {
 				t.Errorf("cube %d was charged %d times", i+1, n)
 			}
-			read := b.Private // (2)
+			read := b.Private   // (2)
 			if read < 4*(i+1) { // a level whose norm is chosen is read twice
 				t.Errorf("%d private reads for %d cubes", read, i+1)
 			}
