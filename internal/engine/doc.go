@@ -13,6 +13,7 @@
 //   - catalog: statements over PostgreSQL's catalogs, statements for rows of people, and dp_predict.
 //   - explain: EXPLAIN of a SELECT. That of TRAIN is in package model.
 //   - model: TRAIN, EVALUATE and the statements about stored models.
+//   - cube, watch, synthetic: CREATE DP CUBE, CREATE DP WATCH, and CREATE DP SYNTHETIC TABLE.
 //   - engine: Prepare and Prepared, which choose the kind of a statement and run it. File rehearse.go prices statements
 //     without running them.
 //

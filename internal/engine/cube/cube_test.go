@@ -351,3 +351,18 @@ func TestCubeSums(t *testing.T) {
 		t.Errorf("sums at a high price: charged %d times", n)
 	}
 }
+
+// TestCubeOfManyGroups: EXPLAIN says before the charge that a cube has too many groups to be made to agree.
+func TestCubeOfManyGroups(t *testing.T) {
+	s := enginetest.PersonlessSession(t, funcs.DuckDB, shopPolicy, shop)
+	for columns, want := range map[int]string{3: "so that groups add up to their totals", 6: "Consistent: no: there are too many groups"} {
+		var keys, places []string
+		for i := range columns {
+			keys, places = append(keys, fmt.Sprintf("age > %d", 10*i)), append(places, fmt.Sprint(i+1))
+		}
+		sql := "CREATE DP CUBE c AS SELECT " + strings.Join(keys, ", ") + ", count(*) FROM people GROUP BY CUBE (" + strings.Join(places, ", ") + ")"
+		if told := enginetest.Explained(t, s, "(verbose) "+sql); !strings.Contains(told, want) {
+			t.Errorf("%d columns: %s", columns, told)
+		}
+	}
+}

@@ -10,6 +10,15 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
+// CanAdjust reports levels of so few groups that Consistent adjusts them. Their releases may be placeholders.
+func CanAdjust(levels []Level) bool {
+	_, ok := hierarchyOf(levels)
+	return ok
+}
+
+// MostAdjusted is how many groups levels have at most together that are adjusted; CanAdjust says whether they are.
+const MostAdjusted = mostAdjusted
+
 // Stored are the adjusted values and their laws, as a cube keeps them (AdjustedOf).
 func (d *Adjusted) Stored() *release.Adjusted {
 	out, at := &release.Adjusted{}, map[string]int{}

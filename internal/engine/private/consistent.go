@@ -68,7 +68,14 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 			}
 		}
 		levels, counts := r.levels(h)
+		few, err := r.isOfFewGroups(h)
+		if err != nil {
+			return "", err
+		}
 		switch {
+		case !few:
+			left = append(left, "there are too many groups")
+			continue
 		case stored > 0:
 			left = append(left, "a number is computed from a release of another question")
 			continue
@@ -98,6 +105,26 @@ func (r *Run) ConsistentLine(ctx context.Context) (string, error) {
 		words += ". Not adjusted: " + strings.Join(left, "; ")
 	}
 	return words, nil
+}
+
+// isOfFewGroups: the limits allow to adjust a hierarchy's groups, which are public.
+func (r *Run) isOfFewGroups(h *hierarchy) (bool, error) {
+	sum := uint64(0)
+	for _, i := range h.stages {
+		if sum += r.StageRuns[i].An.Groups.Count; sum > finish.MostAdjusted {
+			return false, nil
+		}
+	}
+	levels := make([]finish.Level, len(h.stages))
+	for l, i := range h.stages {
+		a := r.StageRuns[i]
+		none, err := release.NewPlaceholder(a.An, a.Plan)
+		if err != nil {
+			return false, err
+		}
+		levels[l] = finish.Level{An: a.An, Release: none, Keys: h.keys[l]}
+	}
+	return finish.CanAdjust(levels), nil
 }
 
 // ErrorsOf are those of a release's values as they are shown.
