@@ -24,6 +24,7 @@ func (z *Measurer) rowRange(m *sensitivity.Measure, iv *num.Interval, narrow boo
 	if m.Grid, m.Rounded, ok = z.GridOf(m.Arg, iv); !ok {
 		return interval.BeyondDoubles(iv, g)
 	}
+	m.Coarse = m.Rounded && !z.HasStep(m.Arg)
 	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool
 	m.RowLo, ok1 = interval.Steps(iv.Lo, m.Grid, -1)

@@ -122,8 +122,8 @@ func (z *Intervals) GridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decima
 	if t.IsInteger() {
 		return one, false, true
 	}
-	if step := z.stepOf(x); step != nil && step.IsPositive() {
-		return *step, true, true
+	if z.HasStep(x) {
+		return *z.stepOf(x), true, true
 	}
 	width := iv.Hi.Sub(iv.Lo)
 	if !width.IsPositive() {
@@ -140,6 +140,12 @@ func (z *Intervals) GridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decima
 		return decimal.New(1, -s), false, true
 	}
 	return powerOfTen(width), true, true
+}
+
+// HasStep reports a column whose values the policy says to be multiples of a step.
+func (z *Intervals) HasStep(x plan.Scalar) bool {
+	step := z.stepOf(x)
+	return step != nil && step.IsPositive()
 }
 
 func (z *Intervals) stepOf(x plan.Scalar) *decimal.Decimal {
