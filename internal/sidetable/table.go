@@ -141,6 +141,9 @@ func (f *file) Read(_ context.Context, sql string, args ...string) (out []string
 // Close ends it.
 func (f *file) Close() error { return f.conn.Close() }
 
+// makeLock is held while a table is made: of two sessions that do so at once, PostgreSQL refuses one in spite of IF NOT EXISTS.
+const makeLock = 0x64707371_74626c73
+
 // server is a PostgreSQL database: a connection a statement, as they are few.
 type server struct {
 	config *pgx.ConnConfig
@@ -171,7 +174,7 @@ func (s *server) with(ctx context.Context, sql string, args []string, use func(*
 	err = use(c, sql, list)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && pe.Code == "42P01" { // no row yet
-		if _, err = c.Exec(ctx, s.spec.create(s.table)); err == nil || errors.As(err, &pe) && pe.Code == "23505" { // another session makes the table, too
+		if _, err = c.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d); ", makeLock)+s.spec.create(s.table)); err == nil {
 			err = use(c, sql, list)
 		}
 	}
