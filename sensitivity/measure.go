@@ -45,7 +45,6 @@ type Measure struct {
 type ValueRange struct {
 	Grid             decimal.Decimal
 	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
-	Coarse           bool // the grid is a part of the width of the range, whatever the values are
 	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
 	RowLo, RowHi     int64
 	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps

@@ -71,7 +71,7 @@ func (z *Measurer) automatic(m *sensitivity.Measure, row, rows uint64) error {
 	if hi == 0 {
 		last = min(last, all)
 	}
-	if err := z.choose(m, startFor(row), last); err != nil {
+	if err := z.choose(m, min(z.firstBound(m, row), last), last); err != nil {
 		return err
 	}
 	if m.Kind == sensitivity.CentredSum {
@@ -83,11 +83,21 @@ func (z *Measurer) automatic(m *sensitivity.Measure, row, rows uint64) error {
 	return nil
 }
 
-func startFor(row uint64) uint64 {
-	if row >= 64*sensitivity.FineStart {
-		return sensitivity.FineStart
+// Where rows are rounded to parts of a range, the first bound has at least leastRounded steps, so that what rounding changes is less than noise, and is a part of the range's end with firstPart binary digits.
+const (
+	leastRounded = 1 << 12
+	firstPart    = 16
+)
+
+// firstBound is the first candidate for a sum whose rows are up to row steps each.
+func (z *Measurer) firstBound(m *sensitivity.Measure, row uint64) uint64 {
+	switch {
+	case row < 64*sensitivity.FineStart:
+		return 1
+	case m.Rounded && !z.HasStep(m.Arg):
+		return max(leastRounded, uint64(1)<<max(0, bits.Len64(row)-1-firstPart))
 	}
-	return 1
+	return sensitivity.FineStart
 }
 
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
@@ -173,7 +183,7 @@ func (z *Measurer) norm(m *sensitivity.Measure, shared *sensitivity.Choice) erro
 	}
 	first := m.Subdivision
 	if m.IsSumBounded() && m.Subdivision == 1 {
-		first = sensitivity.FineStart
+		first = z.firstBound(m, m.MostOfRow())
 	}
 	m.Bound = &sensitivity.Choice{Edges: sensitivity.CandidateBounds(min(first, last), last)}
 	if isBounded {

@@ -85,19 +85,23 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 		m.Hi, m.PerGroup = int64(z.Out.MaxRows), z.Out.MaxRows
 		return nil
 	}
+	iv, narrow := z.Filtered(m.Arg, m.Filter)
 	if m.Product != nil {
 		m.ProductRows(z.Out.MaxRows)
-	} else if iv, narrow := z.Filtered(m.Arg, m.Filter); iv == nil && m.Distinct {
+	} else if iv == nil && m.Distinct {
 		return z.noRange(m.Arg, g)
 	} else if iv == nil {
 		return z.undeclared(m, g)
 	} else if err := z.rowRange(m, iv, narrow, g); err != nil {
 		return err
 	}
-	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
 	within := z.choosesWithin(m)
+	m.HasOwnChoice = m.HasOwnChoice || within && m.Kind == sensitivity.CentredSum
+	if within || z.Out.MaxRows == 0 || z.Out.Limit.Norm != sensitivity.NoNorm {
+		z.refine(m, iv, g)
+	}
+	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
 	if m.Kind == sensitivity.CentredSum { // about the middle each row is within +-(RowHi - RowLo)
-		m.HasOwnChoice = m.HasOwnChoice || within
 		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity
 		if lo = 0; 2*m.RowLo < m.DoubledCentre() {
 			lo = -hi

@@ -133,7 +133,7 @@ func (z *Measurer) tree(x plan.Scalar, g plan.AggItem) (*sensitivity.Tree, error
 	t := &sensitivity.Tree{Type: x.Type(), Narrow: narrow, Grid: decimal.NewFromInt(1)}
 	var ok bool
 	if !relation.IsDay(x.Type()) {
-		if t.Grid, t.Rounded, ok = z.GridOf(x, iv); !ok {
+		if t.Grid, t.Rounded, ok = z.GridOf(x, iv, 1); !ok {
 			return nil, interval.BeyondDoubles(iv, g)
 		}
 	}

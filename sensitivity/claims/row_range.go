@@ -20,12 +20,16 @@ import (
 // rowRange brings the interval of a row's value to the steps of its grid, outward: bounds are exact (Analyze, (9)).
 func (z *Measurer) rowRange(m *sensitivity.Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
 	m.Narrow, m.Declared = narrow, true
+	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
+	return z.steps(m, iv, 1, g)
+}
+
+// steps chooses the grid, finer as GridOf has it.
+func (z *Measurer) steps(m *sensitivity.Measure, iv *num.Interval, finer uint64, g plan.AggItem) error {
 	var ok bool
-	if m.Grid, m.Rounded, ok = z.GridOf(m.Arg, iv); !ok {
+	if m.Grid, m.Rounded, ok = z.GridOf(m.Arg, iv, finer); !ok {
 		return interval.BeyondDoubles(iv, g)
 	}
-	m.Coarse = m.Rounded && !z.HasStep(m.Arg)
-	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool
 	m.RowLo, ok1 = interval.Steps(iv.Lo, m.Grid, -1)
 	m.RowHi, ok2 = interval.Steps(iv.Hi, m.Grid, 1)
@@ -33,6 +37,25 @@ func (z *Measurer) rowRange(m *sensitivity.Measure, iv *num.Interval, narrow boo
 		return interval.TooWide().At(g.Pos)
 	}
 	return nil
+}
+
+// Where a bound is chosen by what a unit's values add up to, a range has up to 2^finerBits times as many steps: what is chosen may be a thousandth of the range or less, and rounding rows must change no sum by as much as its noise does.
+// Candidates reach MostSteps, so there are no more steps than leave room for 2^fewRows rows that are as large as can be, or for the declared ones.
+const (
+	finerBits = 14
+	fewRows   = 11
+)
+
+// refine divides the range into finer steps, where it is divided by its width.
+func (z *Measurer) refine(m *sensitivity.Measure, iv *num.Interval, g plan.AggItem) {
+	if iv == nil || !m.Rounded || z.HasStep(m.Arg) || m.Product != nil || m.Distinct || !m.IsSumBounded() {
+		return
+	}
+	room := bits.Len64(sensitivity.MostSteps) - 1 - bits.Len64(m.MostOfRow()) - max(fewRows, bits.Len64(z.Out.MaxRows))
+	coarse := *m
+	if err := z.steps(m, iv, 1<<min(finerBits, max(0, room)), g); err != nil { // steps would be less than doubles have
+		*m = coarse
+	}
 }
 
 func (z *Measurer) noRange(x plan.Scalar, g plan.AggItem) error {

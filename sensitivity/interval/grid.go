@@ -3,6 +3,7 @@ package interval
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -107,16 +108,17 @@ func (z *Intervals) maxScale(parts []plan.Scalar) (int32, bool) {
 	return out, true
 }
 
-// Of a width's decimal digits, gridDigits are in a rounded grid. A product of decimals has more than its values say: with exactDigits of them rounding errs by 10^-8 of the
+// A rounded grid has gridBits of a width's binary digits, or gridDigits of its decimal ones. A product of decimals has more than its values say: with exactDigits of them rounding errs by 10^-8 of the
 // width a row, and noise, which is of a width or more, can still be drawn where a person has many rows.
 const (
 	maxGridScale = 15 // a longer fraction is rounded as a division is
+	gridBits     = 20
 	gridDigits   = 6
 	exactDigits  = 8
 )
 
-// GridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it; ok is false where doubles hold no such steps.
-func (z *Intervals) GridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded, ok bool) {
+// GridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it; ok is false where doubles hold no such steps. A grid that is a part of the range's width has about finer times as many steps, a power of two, as where it is 1.
+func (z *Intervals) GridOf(x plan.Scalar, iv *num.Interval, finer uint64) (grid decimal.Decimal, rounded, ok bool) {
 	one := decimal.NewFromInt(1)
 	t := x.Type()
 	if t.IsInteger() {
@@ -130,16 +132,17 @@ func (z *Intervals) GridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decima
 		width = decimal.Max(iv.Hi.Abs(), one)
 	}
 	if t.IsFloat() {
-		grid, ok = powerOfTwo(width)
+		grid, ok = powerOfTwo(width, gridBits+bits.Len64(finer)-1)
 		return grid, true, ok
 	}
+	digits := gridDigits + int32(decimal.NewFromUint64(finer).NumDigits()) - 1 //nolint:gosec // few
 	if s, ok := z.ScaleOf(x); ok && s <= maxGridScale {
-		if coarse := powerOfTen(width).Shift(gridDigits - exactDigits); coarse.GreaterThan(decimal.New(1, -s)) {
+		if coarse := powerOfTen(width, max(digits, exactDigits)); coarse.GreaterThan(decimal.New(1, -s)) {
 			return coarse, true, true
 		}
 		return decimal.New(1, -s), false, true
 	}
-	return powerOfTen(width), true, true
+	return powerOfTen(width, digits), true, true
 }
 
 // HasStep reports a column whose values the policy says to be multiples of a step.
@@ -165,8 +168,8 @@ var mostDouble = new(big.Rat).SetFloat64(math.MaxFloat64)
 // leastGrid is the exponent of the least double of full precision.
 const leastGrid = -1022
 
-// powerOfTwo is the largest power of two <= width / 2^20; false where width is no finite double, or the power none of full precision.
-func powerOfTwo(width decimal.Decimal) (decimal.Decimal, bool) {
+// powerOfTwo is the largest power of two <= width / 2^digits; false where width is no finite double, or the power none of full precision.
+func powerOfTwo(width decimal.Decimal, digits int) (decimal.Decimal, bool) {
 	r := width.Rat()
 	if r.Cmp(mostDouble) > 0 {
 		return decimal.Decimal{}, false
@@ -182,7 +185,7 @@ func powerOfTwo(width decimal.Decimal) (decimal.Decimal, bool) {
 	if two.Cmp(r) > 0 {
 		e--
 	}
-	switch e -= 20; {
+	switch e -= digits; {
 	case e < leastGrid:
 		return decimal.Decimal{}, false
 	case e >= 0:
@@ -192,13 +195,13 @@ func powerOfTwo(width decimal.Decimal) (decimal.Decimal, bool) {
 	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e)), true
 }
 
-// powerOfTen is the largest power of ten <= width / 10^gridDigits.
-func powerOfTen(width decimal.Decimal) decimal.Decimal {
+// powerOfTen is the largest power of ten <= width / 10^digits.
+func powerOfTen(width decimal.Decimal, digits int32) decimal.Decimal {
 	e := int32(width.NumDigits()) + width.Exponent()
 	for decimal.New(1, e).GreaterThan(width) {
 		e--
 	}
-	return decimal.New(1, e-gridDigits)
+	return decimal.New(1, e-digits)
 }
 
 // Steps is x in grid steps, rounded outward as bounds are (Analyze, (9)): dir -1 gives the floor, 1 the ceiling.
