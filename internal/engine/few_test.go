@@ -155,3 +155,42 @@ func TestExactIntervals(t *testing.T) {
 		}
 	}
 }
+
+// TestFewSeen: as many people with far more than all others as a warning says that a choice needs to see them are seen: the interval of a group with half of them holds.
+func TestFewSeen(t *testing.T) {
+	const few, groups, draws = 71, 20, 60 // few is what the warning tells
+	var kinds []string
+	for k := range groups {
+		kinds = append(kinds, fmt.Sprintf("k%d", k))
+	}
+	s := enginetest.PersonlessSession(t, funcs.DuckDB, strings.NewReplacer("[a, b]", "["+strings.Join(kinds, ", ")+"]", "unit: person -> people.id", "unit: person -> people.id\n    max_rows_per_unit: 1", "epsilon: 1000", "epsilon: 10000").Replace(officePolicy), []string{
+		`CREATE TABLE "public".people (id int PRIMARY KEY, mood text, town int NOT NULL)`,
+		`CREATE TABLE "public".visits (id int PRIMARY KEY, person int NOT NULL REFERENCES "public".people (id), cost numeric(12,2) NOT NULL, open int NOT NULL, kind text NOT NULL)`,
+		`INSERT INTO "public".people SELECT i, 'a', i % 3 FROM generate_series(1, 5000) AS g(i)`,
+		fmt.Sprintf(`INSERT INTO "public".visits SELECT i, i, CASE WHEN i <= %d THEN 40000 ELSE 20 + i %% 41 END, 1, 'k' || CASE WHEN i > %[1]d OR i %% 2 = 0 THEN i %% %d ELSE 0 END FROM generate_series(1, 5000) AS g(i)`, few, groups),
+	})
+	truth := 0.0
+	for i := 1; i <= 5000; i++ {
+		switch {
+		case i <= few && (i%2 == 1 || i%groups == 0):
+			truth += 40000
+		case i > few && i%groups == 0:
+			truth += float64(20 + i%41)
+		}
+	}
+	enginetest.FixedNoise(s, 7)
+	enginetest.Set(t, s, "dpsql.fresh", "on")
+	held := 0
+	for i := range draws {
+		_, a := enginetest.Ask(t, s, "select kind, dp_low(sum(cost))::float8, dp_high(sum(cost))::float8 from visits group by 1 order by 1")
+		if told := strings.Join(a.Warnings, "\n"); i == 0 && !strings.Contains(told, fmt.Sprintf("fewer than about %d people may have far more", few)) {
+			t.Error(told)
+		}
+		if r := a.Rows[0]; r[1] != nil && r[1].(float64) <= truth && truth <= r[2].(float64) {
+			held++
+		}
+	}
+	if held < draws*9/10 {
+		t.Errorf("%d of %d intervals hold", held, draws)
+	}
+}

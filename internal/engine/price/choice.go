@@ -244,10 +244,16 @@ func (p *Quote) HiddenOutliers() (n uint64) {
 	return n
 }
 
+// seen, in scales of a choice's noise, is by how many more people than its threshold there must be beyond a bound so that the choice is likely to see them: at the threshold itself noise ends it at each edge as often as not. TestFewSeen measures it.
+const seen = 3
+
 // HiddenBy is about how many people choice i may leave beyond its bound; 0: it is not by threshold.
 func (p *Quote) HiddenBy(i int) uint64 {
-	ev, _ := p.event(i).(dp.AboveThreshold)
-	return ev.Threshold
+	ev, ok := p.event(i).(dp.AboveThreshold)
+	if !ok {
+		return 0
+	}
+	return ev.Threshold + uint64(math.Ceil(seen*ev.Scale.Float())) // far below 2^53
 }
 
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
