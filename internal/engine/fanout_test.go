@@ -88,7 +88,6 @@ func TestInnerWarnings(t *testing.T) {
 		"select diag, count(*) from encounters group by 1 having count(*) > 5":                                 "",
 	} {
 		told := enginetest.Explained(t, s, sql)
-		s.Warned = nil // told once a session
 		_, a := enginetest.Ask(t, s, sql)
 		all := slices.DeleteFunc(a.Warnings, func(w string) bool {
 			return strings.Contains(w, "by their noisy number") || strings.Contains(w, "wider than") // which TestHiddenGroups and TestWideIntervals look at

@@ -50,7 +50,6 @@ func TestOneGroupNote(t *testing.T) {
 		t.Errorf("%g times less noise, told %g", got, about)
 	}
 	const sums = "select diag_1, sum(medications) from encounters group by 1"
-	s.Warned = nil
 	_, a = enginetest.Ask(t, s, sums) // of which a bound on a person's sum cuts, in one group too
 	told(strings.Join(a.Warnings, "\n"), "up to")
 	told(brief(sums), "up to")

@@ -220,7 +220,7 @@ has no rows if that SELECT failed or released nothing. All of it is public or wa
 | ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown. NULL: all are |
 | ''left_out'' | text | which rows are in no answer, in each answer anew |
 | ''of'' | text | the value that is measured and the condition of FILTER, such as ''days where days > 3''. NULL of all rows or people |
-| ''warnings'' | text | what to know of the answer, one a line. Clients are warned once a session of what follows from a table's columns |
+| ''warnings'' | text | what to know of the answer, one a line. Clients get them as warnings with each answer, those of rare values once a session |
 
 ''bound'' ends with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more. It
 ends with '', the only'' where there was one.

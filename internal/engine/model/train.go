@@ -257,7 +257,7 @@ func (t *Training) runOnce(ctx context.Context, event *server.AuditEvent) (*answ
 		return nil, err
 	}
 	ans := &answer.Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
-	ans.Warnings = append(stage.NewOmitted(s, t.Analysis), stage.WarningsOf(s.NewGaps(t.gaps))...)
+	ans.Warnings = append(stage.Omitted(t.Analysis), stage.WarningsOf(s.NewGaps(t.gaps))...)
 	return ans, nil
 }
 

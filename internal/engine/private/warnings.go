@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -15,30 +14,27 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
-	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/claims"
 )
 
-// Warnings say where an answer may be taken for more than it is. Every client gets them: those of tables and columns once a session, but the console's page with each answer, and all of them in dpsql.last.
+// Warnings say where an answer may be taken for more than it is. Every client gets them with each answer, and dpsql.last has them; those of rare values are told once a session, but for the console's page.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
 // the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
 // (9) Whether a target was reached follows from released numbers and scales.
-// (8) What is left out, as the session was told it before, follows from earlier warnings, which show nothing more by (1) to (7).
+// (8) Which rare values the session was told of before follows from its statements' texts.
 func (r *Run) Warnings(ctx context.Context) (now, all []string) {
-	var inner, later []session.Warning // (1) these follow from statement, policy, schema and public values
-	for _, line := range r.InnerWarnings() {
-		inner = append(inner, session.Warning{Key: server.TableNames(r.Program.Query.Root) + ": " + line, Text: line})
-	}
 	list := r.Releases()
+	var later []string
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(eachTime(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a))), r.hiddenLines(ctx, a), r.openLines(a), dateLines(a), eachTime(r.wideLines(ctx, a)), r.fewLines(ctx, a), eachTime(r.missedLines(ctx, a))) {
+		for _, w := range slices.Concat(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a)), r.hiddenLines(ctx, a), r.openLines(a), dateLines(a), r.wideLines(ctx, a), r.fewLines(ctx, a), r.missedLines(ctx, a)) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -49,16 +45,16 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 		}
 	}
 	for k := range later {
-		later[k].Text = stagePrefix(list, of[k]...) + later[k].Text
+		later[k] = stagePrefix(list, of[k]...) + later[k]
 	}
-	for _, w := range slices.Concat(inner, eachTime(stage.Omitted(r.Analyses()...)), eachTime(stage.WarningsOf(r.Gaps())), later, eachTime(r.Nulls)) { // (4) NULLs from released numbers
-		all = append(all, w.Text)
+	lines := func(gaps []sqlgen.Gap) []string { // (1) and (4)
+		return slices.Concat(r.InnerWarnings(), stage.Omitted(r.Analyses()...), stage.WarningsOf(gaps), later, r.Nulls)
 	}
-	s := r.Session
-	if s.Intervals { // the console's page shows an answer in place of the one before
+	all = lines(r.Gaps())
+	if r.Session.Intervals { // the console's page shows an answer in place of the one before
 		return all, all
 	}
-	return slices.Concat(s.OnceASession(inner), stage.NewOmitted(s, r.Analyses()...), stage.WarningsOf(s.NewGaps(r.Gaps())), s.OnceASession(later), r.Nulls), all // (8) less what the session was told before
+	return lines(r.Session.NewGaps(r.Gaps())), all // (8)
 }
 
 // publicBy are conditions that make a release's unknown groups public.
@@ -68,28 +64,15 @@ func (r *Run) publicBy(ctx context.Context, a *StageRun) func() []string {
 	}
 }
 
-// eachTime are warnings that are told with each answer.
-func eachTime(lines []string) (out []session.Warning) {
-	for _, l := range lines {
-		out = append(out, session.Warning{Text: l})
-	}
-	return out
-}
-
-// warningKey names what a warning is about: the reason, a release's tables and columns, and how large about a number in it is, so that one twice as large is told again.
-func warningKey(a *sensitivity.Analysis, reason string, number uint64, columns ...string) string {
-	return fmt.Sprintf("%s of %s (%s) %d", reason, server.TableNames(a.Agg), strings.Join(columns, ", "), bits.Len64(number))
-}
-
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.
-func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
+func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []string {
 	least, shown := r.World.Policy.Query.MinPeople, r.shownGroups(a)
 	most, is := hiddenUpTo(a.An, a.Release, least)
 	switch {
 	case !is, a.An.Groups.Public && shown == a.Release.Len():
 		return nil
 	case shown > 0:
-		return []session.Warning{{Key: warningKey(a.An, "hidden groups", uint64(most), keyNames(a.An)...), Text: fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown%s", most, r.oneGroupNote(ctx, a))}} //nolint:gosec // positive
+		return []string{fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown%s", most, r.oneGroupNote(ctx, a))}
 	}
 	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
 	switch price, lower := r.lowerThreshold(a); {
@@ -103,7 +86,7 @@ func (r *Run) hiddenLines(ctx context.Context, a *StageRun) []session.Warning {
 	if !a.An.Groups.Public {
 		words += ". Groups whose values the policy declares are always shown" + r.oneGroupNote(ctx, a)
 	}
-	return []session.Warning{{Text: words}}
+	return []string{words}
 }
 
 // shownGroups is how many of a release's groups are shown.
@@ -136,16 +119,8 @@ func OneGroupNote(gain float64, atMost bool) string {
 	return fmt.Sprintf(". One group alone, by a condition in WHERE, has %s %s times less noise", words, server.Number(math.Round(gain*10)/10))
 }
 
-// keyNames are the names of the grouping columns.
-func keyNames(a *sensitivity.Analysis) (names []string) {
-	for _, id := range a.Agg.Keys {
-		names = append(names, a.Query.Columns[id].Name)
-	}
-	return names
-}
-
 // openLines say of MIN and MAX without a declared range that only their rank is known.
-func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
+func (r *Run) openLines(a *StageRun) (lines []string) {
 	var e *finish.Errors
 	cure, before := "", ""
 	for i, f := range a.An.Formulas {
@@ -177,21 +152,20 @@ func (r *Run) openLines(a *StageRun) (lines []session.Warning) {
 			line += cure
 		}
 		before = cure
-		if w := (session.Warning{Key: warningKey(a.An, "open "+fn, 0, a.An.Measures[f.Sum].Tree.NoRange...), Text: line}); !slices.Contains(lines, w) {
-			lines = append(lines, w)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
 // dateLines say of order statistics of dates and times that their ends are not told, and how they are.
-func dateLines(a *StageRun) (lines []session.Warning) {
+func dateLines(a *StageRun) (lines []string) {
 	for i, f := range a.An.Formulas {
 		if !f.IsOrderStatistic() || a.An.Measures[f.Sum].Tree.Open || funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) == nil {
 			continue
 		}
-		fn := a.An.Agg.Aggs[i].Fn
-		w := session.Warning{Key: warningKey(a.An, "no ends of "+string(fn), 0), Text: fmt.Sprintf("%s of dates or times has no dp_low and dp_high. Of extract(epoch FROM %s) it has both", fn, stage.ReadableArg(a.An, f.Sum))}
+		w := fmt.Sprintf("%s of dates or times has no dp_low and dp_high. Of extract(epoch FROM %s) it has both", a.An.Agg.Aggs[i].Fn, stage.ReadableArg(a.An, f.Sum))
 		if !slices.Contains(lines, w) {
 			lines = append(lines, w)
 		}
@@ -368,7 +342,7 @@ func (r *Run) missedLines(ctx context.Context, a *StageRun) (lines []string) {
 const mostHidden = 0.005
 
 // fewLines warn where the people whom a choice of bounds does not see are a part of all that may well have most of a sum.
-func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
+func (r *Run) fewLines(ctx context.Context, a *StageRun) []string {
 	if r.shownGroups(a) == 0 {
 		return nil
 	}
@@ -385,7 +359,7 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 	if err != nil {
 		return nil
 	}
-	hidden, of, columns, sums, single := uint64(0), map[int]bool{}, []string(nil), []int(nil), true
+	hidden, of, sums, single := uint64(0), map[int]bool{}, []int(nil), true
 	for i, c := range a.An.Choices {
 		n, most := a.Release.Plan.HiddenBy(i), all
 		if c.Measure >= 0 && a.An.Measures[c.Measure].IsSumBounded() && !a.An.Measures[c.Measure].Declared {
@@ -402,11 +376,6 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 		for _, f := range shown {
 			of[f] = true
 		}
-		column := ""
-		if c.Measure >= 0 && a.An.Measures[c.Measure].Arg != nil {
-			column = plan.Readable(a.An.Query, a.An.Measures[c.Measure].Arg)
-		}
-		columns = append(columns, column)
 		if c.Measure < 0 {
 			continue
 		}
@@ -430,7 +399,7 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []session.Warning {
 			words += ". Intervals grow with max_rows_per_unit"
 		}
 	}
-	return []session.Warning{{Key: warningKey(a.An, "few people", hidden, slices.Compact(columns)...), Text: words}}
+	return []string{words}
 }
 
 // perUnit bounds the rows of a person.

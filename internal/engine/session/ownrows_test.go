@@ -77,7 +77,6 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			if strings.Contains(told, "unit of its own") != c.own {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			s.Warned = nil // some are told once a session
 			_, a := enginetest.Ask(t, s, c.sql)
 			says := slices.DeleteFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "wider than") }) // which TestWideWithoutChoice looks at
 			if !slices.Equal(says, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
@@ -166,7 +165,6 @@ func TestUnitsByColumns(t *testing.T) {
 			if !strings.Contains(told, c.unit) || strings.Contains(told, two) != (c.unit != "") {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			s.Warned = nil // some are told once a session
 			_, a := enginetest.Ask(t, s, c.sql)
 			says := slices.DeleteFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "wider than") }) // which TestWideWithoutChoice looks at
 			if !slices.Equal(says, c.says) || strings.Count(told, "Warning: ") != len(c.says) {

@@ -32,7 +32,7 @@ type Session struct {
 	Last       lastFacts         // of the last SELECT from tables; nil: it released nothing
 	Parameters pgmeta.Parameters // settings that are not dpsql's
 	Explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
-	Warned     map[string]bool   // what the session was warned of (OnceASession, NewGaps)
+	Warned     map[string]bool   // the rare values that the session was warned of (NewGaps)
 	tell       func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 	Progress   *Progress         // of the statement that runs; nil: it is not told of
 	Intervals  bool              // rows have answer.Intervals behind their columns
@@ -136,39 +136,16 @@ func (s *Session) UsualRequest() price.Request {
 	return ask
 }
 
-// Warning is a warning of an answer. One with a key is told once a session.
-type Warning struct{ Key, Text string }
-
-// OnceASession are the texts of warnings that the session has not been told yet. It follows from those that it was told, and so from its statements and their answers.
-func (s *Session) OnceASession(list []Warning) (lines []string) {
-	for _, w := range list {
-		if w.Key == "" || !s.Warned[w.Key] {
-			lines = append(lines, w.Text)
-		}
-	}
-	for _, w := range list {
-		s.NoteWarned(w.Key)
-	}
-	return lines
-}
-
-// NoteWarned remembers what the session was warned of.
-func (s *Session) NoteWarned(words ...string) {
+// NewGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never (WithoutEnds).
+func (s *Session) NewGaps(gaps []sqlgen.Gap) (now []sqlgen.Gap) {
 	if s.Warned == nil {
 		s.Warned = map[string]bool{}
 	}
-	for _, w := range words {
-		s.Warned[w] = true
-	}
-}
-
-// NewGaps are those that the session is warned of now: those of rare values once a session, those at the ends of a type never (WithoutEnds).
-func (s *Session) NewGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
-	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.Warned[g.Words] })
+	now = slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.AtEnd || g.Rare && s.Warned[g.Words] })
 	for _, g := range gaps {
-		s.NoteWarned(g.Words)
+		s.Warned[g.Words] = true
 	}
-	return out
+	return now
 }
 
 // Payer is whom this analyst's statements count against.

@@ -110,7 +110,6 @@ func TestLargerPriceAsFresh(t *testing.T) {
 	ask := func(sql, price, fresh string) ([]sqltype.Value, string) {
 		enginetest.Set(t, s, "dpsql.price", price)
 		enginetest.Set(t, s, "dpsql.fresh", fresh)
-		s.Warned = nil
 		_, a := enginetest.Ask(t, s, sql)
 		return a.Rows[0], strings.Join(a.Warnings, "\n")
 	}
@@ -159,7 +158,6 @@ func TestPublicConditionsWork(t *testing.T) {
 			{"back_on - lent_at::date", "", "", 0},
 			{"date_part('epoch', lent_at)", "", "", 0},
 		} {
-			s.Warned = nil
 			sql := fmt.Sprintf("select %s, sum(count(*)) over () total from loans", c.key)
 			told := enginetest.Explained(t, s, sql+" group by "+c.key)
 			if _, named, _ := strings.Cut(told, ", or write "); !strings.Contains(told, "total may be NULL") || !strings.HasPrefix(named, c.named+" in WHERE, which shows all groups") != (c.named == "") {
@@ -313,7 +311,6 @@ func TestFreshAfterWideChoice(t *testing.T) {
 	enginetest.Set(t, s, "dpsql.fresh", "on")
 	ask := func(seed uint64) (float64, string) {
 		enginetest.FixedNoise(s, seed)
-		s.Warned = nil
 		_, a := enginetest.Ask(t, s, "select count(fine), dp_error(count(fine)) from loans where channel = 'online' and loan_id % 3 = 0")
 		width, _ := a.Rows[0][1].(float64) // NULL where noise chose far too small a bound
 		return width, strings.Join(a.Warnings, "\n")

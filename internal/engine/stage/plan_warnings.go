@@ -133,33 +133,7 @@ func WithoutEnds(gaps []sqlgen.Gap) (usual, atEnds []sqlgen.Gap) {
 }
 
 // Omitted says which rows are in no answer, by the statement, the policy and the schema alone.
-func Omitted(list ...*sensitivity.Analysis) []string { return omittedBut(nil, list...) }
-
-// NewOmitted are those that the session is warned of now: what follows from a column and the policy once a session.
-func NewOmitted(s *session.Session, list ...*sensitivity.Analysis) []string {
-	lines := omittedBut(s.Warned, list...)
-	for _, a := range list {
-		if a != nil {
-			for reason, columns := range map[string][]string{reasonLost: a.Lost, reasonNoPerson: a.NoPerson, reasonNull: a.NullGroups, reasonUnlisted: a.UnlistedGroups} {
-				for _, name := range columns {
-					s.NoteWarned(reason + name)
-				}
-			}
-		}
-	}
-	return lines
-}
-
-// What a session is warned of for a column.
-const (
-	reasonLost     = "leads to no person: "
-	reasonNoPerson = "is no person: "
-	reasonNull     = "has no group of NULL: "
-	reasonUnlisted = "may have unlisted values: "
-)
-
-// omittedBut leaves out what was warned of before.
-func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []string) {
+func Omitted(list ...*sensitivity.Analysis) (lines []string) {
 	var lost, noPerson, groups, unlisted, none, empty, noGroups, suggestions []string
 	for _, a := range list {
 		if a == nil {
@@ -174,11 +148,6 @@ func omittedBut(warned map[string]bool, list ...*sensitivity.Analysis) (lines []
 			none = append(none, a.NoValues...)
 		}
 	}
-	again := func(reason string, columns []string) []string {
-		return slices.DeleteFunc(columns, func(name string) bool { return warned[reason+name] })
-	}
-	lost, noPerson, groups = again(reasonLost, lost), again(reasonNoPerson, noPerson), again(reasonNull, groups)
-	unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return warned[reasonUnlisted+name] && !slices.Contains(groups, name) }) // a line on NULL alone would say that nothing else is missing
 	say := func(columns []string, words string) {
 		if len(columns) > 0 {
 			lines = append(lines, fmt.Sprintf(words, either(columns)))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -138,13 +139,7 @@ func (c *Creation) runOnce(ctx context.Context, event *server.AuditEvent) (*answ
 	for _, f := range made.Card {
 		ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
 	}
-	ans.Warnings = append(stage.NewOmitted(s, c.source.analysis), stage.WarningsOf(s.NewGaps(c.source.gaps))...)
-	for _, w := range c.source.unlisted() {
-		if !s.Warned[w] {
-			s.NoteWarned(w)
-			ans.Warnings = append(ans.Warnings, w)
-		}
-	}
+	ans.Warnings = slices.Concat(stage.Omitted(c.source.analysis), stage.WarningsOf(s.NewGaps(c.source.gaps)), c.source.unlisted())
 	return ans, nil
 }
 
