@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -107,6 +109,41 @@ func TestPossibleValues(t *testing.T) {
 		if cut < 5 {
 			t.Errorf("%s: %d were cut", c.of, cut)
 		}
+	}
+}
+
+// TestCutErrorsAgree: where an interval ends at the number of values that there can be, the NOTICE, dpsql.last and EXPLAIN tell the error that dp_error gives, the widest of all groups.
+func TestCutErrorsAgree(t *testing.T) {
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	for name, value := range map[string]string{"dpsql.fresh": "on", "dpsql.price": "0.05", "dpsql.notices": "brief", "dpsql.rounding": "off"} {
+		enginetest.Set(t, s, name, value)
+	}
+	cut := 0
+	for seed := range uint64(12) {
+		for _, sql := range []string{"select count(distinct kind_id), dp_error(count(distinct kind_id)) from encounters", "select readmitted, count(distinct kind_id), dp_error(count(distinct kind_id)) from encounters group by 1"} {
+			enginetest.Set(t, s, "dpsql.fresh", "on")
+			enginetest.FixedNoise(s, seed)
+			_, a := enginetest.Ask(t, s, sql)
+			widest := 0.0
+			for _, r := range a.Rows {
+				widest = max(widest, r[len(r)-1].(float64))
+			}
+			last := enginetest.MustTry(t, s, "select error_95, scale from dpsql.last where kind = 'distinct values'")
+			if math.Abs(last[0][0].(float64)-widest) > 1e-9*widest {
+				t.Errorf("%s: dp_error is at most %g, dpsql.last has %g", sql, widest, last[0][0])
+			}
+			if widest < 1.9*last[0][1].(float64) {
+				cut++
+			}
+			enginetest.Set(t, s, "dpsql.fresh", "off")
+			words := "count " + server.Number(server.RoundError(widest))
+			if told := enginetest.Explained(t, s, sql); !strings.Contains(a.Notice, words) || !strings.Contains(told, words) {
+				t.Errorf("%s: not %q: %q\n%s", sql, words, a.Notice, told)
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no interval was cut")
 	}
 }
 

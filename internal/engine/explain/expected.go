@@ -163,7 +163,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 			text, bounded = server.Number(rank)+" rows in rank", bounded || old != nil
 		case old != nil && e.HasTooFewPeople(n.Formula):
 			text, bounded = "NULL", true
-		case old != nil && e.CanBeClipped(n.Formula) && f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsMoment && f.Kind != sensitivity.IsRatio: // the more a group has, the more may be cut
+		case old != nil && (e.CanBeClipped(n.Formula) || e.CanBeCut(n.Formula)) && f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsMoment && f.Kind != sensitivity.IsRatio: // the more a group has, the more may be cut
 			if width, err = stage.WidestShown(x.Session, a, old, e, n.Formula); err != nil {
 				return nil, "", "", err
 			}

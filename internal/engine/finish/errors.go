@@ -300,6 +300,12 @@ func (e *Errors) CanBeClipped(i int) bool {
 	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && (!e.lost[k].above.none() || !e.lost[k].below.none()) })
 }
 
+// CanBeCut reports that there can be no more than a number of values, at which aggregate i's interval ends, so that its width depends on the group.
+func (e *Errors) CanBeCut(i int) bool {
+	f := e.a.Formulas[i]
+	return f.Kind == sensitivity.IsCount && (e.a.Measures[f.Count].AtMost > 0 || e.a.Measures[f.Count].Possible > 0)
+}
+
 // interval is unclamped, but that a count's upper end is not below 0, and that none is above the number of values that there can be. Its lower end may be below 0, so that the width follows from the noise alone where nothing else is known.
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	val, low, high = e.unclamped(i, v)

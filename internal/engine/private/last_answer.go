@@ -23,16 +23,17 @@ import (
 type LastAnswer struct {
 	Releases     []*StageRun
 	shown        string
-	isRounded    bool             // dpsql.rounding
-	simultaneous int              // in so many rows the intervals hold at once
-	hidden       []sqltype.Value  // for each release up to which noisy number of people groups are not shown; NULL: all are
-	warnings     []string         // what the answer is warned of, also where the session was told before
-	adjusted     []*finish.Errors // for each release whose values were made to add up
-	leftOut      []sqltype.Value  // for each release which rows are in no answer; NULL: none is said to be
+	isRounded    bool              // dpsql.rounding
+	simultaneous int               // in so many rows the intervals hold at once
+	hidden       []sqltype.Value   // for each release up to which noisy number of people groups are not shown; NULL: all are
+	warnings     []string          // what the answer is warned of, also where the session was told before
+	adjusted     []*finish.Errors  // for each release whose values were made to add up
+	leftOut      []sqltype.Value   // for each release which rows are in no answer; NULL: none is said to be
+	cut          []map[int]float64 // for each release the errors of its measures whose intervals end at the number of values that there can be
 }
 
 // LastAnswer is what the session keeps of the answer.
-func (r *Run) LastAnswer() *LastAnswer {
+func (r *Run) LastAnswer(ctx context.Context) *LastAnswer {
 	last := &LastAnswer{shown: r.Shown.Note(), isRounded: r.Session.Now.Rounding == session.RoundError, simultaneous: r.simultaneousRows()}
 	for _, a := range r.Releases() {
 		last.Releases = append(last.Releases, &StageRun{Stage: &stage.Stage{An: a.An}, Release: a.Release.WithoutGroups(), Free: a.Free})
@@ -51,8 +52,28 @@ func (r *Run) LastAnswer() *LastAnswer {
 			leftOut = strings.Join(lines, "; ")
 		}
 		last.leftOut = append(last.leftOut, leftOut)
+		last.cut = append(last.cut, r.cutErrors(ctx, a))
 	}
 	return last
+}
+
+// cutErrors are the widest errors, in the groups that are shown, of measures whose intervals end at the number of values that there can be.
+func (r *Run) cutErrors(ctx context.Context, a *StageRun) map[int]float64 {
+	e, err := r.ErrorsOf(ctx, a)
+	if err != nil {
+		return nil
+	}
+	e = e.Simultaneous(r.simultaneousRows())
+	cut := map[int]float64{}
+	for i, f := range a.An.Formulas {
+		if !e.CanBeCut(i) {
+			continue
+		}
+		if width, err := stage.WidestShown(r.Session, a.An, a.Release, e, i); err == nil && !math.IsNaN(width) {
+			cut[f.Count] = width
+		}
+	}
+	return cut
 }
 
 // Rows implements lastFacts.
@@ -63,7 +84,7 @@ func (l *LastAnswer) Rows(ctx context.Context) ([][]sqltype.Value, error) {
 		warnings = strings.Join(l.warnings, "\n")
 	}
 	for i, a := range l.Releases {
-		of, err := a.facts(ctx, l.adjusted[i], int64(i+1), l.simultaneous, l.isRounded)
+		of, err := a.facts(ctx, l.adjusted[i], l.cut[i], int64(i+1), l.simultaneous, l.isRounded)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +114,7 @@ func whatIsMeasured(a *sensitivity.Analysis, measure int) sqltype.Value {
 }
 
 // facts are those of one release.
-func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, number int64, together int, isRounded bool) ([][]sqltype.Value, error) {
+func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, cut map[int]float64, number int64, together int, isRounded bool) ([][]sqltype.Value, error) {
 	e, err := finish.Of(ctx, l.An, l.Release)
 	if err != nil {
 		return nil, err
@@ -146,6 +167,9 @@ func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, number in
 		var width sqltype.Value // NULL where the value is, and of trees: a count's noise is no value's error
 		if !e.IsUnknown(i) && m.Tree == nil {
 			x := stage.InUnits(shown.Widest(i), step)
+			if of, is := cut[i]; is {
+				x = of
+			}
 			if width = x; isRounded {
 				width = server.RoundError(x)
 			}

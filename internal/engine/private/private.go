@@ -98,7 +98,7 @@ func (p *Statement) runPrivate(ctx context.Context, args []sqltype.Value, event 
 			return nil, err
 		}
 	}
-	last := r.LastAnswer()
+	last := r.LastAnswer(ctx)
 	s.Last = last
 	notice, mark := r.Notice(ctx), r.Mark()
 	ans, err = r.Answer(ctx)

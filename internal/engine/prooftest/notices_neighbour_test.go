@@ -61,7 +61,7 @@ func saidOf(t *testing.T, s *session.Session, sql string, given []*release.Relea
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	s.Last = r.LastAnswer()
+	s.Last = r.LastAnswer(ctx)
 	notice := r.Notice(ctx)
 	if _, err := r.Answer(ctx); err != nil {
 		t.Fatalf("%s: %v", sql, err)

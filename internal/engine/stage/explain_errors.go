@@ -297,7 +297,7 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 					width = x
 				}
 			}
-		case !math.IsNaN(width) && e.CanBeClipped(n.Formula) || chosen: // the more a group has, the more may be lost
+		case !math.IsNaN(width) && (e.CanBeClipped(n.Formula) || e.CanBeCut(n.Formula)) || chosen: // the more a group has, the more may be lost
 			var err error
 			if width, err = WidestShown(s, a, r, e, n.Formula); err != nil {
 				return nil
@@ -324,14 +324,20 @@ func ErrorUnit(a *sensitivity.Analysis, formula int) string {
 	return ""
 }
 
-// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or where there is none in a group without rows.
+// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or in a group without rows: where there is no other, or an interval is as wide there at least.
 func WidestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (width float64, err error) {
-	width = e.For(r, nil).Expected(formula, math.NaN())
+	none := e.For(r, nil).Expected(formula, math.NaN())
+	if width = none; e.CanBeCut(formula) {
+		width = math.NaN()
+	}
 	err = eachShown(s, a, r, func(g *release.Group) {
 		if of := e.For(r, g).Group(formula, g.Values); !(of <= width) && !math.IsNaN(of) {
 			width = of
 		}
 	})
+	if math.IsNaN(width) {
+		width = none
+	}
 	return width, err
 }
 
