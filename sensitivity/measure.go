@@ -67,9 +67,14 @@ type Contribution struct {
 	ValuesOf *plan.Table
 	// AtMost is how many distinct values conditions leave, whatever is stored; 0: nothing is known. No released value goes beyond.
 	AtMost uint64
+	// Sums is what distinct values can add up to by the policy; nil: nothing is known. No value and no interval goes beyond, unless released numbers say that the data does.
+	Sums *Sums
 	// Rows: of a sum without a declared range, and a centred one with a choice of its own, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
 }
+
+// Sums are the least and the greatest sum of different values.
+type Sums struct{ Least, Most decimal.Decimal }
 
 // ContributionChoice is how an automatic bound of the contribution is chosen.
 type ContributionChoice struct {

@@ -119,3 +119,50 @@ func TestDifferentValues(t *testing.T) {
 		t.Error(rows)
 	}
 }
+
+// TestSumOfListed: a sum of different values that the policy lists, and its interval, end at what the list adds up to, below 0 and above.
+func TestSumOfListed(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		pol, err := policy.Parse("grades.yaml", []byte("dataset: hundred\nbackend: "+map[dialect.Dialect]string{funcs.DuckDB: "{duckdb: hundred.duckdb}", funcs.Postgres: `{postgres: "postgres://reader@127.0.0.1/hundred"}`}[d]+`
+unit: people.id
+tables:
+  people:
+    columns: {id: {}, grade: {values: [-2, 1, 3, 5]}, share: {values: [0.25, 0.5]}, half: {values: [low, high]}}
+budget: {epsilon: 1000, delta: 1e-6}
+query: {price: 0.05}
+analysts: {ann: {password: `+enginetest.Verifier+`, may: [people]}}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := enginetest.SessionOver(t, d, "grades", []string{"CREATE TABLE people (id int PRIMARY KEY, grade int NOT NULL, share numeric(4,2) NOT NULL, half text NOT NULL)",
+			"INSERT INTO people SELECT i, (ARRAY[-2, 1, 3, 5])[1 + i % 4], (ARRAY[0.25, 0.5])[1 + i % 2], 'low' FROM generate_series(1, 200) AS g(i)"}, pol)
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		enginetest.Set(t, s, "dpsql.rounding", "off")
+		enginetest.Set(t, s, "dpsql.notices", "brief")
+		for _, c := range []struct {
+			of, where          string
+			least, most, truth float64
+		}{
+			{"grade", "", -2, 9, 7},
+			{"grade", "where grade > 1", 0, 8, 8},
+			{"grade * 10", "", -20, 90, 70},
+			{"share", "", 0, 0.75, 0.75},
+		} {
+			ends := map[float64]int{}
+			for seed := range uint64(8) {
+				enginetest.FixedNoise(s, seed)
+				_, a := enginetest.Ask(t, s, fmt.Sprintf("select sum(distinct %s)::float8, dp_low(sum(distinct %[1]s)), dp_high(sum(distinct %[1]s)) from people %s", c.of, c.where))
+				v, low, high := a.Rows[0][0].(float64), a.Rows[0][1].(float64), a.Rows[0][2].(float64)
+				if !(c.least <= low && low <= v && v <= high && high <= c.most && low <= c.truth && c.truth <= high) {
+					t.Errorf("%s: sum of %s %s is %g, from %g to %g", d, c.of, c.where, v, low, high)
+				}
+				ends[low]++
+				ends[high]++
+			}
+			if ends[c.least] == 0 || ends[c.most] == 0 {
+				t.Errorf("%s: sum of %s %s: no interval ends where the list does: %v", d, c.of, c.where, ends)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/groups"
 	"github.com/dpsql/dpsql/sensitivity/interval"
+	"github.com/dpsql/dpsql/sensitivity/relation"
 )
 
 // countDistinct counts units, or the distinct values of anything else.
@@ -45,22 +46,61 @@ func (z *Measurer) fewOf(x plan.Scalar) uint64 {
 
 // listed is how many values an expression can have, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
 func (z *Measurer) listed(x plan.Scalar) uint64 {
-	id, ok := z.OnlyColumn(x)
+	list, ok := z.values(x)
 	if !ok {
 		return 0
+	}
+	return uint64(max(1, len(list)))
+}
+
+// values are those that an expression can have, by what policy and statement say of the one column that it is computed from, NULL apart; false: nothing is known.
+func (z *Measurer) values(x plan.Scalar) (list []sqltype.Value, ok bool) {
+	id, ok := z.OnlyColumn(x)
+	if !ok {
+		return nil, false
 	}
 	values, _, ok := z.ValuesOf(z.Owner[id], id, x)
 	f, err := z.Function(x, id)
 	if !ok || err != nil || len(values) > groups.MostTried {
-		return 0
+		return nil, false
 	}
 	seen := map[string]bool{}
 	for _, v := range values {
 		if y, err := f(v); err == nil && y != nil {
-			seen[groups.TupleText([]sqltype.Value{groups.Literal(y, x.Type())})] = true
+			y = groups.Literal(y, x.Type())
+			if text := groups.TupleText([]sqltype.Value{y}); !seen[text] {
+				seen[text], list = true, append(list, y)
+			}
 		}
 	}
-	return uint64(max(1, len(seen)))
+	return list, true
+}
+
+// sums are what different values of a measure's argument can add up to, as they count in its range: all that are below 0, and all that are above; nil: nothing is known.
+func (z *Measurer) sums(m *sensitivity.Measure) *sensitivity.Sums {
+	list, ok := z.values(m.Arg)
+	if !ok {
+		return nil
+	}
+	var inRange []decimal.Decimal
+	for _, v := range list {
+		x, ok := relation.ExactDecimal(v)
+		if !ok {
+			return nil
+		}
+		if x = decimal.Max(m.RangeLo, decimal.Min(m.RangeHi, x)); !slices.ContainsFunc(inRange, x.Equal) {
+			inRange = append(inRange, x)
+		}
+	}
+	out := &sensitivity.Sums{}
+	for _, x := range inRange {
+		if x.Sign() < 0 {
+			out.Least = out.Least.Add(x)
+		} else {
+			out.Most = out.Most.Add(x)
+		}
+	}
+	return out
 }
 
 // possible is how many values a measure's argument can have in all rows, by the policy; 0: nothing is known.
@@ -170,6 +210,8 @@ func (z *Measurer) distinctPair(g plan.AggItem) (count, sum int, err error) {
 	if c.Bound == nil {
 		m.Values = c.PerGroup
 	}
-	sum, err = z.measure(m, g)
+	if sum, err = z.measure(m, g); err == nil {
+		z.Out.Measures[sum].Sums = z.sums(&z.Out.Measures[sum])
+	}
 	return
 }

@@ -300,19 +300,65 @@ func (e *Errors) CanBeClipped(i int) bool {
 	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && (!e.lost[k].above.none() || !e.lost[k].below.none()) })
 }
 
-// CanBeCut reports that there can be no more than a number of values, at which aggregate i's interval ends, so that its width depends on the group.
+// CanBeCut reports that aggregate i's interval ends at what different values there can be, so that its width depends on the group.
 func (e *Errors) CanBeCut(i int) bool {
-	f := e.a.Formulas[i]
-	return f.Kind == sensitivity.IsCount && (e.a.Measures[f.Count].AtMost > 0 || e.a.Measures[f.Count].Possible > 0)
+	switch f := e.a.Formulas[i]; f.Kind {
+	case sensitivity.IsCount:
+		return e.a.Measures[f.Count].AtMost > 0 || e.a.Measures[f.Count].Possible > 0
+	case sensitivity.IsSumFromPair:
+		return e.a.Measures[f.Sum].Sums != nil
+	}
+	return false
 }
 
-// interval is unclamped, but that a count's upper end is not below 0, and that none is above the number of values that there can be. Its lower end may be below 0, so that the width follows from the noise alone where nothing else is known.
+// limits are between what aggregate i is held, the ends of its interval being low and high; nil: there is none.
+func (e *Errors) limits(i int, low, high float64) (least, most *big.Rat) {
+	switch f := e.a.Formulas[i]; {
+	case !e.CanBeCut(i) || math.IsNaN(low+high):
+	case f.Kind == sensitivity.IsCount:
+		if n := e.mostValues(f.Count, low); n > 0 {
+			most = new(big.Rat).SetInt64(n)
+		}
+	default:
+		of, times := e.a.Measures[f.Sum].Sums, new(big.Rat).SetInt64(int64(max(1, e.sums)))
+		least, most = new(big.Rat).Mul(of.Least.Rat(), times), new(big.Rat).Mul(of.Most.Rat(), times)
+		if from, to := inFloat(least), inFloat(most); low > to || high < from { // the data has other values
+			return nil, nil
+		}
+	}
+	return least, most
+}
+
+// held is x between two limits, of which either may be nil.
+func held(x, least, most *big.Rat) *big.Rat {
+	if least != nil && x.Cmp(least) < 0 {
+		return least
+	}
+	if most != nil && x.Cmp(most) > 0 {
+		return most
+	}
+	return x
+}
+
+// inFloat is the nearest float64.
+func inFloat(x *big.Rat) float64 {
+	f, _ := x.Float64()
+	return f
+}
+
+// interval is unclamped, but that a count's upper end is not below 0, and that none is beyond what different values there can be. Its lower end may be below 0, so that the width follows from the noise alone where nothing else is known.
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	val, low, high = e.unclamped(i, v)
-	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsCount && !math.IsNaN(low+high) {
-		if most := float64(e.mostValues(f.Count, low)); most > 0 {
-			val, low, high = math.Min(val, most), math.Min(low, most), math.Min(high, most)
-		}
+	least, most := e.limits(i, low, high)
+	if least != nil {
+		x := inFloat(least)
+		val, low, high = math.Max(val, x), math.Max(low, x), math.Max(high, x)
+	}
+	if most != nil {
+		x := inFloat(most)
+		val, low, high = math.Min(val, x), math.Min(low, x), math.Min(high, x)
+	}
+	if e.a.Formulas[i].Kind == sensitivity.IsCount && !math.IsNaN(low+high) {
 		high = math.Max(0, high)
 	}
 	return val, low, high

@@ -217,14 +217,12 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		case f.IsPick():
 			v, err = pickValue(a, i, g)
 		case v == nil && err == nil:
-			if v, err = value(a, i, g.Values); f.Kind == sensitivity.IsCount {
-				_, low, _ := e.unclamped(i, g.Values)
-				if n, ok := v.(int64); ok {
-					if most := e.mostValues(f.Count, low); most > 0 {
-						v = min(n, most)
-					}
-				}
+			var least, most *big.Rat
+			if e.CanBeCut(i) {
+				_, low, high := e.unclamped(i, g.Values)
+				least, most = e.limits(i, low, high)
 			}
+			v, err = value(a, i, g.Values, least, most)
 		}
 		if err != nil {
 			return nil, err

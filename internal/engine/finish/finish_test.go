@@ -68,7 +68,7 @@ func TestFormulas(t *testing.T) {
 		{"floats", score, 4, 1 << 20, "4", "0.25", "1"},
 	} {
 		for i, want := range []string{c.n, c.avg, c.all} {
-			v, err := value(c.a, i, ints(c.count, c.sum))
+			v, err := value(c.a, i, ints(c.count, c.sum), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestBigintIsTheLimit(t *testing.T) {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}},
 		Measures: []sensitivity.Measure{{Kind: sensitivity.SumValues, ValueRange: sensitivity.ValueRange{Grid: decimal.NewFromInt(1)}}}, Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsSum, Sum: 0}}}
 	for sign, want := range map[int64]int64{1: math.MaxInt64, -1: math.MinInt64} {
-		v, err := value(a, 0, []*big.Int{new(big.Int).Lsh(big.NewInt(sign), 70)})
+		v, err := value(a, 0, []*big.Int{new(big.Int).Lsh(big.NewInt(sign), 70)}, nil, nil)
 		if err != nil || v != want {
 			t.Errorf("%v, %v", v, err)
 		}
@@ -208,7 +208,7 @@ func TestShown(t *testing.T) {
 func TestAverageInRange(t *testing.T) {
 	a := pairOf("0.25", 0, 5, sqltype.Float8)
 	a.Measures[1].RangeHi = decimal.RequireFromString("1.1")
-	v, err := value(a, 1, ints(10, 100))
+	v, err := value(a, 1, ints(10, 100), nil, nil)
 	if err != nil || v != 1.1 {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -222,7 +222,7 @@ func TestAverageOfFlowsInRange(t *testing.T) {
 		count, sum int64
 		want       string
 	}{{10, 25000, "25"}, {3, 99999999, "50"}, {1000, 2, "1"}, {1000, -900000, "1"}, {-3, 25000, "1"}} {
-		v, err := value(a, 1, ints(c.count, c.sum))
+		v, err := value(a, 1, ints(c.count, c.sum), nil, nil)
 		if d, ok := v.(decimal.Decimal); err != nil || !ok || !d.Equal(decimal.RequireFromString(c.want)) {
 			t.Errorf("%+v: %v, %v", c, v, err)
 		}

@@ -56,16 +56,16 @@ func middle(m sensitivity.Measure) (mid, step *big.Rat) {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(m.DoubledCentre()), step), step
 }
 
-// value is formula i's value in PostgreSQL's type of the aggregate. NULL comes of released moments alone.
-func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) {
+// value is formula i's value between two limits, nil: there is none, in PostgreSQL's type of the aggregate. NULL comes of released moments alone.
+func value(a *sensitivity.Analysis, i int, v []*big.Int, least, most *big.Rat) (sqltype.Value, error) {
 	f, t := a.Formulas[i], a.Agg.Aggs[i].Type
 	if f.Kind == sensitivity.IsMoment {
 		return moment(a, f, t, v), nil
 	}
-	if t.IsInteger() && f.Kind == sensitivity.IsCount { // rounded already
+	if t.IsInteger() && f.Kind == sensitivity.IsCount && most == nil { // rounded already
 		return nearest(v[f.Count]), nil
 	}
-	x := exact(a, i, v)
+	x := held(exact(a, i, v), least, most)
 	scale := int32(0)
 	if f.Kind != sensitivity.IsCount {
 		m := a.Measures[f.Sum]
