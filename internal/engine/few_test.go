@@ -231,3 +231,17 @@ func TestFewSeen(t *testing.T) {
 		t.Errorf("%d of %d intervals hold", held, draws)
 	}
 }
+
+// TestWideExpression: where the interval of a statistic of an expression is wider than its value, the warning names constants around it, which make it narrow.
+func TestWideExpression(t *testing.T) {
+	s := scalesSession(t, "balance:    {}", "balance:    {range: [0, 500000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 1")
+	const cure = "greatest(lo, least(balance - 1, hi)), with constants lo and hi"
+	_, a := enginetest.Ask(t, s, "select stddev(balance - 1) from accounts where segment = 'young'")
+	if told := strings.Join(a.Warnings, "\n"); !strings.Contains(told, cure) {
+		t.Errorf("%v: %s", a.Rows, told)
+	}
+	_, a = enginetest.Ask(t, s, "select stddev(greatest(0, least(balance - 1, 100))) from accounts where segment = 'young'")
+	if told := strings.Join(a.Warnings, "\n"); strings.Contains(told, "wider than") || a.Rows[0][0] == nil {
+		t.Errorf("%v: %s", a.Rows, told)
+	}
+}

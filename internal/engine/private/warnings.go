@@ -251,8 +251,8 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		if clip := clipCure(a, e, f); clip != "" {
 			cures = append(cures, clip)
 		}
-		if column := spreadOf(a.An, f); column != "" {
-			cures = append(cures, fmt.Sprintf("WHERE %s BETWEEN lo AND hi, which leaves other rows out", column))
+		if cure := narrowRange(a.An, f); cure != "" {
+			cures = append(cures, cure)
 		}
 		if groups > 1 {
 			cures = append(cures, "fewer and larger groups")
@@ -295,15 +295,16 @@ func clipCure(a *StageRun, e *finish.Errors, f sensitivity.Formula) string {
 	return ""
 }
 
-// spreadOf is the column whose range an aggregate's noise grows with; "" of counts, and of what is computed from columns.
-func spreadOf(a *sensitivity.Analysis, f sensitivity.Formula) string {
+// narrowRange is what makes the range narrower that an aggregate's noise grows with: a condition on a column, or constants around what is computed from columns; "" of counts.
+func narrowRange(a *sensitivity.Analysis, f sensitivity.Formula) string {
 	for _, i := range f.Uses() {
 		if i < 0 || a.Measures[i].Kind != sensitivity.SumValues && a.Measures[i].Kind != sensitivity.CentredSum {
 			continue
 		}
 		if c, is := a.Measures[i].Arg.(*plan.Col); is && a.Query.Columns[c.ID].Table != nil {
-			return plan.Readable(a.Query, c)
+			return fmt.Sprintf("WHERE %s BETWEEN lo AND hi, which leaves other rows out", plan.Readable(a.Query, c))
 		}
+		return fmt.Sprintf("%s, with constants lo and hi close around the values", stage.Clamped(stage.ReadableArg(a, i)))
 	}
 	return ""
 }
