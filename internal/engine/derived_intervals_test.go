@@ -296,3 +296,51 @@ func TestTotalsOfAverages(t *testing.T) {
 		t.Errorf("%d of %d hold", held, told)
 	}
 }
+
+// TestBranchesOfGroups: where no noise chooses a branch of CASE, the interval is that branch's: a constant is shown as it is, NULL has none, and coalesce counts as the CASE of its branches. Where noise chooses, the interval holds all branches.
+func TestBranchesOfGroups(t *testing.T) {
+	for _, kind := range []dialect.Dialect{funcs.DuckDB, funcs.Postgres} {
+		s := enginetest.FixedNoise(enginetest.ClinicSession(t, enginetest.Tame, kind, "epsilon: 20,", "epsilon: 9000,", "max_query_price: 5", "max_query_price: 5000"), 22)
+		enginetest.Set(t, s, "dpsql.price", "100")
+		for _, c := range []struct {
+			x         string
+			own       string // of the groups other than 1: "count" or a constant, "" is NULL
+			low, high bool   // the ends are the constant
+		}{
+			{"CASE WHEN kind_id = 1 THEN count(*) ELSE 5 END", "5", true, true},
+			{"coalesce(CASE WHEN kind_id = 1 THEN count(*) END, -1)", "-1", true, true},
+			{"coalesce(CASE WHEN kind_id = 1 THEN count(*) END::numeric, -1.5)", "-1.5", true, true},
+			{"CASE kind_id WHEN 1 THEN count(*) END", "", false, false},
+			{"CASE WHEN count(*) < 0 THEN 7 WHEN kind_id = 1 THEN count(*) ELSE -3 END", "-3", true, false},
+			{"coalesce(nullif(count(*), count(*)), -1)", "-1", true, false},
+			{"CASE WHEN kind_id = 1 THEN 1 ELSE count(*) END", "count", false, false},
+		} {
+			sql := "SELECT kind_id, " + c.x + ", dp_low(" + c.x + "), dp_high(" + c.x + "), count(*) FROM encounters GROUP BY 1 ORDER BY 1"
+			seen := 0
+			for _, row := range enginetest.MustTry(t, s, sql) {
+				if row[0].(int64) == 1 {
+					continue
+				}
+				seen++
+				if c.own == "count" {
+					if row[1] != row[4] || row[2] == nil || row[2].(float64) < 2 {
+						t.Errorf("%s: %s: %v", kind, c.x, row)
+					}
+					continue
+				}
+				if c.own == "" {
+					if row[1] != nil || row[2] != nil || row[3] != nil {
+						t.Errorf("%s: %s: %v", kind, c.x, row)
+					}
+					continue
+				}
+				if fmt.Sprint(row[1]) != c.own || row[2] == nil || row[3] == nil || c.low && fmt.Sprint(row[2]) != c.own || c.high && fmt.Sprint(row[3]) != c.own || row[3].(float64) < row[2].(float64) {
+					t.Errorf("%s: %s: %v", kind, c.x, row)
+				}
+			}
+			if seen == 0 {
+				t.Errorf("%s: no groups", c.x)
+			}
+		}
+	}
+}

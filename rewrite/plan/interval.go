@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -117,12 +118,15 @@ func (n *Intervals) interval(x Scalar) (v Interval, ok bool) {
 	return v, true
 }
 
-// coalesce is of COALESCE(x, c) with a c that has no noise, which would show where nothing can be said of x. Where x may be NULL without noise, of a group of nobody, the value may be c: the interval holds both then. A sum of nobody is 0 with its noise.
+// coalesce is of COALESCE(x, c) with a c that has no noise, which would show where nothing can be said of x. Where x may be NULL without noise, of a group of nobody, the value may be c: the interval holds both then. A sum of nobody is 0 with its noise. Of a CASE it is that of each branch.
 func (n *Intervals) coalesce(x *Coalesce) (v Interval, ok bool) {
 	if len(x.Args) != 2 || !n.Exact(x.Args[1]) {
 		return v, false
 	}
-	if v, ok = n.Interval(x.Args[0]); !ok || v.Open {
+	if branches := coalesced(x); branches != nil {
+		return n.branches(branches)
+	}
+	if v, ok = n.Interval(x.Args[0]); !ok {
 		return v, ok
 	}
 	c, col := doubleOf(x.Args[1]), Uncast(x.Args[0])
@@ -138,42 +142,103 @@ func (n *Intervals) coalesce(x *Coalesce) (v Interval, ok bool) {
 			end := func(end, hull Scalar) Scalar {
 				return &Case{Whens: []When{{Cond: there(some), Result: end}}, Else: when(there(end), hull), T: sqltype.Float8}
 			}
-			return Interval{Low: end(v.Low, leastOf(v.Low, c)), High: end(v.High, greatestOf(v.High, c)), size: 4*v.size + 4}, true
+			return Interval{Low: end(v.Low, leastOf(v.Low, c)), High: end(v.High, greatestOf(v.High, c)), Open: v.Open, size: 4*v.size + 4}, true
 		}
 	}
-	return Interval{Low: when(there(v.Low), leastOf(v.Low, c)), High: when(there(v.High), greatestOf(v.High, c)), size: 2*v.size + 4}, true
+	return Interval{Low: when(there(v.Low), leastOf(v.Low, c)), High: when(there(v.High), greatestOf(v.High, c)), Open: v.Open, size: 2*v.size + 4}, true
 }
 
-// branches is of a CASE: noise may choose another branch than the value without noise has, so the interval holds those of all. NULL is a branch that has none.
+// coalesced is COALESCE of a CASE, as the CASE of COALESCEs that it is; nil of others.
+func coalesced(x *Coalesce) *Case {
+	of := func(r Scalar) Scalar { return r }
+	y := x.Args[0]
+	for {
+		call, is := y.(*Call)
+		if !is || call.Fn.Kind != funcs.Cast {
+			break
+		}
+		inner := of
+		of = func(r Scalar) Scalar {
+			cast := *call
+			cast.Args = []Scalar{r}
+			return inner(&cast)
+		}
+		y = call.Args[0]
+	}
+	c, is := y.(*Case)
+	if !is {
+		return nil
+	}
+	branch := func(r Scalar) Scalar {
+		if null, is := r.(*Const); r == nil || is && null.Value == nil {
+			return x.Args[1]
+		}
+		return &Coalesce{Args: []Scalar{of(r), x.Args[1]}, T: x.T}
+	}
+	out := &Case{Else: branch(c.Else), T: x.T}
+	for _, w := range c.Whens {
+		out.Whens = append(out.Whens, When{Cond: w.Cond, Result: branch(w.Result)})
+	}
+	return out
+}
+
+// branches is of a CASE. A condition without noise chooses the interval too. Where a condition has noise, that may choose another branch than the value without noise has, so the interval holds those of all that may be chosen. A branch that is NULL has none.
 func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
-	var lows, highs []Scalar
-	results := make([]Scalar, 0, len(x.Whens)+1)
-	for _, w := range x.Whens {
-		results = append(results, w.Result)
-	}
-	if x.Else != nil {
-		results = append(results, x.Else)
-	}
-	for _, r := range results {
-		if c, is := r.(*Const); is && c.Value == nil {
-			continue
+	null := &Interval{Low: &Const{T: sqltype.Float8}, High: &Const{T: sqltype.Float8}}
+	var later []Interval // of the branches from here on, any of which may be chosen
+	add := func(result Scalar) bool {
+		if c, is := result.(*Const); result == nil || is && c.Value == nil {
+			return true
 		}
-		of, ok := n.Interval(r)
-		if !ok {
-			return v, false
-		}
-		lows, highs, v.size = append(lows, of.Low), append(highs, of.High), v.size+2*of.size+2
+		of, ok := n.Interval(result)
+		later = append(later, of)
+		return ok
 	}
-	if len(lows) == 0 {
+	if !add(x.Else) {
 		return v, false
 	}
-	v.Open = true
-	if len(lows) == 1 {
-		v.Low, v.High = lows[0], highs[0]
-		return v, true
+	for _, w := range slices.Backward(x.Whens) {
+		if !n.Exact(w.Cond) {
+			if !add(w.Result) {
+				return v, false
+			}
+			continue
+		}
+		no := hull(later)
+		if later = nil; !add(w.Result) {
+			return v, false
+		}
+		yes := hull(later)
+		if later = nil; no == nil && yes == nil {
+			continue
+		}
+		yes, no = cmp.Or(yes, null), cmp.Or(no, null)
+		end := func(yes, no Scalar) Scalar {
+			return &Case{Whens: []When{{Cond: w.Cond, Result: yes}}, Else: no, T: sqltype.Float8}
+		}
+		later = []Interval{{Low: end(yes.Low, no.Low), High: end(yes.High, no.High), Open: yes.Open || no.Open, size: size(w.Cond) + yes.size + no.size + 2}}
+	}
+	if all := hull(later); all != nil {
+		return *all, true
+	}
+	return v, false
+}
+
+// hull holds all of a list's intervals; nil: there is none.
+func hull(list []Interval) *Interval {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return &list[0]
+	}
+	var lows, highs []Scalar
+	v := new(Interval)
+	for _, of := range list {
+		lows, highs, v.size, v.Open = append(lows, of.Low), append(highs, of.High), v.size+2*of.size+2, v.Open || of.Open
 	}
 	v.Low, v.High = when(there(lows...), leastOf(lows...)), when(there(highs...), greatestOf(highs...))
-	return v, true
+	return v
 }
 
 // windowSum is the interval of sum(x) or avg(x) OVER a window. column makes a column of the window.
