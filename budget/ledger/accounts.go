@@ -1,49 +1,70 @@
 package ledger
 
 import (
-	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/dpsql/dpsql/budget"
 )
 
-// AccountsOf is Accounts, in which a data set has an account of each of these payers and their roles too, by the quotas that are given: what one who was not
-// charged in this window, or whose quota changed since, has spent and has left now. fits is the filter that their policy asks for a window which begins. Payers of a data set that the ledger does not have are left out.
-func (l *book) AccountsOf(dataset string, fits *budget.Filter, payers []Payer) (Accounts, error) {
-	if err := l.fresh(); err != nil {
-		return Accounts{}, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at := l.time()
-	out, err := l.state.accounts(at, dataset, fits)
-	d := l.state.find(dataset)
-	if err != nil || d == nil {
-		return out, err
-	}
-	d = d.fitted(fits, at)
-	for i := range out.Datasets {
-		if out.Datasets[i].Dataset != dataset {
-			continue
-		}
-		for _, p := range payers {
-			b, err := l.state.balance(d, p.within(d.head.Filter.Epsilon), at)
-			if err != nil {
-				return out, err
-			}
-			out.Datasets[i].Analysts[p.Analyst] = b.Analyst
-			for _, r := range b.Roles {
-				out.Datasets[i].Roles[r.Name] = r.Account
-			}
-		}
-	}
-	return out, nil
+// Accounts is the owner's view of a ledger.
+type Accounts struct {
+	People   string            `json:"people"`
+	Lifetime LifetimeBalance   `json:"lifetime"`
+	Frozen   []FrozenAnalyst   `json:"frozen"`            // by name, everybody first
+	Stopped  []StoppedAnalyst  `json:"stopped,omitempty"` // by name
+	Datasets []DatasetAccounts `json:"data_sets"`         // in the order of their first openings
 }
 
-// within cuts quotas of a policy that promises more than the ledger does yet.
-func (p Payer) within(epsilon float64) Payer {
-	out := Payer{Analyst: p.Analyst, Quota: math.Min(p.Quota, epsilon)}
-	for _, r := range p.Roles {
-		out.Roles = append(out.Roles, Role{r.Name, math.Min(r.Quota, epsilon)})
+// DatasetAccounts are a data set's accounts in the window of now. Analysts and roles are those that were charged in it; the rooms are
+// of the quota that their last charge was held against.
+type DatasetAccounts struct {
+	Dataset  string             `json:"data_set"`
+	Filter   *budget.Filter     `json:"filter"`
+	Per      string             `json:"per,omitempty"` // the window's name
+	Began    *budget.Filter     `json:"began"`         // of the promise at the window's first charge: for Odometer
+	Window   Window             `json:"window"`
+	Windows  int                `json:"windows"` // charged so far, this one with them if it was
+	Epoch    string             `json:"epoch"`
+	Account  Account            `json:"account"`
+	Analysts map[string]Account `json:"analysts"`
+	Roles    map[string]Account `json:"roles"`
+}
+
+// accounts is the owner's view at a moment that is not before the last record's. A window of the named data set that is not charged yet is shown under the filter that its first charge would find.
+func (s *state) accounts(at time.Time, dataset string, fits *budget.Filter) (Accounts, error) {
+	out := Accounts{Lifetime: s.lifetime(), Stopped: s.stops()}
+	for _, d := range s.datasets {
+		if d.head.Dataset == dataset {
+			d = d.fitted(fits, at)
+		}
+		out.People = d.head.People
+		all, accounts, window := d.at(at)
+		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)
+		window.Last = out.Lifetime.endsWith(window, d.head.Filter)
+		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Began: d.beginning(window), Per: d.head.Window, Window: window, Windows: d.windows,
+			Epoch: d.epoch, Analysts: map[string]Account{}, Roles: map[string]Account{}}
+		var err error
+		if da.Account, err = all.show(d.head, quota{epsilon: filter.Epsilon}, 0, ended); err != nil {
+			return Accounts{}, err
+		}
+		for who, a := range accounts {
+			one, err := a.show(d.head, a.quota, d.granted(who, at), ended)
+			if err != nil {
+				return Accounts{}, err
+			}
+			if who.role {
+				da.Roles[who.name] = one
+			} else {
+				da.Analysts[who.name] = one
+			}
+		}
+		out.Datasets = append(out.Datasets, da)
 	}
-	return out
+	for _, f := range s.frozen {
+		out.Frozen = append(out.Frozen, f)
+	}
+	slices.SortFunc(out.Frozen, func(a, b FrozenAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
+	return out, nil
 }

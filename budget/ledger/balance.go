@@ -4,57 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
-
-// Account is one balance in one window.
-type Account struct {
-	Spent      dp.Loss      `json:"spent"`
-	Rooms      budget.Rooms `json:"rooms"` // in all
-	Left       budget.Rooms `json:"left"`
-	Statements int64        `json:"statements"` // reserved
-	Failures   int64        `json:"failures"`   // of them, ended by Fail
-	Ended      bool         `json:"ended"`      // the lifetime does not hold this window: nothing is left, whatever the rooms
-	Granted    float64      `json:"granted"`    // epsilon, in this window: part of the rooms
-}
-
-// StatementsLeft is how many more charges like this one fit.
-func (a Account) StatementsLeft(charge dp.Loss) int64 {
-	if a.Ended {
-		return 0
-	}
-	return a.Rooms.StatementsLeft(a.Spent, charge)
-}
-
-// Used is the share of the rooms that is spent: of epsilon, or of delta, if that is more. At 1 no further charge fits of those that need the part that is spent.
-func (a Account) Used() float64 { return max(a.Parts()) }
-
-// Parts are the shares that are spent of epsilon and of delta: of epsilon on the side that has more left. Where epsilon is spent, no charge fits. Where only delta is, those without a delta do.
-func (a Account) Parts() (epsilon, delta float64) {
-	if a.Ended {
-		return 1, 1
-	}
-	share := func(left, room float64) float64 { return max(0, min(1, left/room)) }
-	left := 0.0
-	if a.Rooms.Pure > 0 {
-		left = share(a.Left.Pure, a.Rooms.Pure)
-	}
-	if a.Rooms.Renyi > 0 {
-		left = max(left, share(a.Left.Renyi, a.Rooms.Renyi))
-	}
-	epsilon = 1 - left
-	if a.Rooms.Delta > 0 {
-		delta = 1 - share(a.Left.Delta, a.Rooms.Delta)
-	}
-	return epsilon, delta
-}
-
-// canAdmit says whether one more charge fits.
-func (a Account) canAdmit(charge dp.Loss) bool { return !a.Ended && a.Rooms.CanAdmit(a.Spent, charge) }
 
 // Balance is what an analyst may see: the own account, those of the own roles and the data set's in the window of now, and the lifetime.
 type Balance struct {
@@ -134,37 +88,6 @@ func (d *Denied) whose() string {
 	return d.Scope
 }
 
-// Accounts is the owner's view of a ledger.
-type Accounts struct {
-	People   string            `json:"people"`
-	Lifetime LifetimeBalance   `json:"lifetime"`
-	Frozen   []FrozenAnalyst   `json:"frozen"`            // by name, everybody first
-	Stopped  []StoppedAnalyst  `json:"stopped,omitempty"` // by name
-	Datasets []DatasetAccounts `json:"data_sets"`         // in the order of their first openings
-}
-
-// FrozenAnalyst is a freeze that holds.
-type FrozenAnalyst struct {
-	Analyst string    `json:"analyst"` // "": everybody
-	By      string    `json:"by"`
-	Since   time.Time `json:"since"`
-}
-
-// DatasetAccounts are a data set's accounts in the window of now. Analysts and roles are those that were charged in it; the rooms are
-// of the quota that their last charge was held against.
-type DatasetAccounts struct {
-	Dataset  string             `json:"data_set"`
-	Filter   *budget.Filter     `json:"filter"`
-	Per      string             `json:"per,omitempty"` // the window's name
-	Began    *budget.Filter     `json:"began"`         // of the promise at the window's first charge: for Odometer
-	Window   Window             `json:"window"`
-	Windows  int                `json:"windows"` // charged so far, this one with them if it was
-	Epoch    string             `json:"epoch"`
-	Account  Account            `json:"account"`
-	Analysts map[string]Account `json:"analysts"`
-	Roles    map[string]Account `json:"roles"`
-}
-
 // balance is of a data set and of whom its charges count against, at a moment that is not before the last record's.
 func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 	b := Balance{Lifetime: s.lifetime()}
@@ -192,28 +115,6 @@ func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 		}
 	}
 	return b, nil
-}
-
-// beginning is the filter that a window began with: the present one's, where it was not raised since its first charge.
-func (d *dataset) beginning(w Window) *budget.Filter {
-	f := *d.head.Filter
-	if w.Charged && d.began != nil {
-		f = *d.began
-	}
-	return &f
-}
-
-// show is the account of one with this quota, and what was granted beside it.
-func (a *account) show(h *Head, q quota, more float64, ended bool) (Account, error) {
-	rooms, err := h.rooms(q, more)
-	if err != nil {
-		return Account{}, err
-	}
-	out := Account{Spent: a.spent, Rooms: rooms, Left: rooms.Left(a.spent), Statements: a.statements, Failures: a.failures, Ended: ended, Granted: more}
-	if ended {
-		out.Left = budget.Rooms{}
-	}
-	return out, nil
 }
 
 // admit says which budget does not hold charges of one payer, each beside those before it: the lifetime, or of the data set's filter and the quotas of roles and analyst, of those that
@@ -299,41 +200,4 @@ func part(r budget.Rooms, f *budget.Filter) float64 {
 		out = min(out, r.Delta/f.DeltaRoom)
 	}
 	return out
-}
-
-// accounts is the owner's view at a moment that is not before the last record's. A window of the named data set that is not charged yet is shown under the filter that its first charge would find.
-func (s *state) accounts(at time.Time, dataset string, fits *budget.Filter) (Accounts, error) {
-	out := Accounts{Lifetime: s.lifetime(), Stopped: s.stops()}
-	for _, d := range s.datasets {
-		if d.head.Dataset == dataset {
-			d = d.fitted(fits, at)
-		}
-		out.People = d.head.People
-		all, accounts, window := d.at(at)
-		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)
-		window.Last = out.Lifetime.endsWith(window, d.head.Filter)
-		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Began: d.beginning(window), Per: d.head.Window, Window: window, Windows: d.windows,
-			Epoch: d.epoch, Analysts: map[string]Account{}, Roles: map[string]Account{}}
-		var err error
-		if da.Account, err = all.show(d.head, quota{epsilon: filter.Epsilon}, 0, ended); err != nil {
-			return Accounts{}, err
-		}
-		for who, a := range accounts {
-			one, err := a.show(d.head, a.quota, d.granted(who, at), ended)
-			if err != nil {
-				return Accounts{}, err
-			}
-			if who.role {
-				da.Roles[who.name] = one
-			} else {
-				da.Analysts[who.name] = one
-			}
-		}
-		out.Datasets = append(out.Datasets, da)
-	}
-	for _, f := range s.frozen {
-		out.Frozen = append(out.Frozen, f)
-	}
-	slices.SortFunc(out.Frozen, func(a, b FrozenAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
-	return out, nil
 }

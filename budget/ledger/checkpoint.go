@@ -13,14 +13,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
-// Checkpoint names the sums of all records before it, so that a start need not read them: they lie beside the records, and their hash is in the chain. What they say is
-// recomputed from the records, and compared, by Verify, as every balance is; a start believes them as far as the chain that it reads, which begins with the checkpoint.
-type Checkpoint struct {
-	Sums   Hash     `json:"sums"`
-	Bytes  int      `json:"bytes"`
-	Stored *Segment `json:"stored,omitempty"` // releases stored since the last one; nil: none
-}
-
 // checkpointEvery is how many records lie between two checkpoints; a start reads about so many at most.
 const checkpointEvery = 5_000
 
@@ -198,14 +190,6 @@ func decodeState(text []byte) (*state, error) {
 		put(&s.stopped, a.Analyst, a)
 	}
 	return s, nil
-}
-
-// put adds to a map that is made where it is needed: one that has nothing is left out of the sums, as it was before there were any.
-func put[K comparable, V any](m *map[K]V, key K, value V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-	(*m)[key] = value
 }
 
 // checkpointed is the state before a checkpoint's record, if the sums are those that it names and end where it begins. read gives what lies beside a checkpoint's record.

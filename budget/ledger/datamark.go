@@ -95,51 +95,6 @@ func (m DataMark) refusal(o dataOwner, place string) error {
 		"or bring the ledger along with dpsql budget move --from %s. Only to go on without those charges, against what was promised, delete %s", ErrOtherLedger, m.Unit, o.place, place, from, m.Path)
 }
 
-// ofData refuses a ledger that data marks do not name; of a ledger without records the first is zero.
-func (l *book) ofData(marks []DataMark, first Hash) error {
-	for _, m := range marks {
-		o, err := readDataMark(m.Path)
-		if err != nil {
-			return err
-		}
-		if o.place != "" && o.first != first { // (1) the mark is of another first record
-			return m.refusal(o, l.place)
-		}
-	}
-	return nil
-}
-
-// first is the hash of the first record; zero if there is none.
-func (l *book) first() (out Hash, err error) {
-	l.io.Lock()
-	defer l.io.Unlock()
-	for one, err := range l.store.span(0, 1) {
-		return one.hash, err
-	}
-	return out, nil
-}
-
-// SetData names the ledger in the data marks of what is served from now on, or refuses.
-func (l *book) SetData(marks []DataMark) error {
-	if len(marks) == 0 {
-		return nil
-	}
-	first, err := l.first()
-	if err != nil {
-		return err
-	}
-	if err := l.ofData(marks, first); err != nil { // (3) no mark changes to another first record
-		return err
-	}
-	for _, m := range marks {
-		err := writeDataMark(m.Path, dataOwner{first, l.place})
-		if err != nil && (!m.Optional || !unwritable(err)) {
-			return err
-		}
-	}
-	return nil
-}
-
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrNotExist)
 }

@@ -8,16 +8,6 @@ import (
 	"github.com/dpsql/dpsql/budget"
 )
 
-// Fit is the filter of a window that begins: of the same promise as the one before, at the order that the policy in force asks for. It is written in the batch of the window's first charge, before that, and only where the
-// filter is another than the one before. It stays in force until another one comes, or a larger promise.
-type Fit struct {
-	Dataset string         `json:"dataset"`
-	Filter  *budget.Filter `json:"filter"`
-}
-
-// ErrOrder says that the window which pays has another order than losses were taken at: it began since, or another process was the first to charge it. Nothing was written. Who takes the losses by Filter anew may ask again.
-var ErrOrder = errors.New("ledger: losses were taken at another order than that of the window which would pay")
-
 // fitted is a data set as the first charge of a window finds it, if the window of that moment is not charged yet: under this filter, of the same promise. In a charged window it is what it is.
 func (d *dataset) fitted(f *budget.Filter, at time.Time) *dataset {
 	if _, _, w := d.at(at); w.Charged || f == nil || !f.IsSamePromise(d.head.Filter) || *f == *d.head.Filter {
@@ -63,25 +53,4 @@ func (s *state) addFit(f *Fit) {
 	head := *d.head
 	head.Filter = f.Filter
 	d.head = &head
-}
-
-// fits is the filter that the policy asks for a window which begins now. Under mu, of a ledger that serves.
-func (l *book) fits() *budget.Filter {
-	if l.raising != nil && !l.served.Filter.IsSamePromise(l.serving.head.Filter) {
-		return l.raising.Filter
-	}
-	return l.served.Filter
-}
-
-// present is the served data set as a charge of that moment finds it. Under mu.
-func (l *book) present(at time.Time) *dataset { return l.serving.fitted(l.fits(), at) }
-
-// Filter is the filter of the window of now: that which its first charge found, or the next charge will find if it is the first; nil for an owner.
-func (l *book) Filter() *budget.Filter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.serving == nil {
-		return nil
-	}
-	return l.present(l.time()).head.Filter
 }

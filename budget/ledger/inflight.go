@@ -77,37 +77,3 @@ func (l *book) Abandon(ctx context.Context, ids []int64) error {
 		return l.state.recover(ids), nil
 	}})
 }
-
-// hold notes the reservations among records whose caller will be given their ids, so that whatever else is outstanding of this process has nobody who closes it: what was written
-// before a connection was cut for good, and what was abandoned in vain. back forgets them. Under mu.
-func (l *book) hold(recs []*Record) (back func()) {
-	var ids []int64
-	for _, r := range recs {
-		if r.Reserve != nil {
-			l.held[r.Seq] = true
-			ids = append(ids, r.Seq)
-		}
-	}
-	return func() {
-		for _, id := range ids {
-			delete(l.held, id)
-		}
-	}
-}
-
-func (l *book) letGo(ids ...int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, id := range ids {
-		delete(l.held, id)
-	}
-}
-
-// recover closes those of the reservations that are outstanding. The ids are in order.
-func (s *state) recover(ids []int64) []*Record {
-	open := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return s.outstanding[id] == nil })
-	if len(open) == 0 {
-		return nil
-	}
-	return []*Record{{Recovery: &Recovery{open}}}
-}

@@ -2,14 +2,9 @@ package ledger
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"iter"
-	"time"
 
 	"github.com/dpsql/dpsql/budget"
-	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.
@@ -94,120 +89,3 @@ type Ledger interface {
 	Verify(ctx context.Context) error
 	Close() error
 }
-
-// Head is what a data set's budget is. Everything but Epoch and the filter's order is fixed by its first opening, but for larger promises (Raise). People
-// and Lifetime are the same in all heads of a ledger; with more than one, Lifetime is set.
-type Head struct {
-	Dataset  string         `json:"dataset"`
-	People   string         `json:"people"` // data sets over the same people name the same
-	Filter   *budget.Filter `json:"filter"`
-	Window   string         `json:"window"`             // WindowDay ...; "": one window for ever
-	Lifetime *Lifetime      `json:"lifetime,omitempty"` // nil: none, on purpose
-	Epoch    string         `json:"epoch"`              // names the policy's text: stored releases answer within one epoch only
-}
-
-// The scopes of stored releases and of denials.
-const (
-	ScopeDataset = "data_set" // a release answers every analyst (whose rights the engine has checked)
-	ScopeAnalyst = "analyst"  // a release answers the analyst who paid for it
-
-	ScopeLifetime = "lifetime" // denials only: the lifetime does not hold this window
-	ScopeRole     = "role"     // denials only: a role of the analyst
-)
-
-// Cache says how long and to whom stored releases answer. The zero Cache stores none.
-type Cache struct {
-	TTL   time.Duration
-	Scope string
-	Key   *Key // encrypts what is stored; nil: nothing. Releases under another key do not answer
-}
-
-// Options are what an opening may choose.
-type Options struct {
-	Cache Cache
-	Now   func() time.Time // nil: time.Now
-	Mark  string           // a new file is held against the mark beside this path too: of where the ledger may have been before; "": against its own alone
-
-	Data []DataMark // of what is served
-
-	Broken func(*BrokenRelease) // hears once of each stored release that was found broken when it was asked for; nil: nobody
-
-	every int64     // records between two checkpoints; 0: checkpointEvery
-	disk  spoolDisk // nil: osDisk
-
-	TextKeys []*Key // encrypt statements' texts: the first one; each may decrypt. None: no text is kept
-}
-
-// Reservation is the charge of a statement's stage, fixed from its plan.
-type Reservation struct {
-	Payer
-	Statement Hash    `json:"statement"` // of the canonical plan
-	Price     float64 `json:"price"`     // the price tag, epsilon
-	Events    Events  `json:"events"`    // what will be run
-	Loss      dp.Loss `json:"loss"`      // the events' loss by the ledger's filter, or more
-
-	Once  bool  `json:"-"` // it is not to be charged while the same statement is asked, nor if that was released: a release answers both
-	Known int64 `json:"-"` // but for this one's, by its reservation, which the caller knows and which does not do
-
-	Filter *budget.Filter `json:"-"` // that Loss was taken by; nil: the caller does not say
-
-	Text string `json:"-"` // of the statement, for its analyst and the owner; kept encrypted, or not at all
-
-	Enough float64 `json:"-"` // the least price of a release that would answer: what is asked or released at less is no reason to wait
-}
-
-// Release is what a commit stores: bytes that only the engine reads, under the key of everything that determines them.
-type Release struct {
-	Key      Hash
-	Payload  []byte
-	Family   Hash   // of releases from which other questions may be computed; zero: none
-	Spool    *Spool // of a release of many groups what the payload has not; else nil
-	External bool   // what was released is kept elsewhere: the record is all that is written
-}
-
-// MaxRelease limits a stored release, in bytes.
-const MaxRelease = 64 << 20
-
-// Stored is a release that answers again.
-type Stored struct {
-	Key           Hash
-	Reservation   int64
-	Analyst       string // who paid
-	Price         float64
-	Loss          dp.Loss
-	Made, Expires time.Time
-	Payload       []byte
-	Spool         *Spool // nil: the payload is all
-	Bytes         int64  // that a listed one takes on disk
-}
-
-// CorruptError names the first record that is not what was written.
-type CorruptError struct {
-	Seq    int64
-	Reason string
-}
-
-// Error names the record.
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("ledger: record %d is broken: %s. Nothing is served from it, and it is kept as it is. %s", e.Seq, e.Reason, restore)
-}
-
-// restore is what an owner does about a broken ledger.
-const restore = "Bring back the newest backup (docs/operations.md, The ledger and its backup); nothing repairs it, for what it forgot could be spent twice"
-
-// The ways in which an opening or a write is refused.
-var (
-	ErrInUse      = errors.New("ledger: the file is in use by another process (one dpsql owns a SQLite ledger)")
-	ErrNotDurable = errors.New("ledger: it cannot be kept in the way that durable charges need")
-	ErrMismatch   = errors.New("ledger: it belongs to another budget")
-	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
-	ErrRolledBack = errors.New("ledger: it is older than its mark")
-	ErrForeign    = errors.New("ledger: it is not a dpsql ledger")
-	ErrClosed     = errors.New("ledger: closed")
-	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
-	ErrFrozen     = errors.New("ledger: frozen by the owner")
-	ErrStopped    = errors.New("ledger: stopped after too many resource failures, until the owner looks")
-	ErrPromise    = errors.New("ledger: its promise was made larger, and this server has not read the policy since")
-	ErrOwner      = errors.New("ledger: opened for its owner, not to serve a data set")
-	ErrNotOpen    = errors.New("ledger: no such outstanding reservation")
-)

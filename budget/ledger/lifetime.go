@@ -1,18 +1,12 @@
 package ledger
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
 
 	"github.com/dpsql/dpsql/budget"
 )
-
-// Lifetime limits what all windows, of all data sets over the same people, may cost together.
-type Lifetime struct {
-	Epsilon float64 `json:"epsilon"`
-}
 
 // LifetimeBalance is what the charged windows cost. Without a limit Epsilon and Left are 0.
 type LifetimeBalance struct {
@@ -83,16 +77,4 @@ func up(r *big.Rat) float64 {
 		x = math.Nextafter(x, math.Inf(1))
 	}
 	return x
-}
-
-func sameLifetime(a, b *Lifetime) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Epsilon == b.Epsilon
-}
-
-// String is as a policy writes it.
-func (l *Lifetime) String() string {
-	if l == nil {
-		return "none"
-	}
-	return fmt.Sprint(l.Epsilon)
 }

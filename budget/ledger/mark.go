@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -103,4 +104,13 @@ func (m *mark) close() error {
 		return nil
 	}
 	return errors.Join(m.file.Sync(), m.file.Close())
+}
+
+// moveMark names a record in a mark, durably.
+func moveMark(path string, w waterline) error {
+	m, err := openMark(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.move(w), m.close(), SyncDir(filepath.Dir(path)))
 }

@@ -23,62 +23,6 @@ import (
 // ledger ends where the copy does, under its own lock. (5) A move that was cut after the departure is finished by moving again, from the old place's records, to the place that the departure names and to no other.
 // (6) The mark beside the new place names the old ledger's last record before anything is copied. So a server that the new policy starts meanwhile begins no ledger there, whatever the old one is called.
 
-// Departure ends a ledger's records in one place.
-type Departure struct {
-	ID string `json:"id"` // of the move
-	To string `json:"to"`
-	By string `json:"by"`
-}
-
-// Arrival goes on with a ledger in another place.
-type Arrival struct {
-	ID   string `json:"id"`
-	From string `json:"from"`
-	By   string `json:"by"`
-}
-
-// ErrMoved is a ledger that goes on elsewhere.
-var ErrMoved = errors.New("ledger: it was moved")
-
-func (d *Departure) err() error {
-	return fmt.Errorf("%w to %s, where it goes on: set ledger in the policy to that. (If the move was cut, dpsql budget move finishes it.)", ErrMoved, d.To)
-}
-
-// checkMove says whether a record may follow as far as moves go.
-func (s *state) checkMove(r *Record) error {
-	switch {
-	case s.moved != nil && (r.Arrival == nil || r.Arrival.ID != s.moved.ID):
-		return s.moved.err()
-	case s.moved == nil && r.Arrival != nil:
-		return errors.New("an arrival without a departure")
-	case r.Departure != nil && (r.Departure.ID == "" || r.Departure.To == "" || r.Departure.By == ""), r.Arrival != nil && (r.Arrival.From == "" || r.Arrival.By == ""):
-		return errors.New("a move says from where, where to and by whom")
-	}
-	return nil
-}
-
-// Place is where a ledger is kept: a file, or a database with this machine's mark.
-type Place struct {
-	SQLite   string
-	Postgres Server
-}
-
-// String is for people, without a password, and the same for one place.
-func (p Place) String() string {
-	if p.SQLite == "" {
-		s, err := newServer(p.Postgres)
-		if err != nil {
-			return "PostgreSQL"
-		}
-		return fmt.Sprintf("PostgreSQL %s:%d/%s, schema %s", s.config.Host, s.config.Port, s.config.Database, s.schema)
-	}
-	abs, err := filepath.Abs(p.SQLite)
-	if err != nil {
-		return p.SQLite
-	}
-	return "file " + abs
-}
-
 // Moved is what was moved.
 type Moved struct {
 	Records, Releases int64
@@ -401,12 +345,4 @@ func (l *book) beside(to Place) error {
 		}
 	}
 	return fmt.Errorf("%w: the mark %s%s is of another ledger, or of more records than these. Bring the right ledger; only if that one is gone for good, delete the mark", ErrRolledBack, path, MarkSuffix)
-}
-
-// mark is the path beside which the place's mark lies.
-func (p Place) mark() string {
-	if p.SQLite != "" {
-		return p.SQLite
-	}
-	return p.Postgres.Path
 }

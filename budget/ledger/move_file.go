@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,8 +69,6 @@ func (l *file) asides(name string) iter.Seq2[aside, error] {
 	}
 }
 
-func printOf(body []byte) fingerprint { return fingerprint{len(body), sha256.Sum256(body)} }
-
 // fileLanding makes a file under another name, and gives it its own when it is whole.
 type fileLanding struct {
 	path string
@@ -107,15 +104,6 @@ func emptyFile(path string) (bool, error) {
 }
 
 func (d *fileLanding) mark(w waterline) error { return moveMark(d.path, w) }
-
-// moveMark names a record in a mark, durably.
-func moveMark(path string, w waterline) error {
-	m, err := openMark(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(m.move(w), m.close(), SyncDir(filepath.Dir(path)))
-}
 
 func (d *fileLanding) stage(_ context.Context, rows iter.Seq2[row, error], asides func(string) iter.Seq2[aside, error]) (err error) {
 	temp := d.path + landingSuffix

@@ -1,33 +1,12 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 )
-
-// spools are those of a place.
-func (p Place) spools() (spools, error) {
-	if p.SQLite == "" {
-		s, err := newServer(p.Postgres)
-		if err != nil {
-			return nil, err
-		}
-		return s.spoolTable(), nil
-	}
-	abs, err := filepath.Abs(p.SQLite)
-	return spoolsBeside(abs, nil), err
-}
-
-func spoolsBeside(path string, disk spoolDisk) spoolDir {
-	return spoolDir{path + spoolFolder, cmp.Or[spoolDisk](disk, osDisk{})}
-}
-
-func (s *server) spoolTable() spoolTable { return spoolTable{s, s.path + spoolFolder} }
 
 // moveSpools copies the spools of the stored releases, each held against its record. It comes last: the new place has the records by then, and whoever finds a spool missing there is told so. One that is
 // there already is left, so that a move that was cut here is finished by moving again.

@@ -103,3 +103,12 @@ func plusDown(a, b float64) float64 {
 	}
 	return sum
 }
+
+// within cuts quotas of a policy that promises more than the ledger does yet.
+func (p Payer) within(epsilon float64) Payer {
+	out := Payer{Analyst: p.Analyst, Quota: math.Min(p.Quota, epsilon)}
+	for _, r := range p.Roles {
+		out.Roles = append(out.Roles, Role{r.Name, math.Min(r.Quota, epsilon)})
+	}
+	return out
+}

@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"iter"
-	"slices"
-	"time"
-)
+import "slices"
 
 // few is how many stored releases of one key are looked at one by one; of more there is a pile. It is also how many a shelf has at most.
 const few = 16
@@ -41,52 +37,4 @@ func pileOf(refs []storedRef) pile {
 		p.put(&refs[i])
 	}
 	return p
-}
-
-// candidates are the releases of a key among which is the one that answers, if any does.
-func (s *state) candidates(key Hash) iter.Seq[*storedRef] {
-	return func(yield func(*storedRef) bool) {
-		shelves := [][]storedRef{s.stored[key]}
-		if p, ok := s.piles[key]; ok {
-			shelves = shelves[:0]
-			for _, list := range p {
-				shelves = append(shelves, list)
-			}
-		}
-		for _, list := range shelves {
-			for i := range list {
-				if !yield(&list[i]) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// piled keeps a key's pile after its stored releases have changed: added says by one more at their end.
-func (s *state) piled(key Hash, added bool) {
-	refs := s.stored[key]
-	switch p, ok := s.piles[key]; {
-	case len(refs) <= few:
-		delete(s.piles, key)
-	case ok && added:
-		p.put(&refs[len(refs)-1])
-	default:
-		s.piles[key] = pileOf(refs)
-	}
-}
-
-// best is the dearest release of a key that may answer, of one price the latest; nil if there is none. Under mu.
-func (l *book) best(key Hash, analyst string, now time.Time) *storedRef {
-	return l.bestOf(key, analyst, now, func(*storedRef) bool { return true })
-}
-
-// bestOf is the best of those that do. Under mu.
-func (l *book) bestOf(key Hash, analyst string, now time.Time, does func(*storedRef) bool) (best *storedRef) {
-	for ref := range l.state.candidates(key) {
-		if does(ref) && l.canAnswer(ref, analyst, now) && (best == nil || ref.price > best.price || ref.price == best.price && ref.seq > best.seq) {
-			best = ref
-		}
-	}
-	return best
 }

@@ -1,71 +1,10 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"time"
-
-	"github.com/dpsql/dpsql/budget"
 )
-
-// Grant gives an analyst, or a role, more of the data set's total in the window of its record: the total stays what it is, and what one may spend beyond the own quota
-// others cannot spend any more. Quotas are no promise, so a grant is none.
-type Grant struct {
-	Dataset string  `json:"dataset"`
-	Analyst string  `json:"analyst"` // "": a role
-	Epsilon float64 `json:"epsilon"` // with the same share of the Renyi room and of the deltas
-	By      string  `json:"by"`
-	Reason  string  `json:"reason"`
-	Role    string  `json:"role,omitempty"`
-}
-
-// to is who it is for.
-func (g *Grant) to() payee {
-	if g.Role != "" {
-		return payee{true, g.Role}
-	}
-	return payee{name: g.Analyst}
-}
-
-// Promise is a new, larger total of a data set, from the window of its record on; or a longer lifetime, of all data sets. What was promised before was larger
-// than it is now for nobody.
-type Promise struct {
-	Dataset  string         `json:"dataset"`
-	Filter   *budget.Filter `json:"filter"`
-	Lifetime *Lifetime      `json:"lifetime,omitempty"`
-	By       string         `json:"by"`
-	Reason   string         `json:"reason"`
-}
-
-// granted is what one was given in one window.
-type granted struct {
-	start   time.Time
-	epsilon float64
-}
-
-// era is what charged windows cost under an earlier promise.
-type era struct {
-	epsilon, delta float64
-	windows        int
-}
-
-// before is how many windows were charged under earlier promises alone.
-func (d *dataset) before() (n int) {
-	for _, e := range d.past {
-		n += e.windows
-	}
-	return n
-}
-
-// granted is what was given to one in the window of a moment.
-func (d *dataset) granted(who payee, at time.Time) float64 {
-	if g := d.grants[who]; g.start.Equal(windowAt(d.head.Window, at).Start) {
-		return g.epsilon
-	}
-	return 0
-}
 
 func (s *state) checkGrant(g *Grant) error {
 	d := s.find(g.Dataset)
@@ -168,56 +107,4 @@ func (s *state) addPromise(r *Record) {
 		head.Lifetime = p.Lifetime
 		other.head = &head
 	}
-}
-
-// Grant gives an analyst more of a data set's total in the window of now, durably.
-func (l *book) Grant(ctx context.Context, g Grant) error {
-	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) { return []*Record{{Grant: &g}}, nil }})
-}
-
-// Raise makes a larger promise of what a policy says now: its budget, its lifetime or both. A process that serves the data set knows of it from then on.
-func (l *book) Raise(ctx context.Context, wanted Head, by, reason string) error {
-	wanted, err := wanted.own()
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	serves := l.serving != nil && l.serving.head.Dataset == wanted.Dataset
-	if serves {
-		l.raising = &wanted
-	}
-	l.mu.Unlock()
-	err = l.raise(ctx, wanted, by, reason)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.raising = nil; err == nil && serves {
-		l.served = wanted
-	}
-	return err
-}
-
-func (l *book) raise(ctx context.Context, wanted Head, by, reason string) error {
-	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		d := l.state.find(wanted.Dataset)
-		if d == nil {
-			return nil, fmt.Errorf("%w: data set %q was never served from it", ErrMismatch, wanted.Dataset)
-		}
-		filter, err := d.head.Filter.Raised(wanted.Filter.Epsilon, wanted.Filter.Delta)
-		if err != nil {
-			return nil, fmt.Errorf("ledger: %w", err)
-		}
-		p := &Promise{Dataset: wanted.Dataset, Filter: filter, By: by, Reason: reason}
-		if d.head.Lifetime != nil && wanted.Lifetime != nil && wanted.Lifetime.Epsilon != d.head.Lifetime.Epsilon {
-			p.Lifetime = wanted.Lifetime
-		}
-		// What cannot be raised must be as it was.
-		then := *d.head
-		if then.Filter = filter; p.Lifetime != nil {
-			then.Lifetime = p.Lifetime
-		}
-		if err := then.accepts(wanted); err != nil {
-			return nil, err
-		}
-		return []*Record{{Promise: p}}, nil
-	}})
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"iter"
 	"slices"
@@ -86,40 +85,4 @@ func (l *book) eachOfFamily(families []Hash, analyst string, now time.Time) iter
 			}
 		}
 	}
-}
-
-// taken is a stored release on its way out: chosen under mu, loaded within the store's transaction, opened when both are free for others.
-type taken struct {
-	keyedRef
-	with *Key   // that was in force when it was chosen
-	text []byte // as it is stored
-}
-
-// take chooses one. Under mu.
-func (l *book) take(key Hash, ref *storedRef) *taken {
-	return &taken{keyedRef: keyedRef{key, *ref}, with: l.cache.Key}
-}
-
-// payloads reads what is stored of them. Under io.
-func (l *book) payloads(list []*taken) (err error) {
-	for _, t := range list {
-		if t.text, err = l.store.payload(t.seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// open is the release with its payload, which must be what was committed.
-func (t *taken) open() (*Stored, error) {
-	payload, err := t.text, error(nil)
-	if payload == nil || sha256.Sum256(payload) != t.payload {
-		return nil, &BrokenRelease{Seq: t.seq, Reason: "it is not the one that was committed"}
-	}
-	if t.sealed != "" {
-		if payload, err = t.with.open(t.key, t.reservation, payload); err != nil {
-			return nil, &BrokenRelease{Seq: t.seq, Reason: "it does not open with the key that it names"}
-		}
-	}
-	return &Stored{Key: t.key, Reservation: t.reservation, Analyst: t.analyst, Price: t.price, Loss: t.loss, Made: t.made, Expires: t.expires, Payload: payload}, nil
 }

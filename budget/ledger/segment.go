@@ -13,30 +13,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
-// Segment names where stored releases are found that were committed between two checkpoints: their keys and terms, beside the records, written once. So what a checkpoint
-// writes grows with what is new, not with all that is stored.
-type Segment struct {
-	Hash  Hash      `json:"hash"`
-	Bytes int       `json:"bytes"`
-	Until time.Time `json:"until"` // when its last release has expired
-}
-
-// segment is one of a checkpoint's record.
-type segment struct {
-	Seq int64 `json:"seq"`
-	Segment
-}
-
-// keyedRef is a stored release with its key.
-type keyedRef struct {
-	key Hash
-	storedRef
-}
-
-func (s Segment) isSame(t Segment) bool {
-	return s.Hash == t.Hash && s.Bytes == t.Bytes && s.Until.Equal(t.Until)
-}
-
 // recently are the releases that were stored since the last checkpoint and have not expired, in the order of their records; expired says that others have.
 func (s *state) recently(at time.Time) (out []keyedRef, expired bool) {
 	seen := map[Hash]bool{}
@@ -98,23 +74,6 @@ func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
 	return text, named
 }
 
-// familyWord is a release's family as a word, "" for none.
-func (r *storedRef) familyWord() string {
-	if r.family == (Hash{}) {
-		return ""
-	}
-	return string(r.family[:])
-}
-
-// spoolWord is what names a release's spool as a word, "" for none.
-func (r *storedRef) spoolWord() string {
-	if r.spool == nil {
-		return ""
-	}
-	text := binary.BigEndian.AppendUint64(nil, uint64(r.spool.Chunks))
-	return string(append(binary.BigEndian.AppendUint64(text, uint64(r.spool.Bytes)), r.spool.Hash[:]...))
-}
-
 // spoolOf reads it.
 func spoolOf(word string) (*SpoolRef, error) {
 	if word == "" {
@@ -127,11 +86,6 @@ func spoolOf(word string) (*SpoolRef, error) {
 		return nil, errors.New("the stored releases beside it cannot be read")
 	}
 	return ref, ref.validate()
-}
-
-// liveSegments are those that hold releases that have not expired.
-func (s *state) liveSegments(at time.Time) []segment {
-	return slices.DeleteFunc(slices.Clone(s.segments), func(g segment) bool { return !g.Until.After(at) })
 }
 
 // addSegment puts a segment's releases back.

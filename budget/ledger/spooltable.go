@@ -83,11 +83,6 @@ func (t spoolTable) make(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// querier is a connection, or a transaction.
-type querier interface {
-	QueryRow(context.Context, string, ...any) pgx.Row
-}
-
 func (t spoolTable) there(ctx context.Context, q querier) (there bool, err error) {
 	err = q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.table()).Scan(&there)
 	return there, readFailed(err)
@@ -146,3 +141,5 @@ func (t spoolTable) sweep(upTo int64, keep []int64) error {
 func (t spoolTable) room(int64) error { return nil }
 
 func (t spoolTable) scratch() string { return t.dir }
+
+func (s *server) spoolTable() spoolTable { return spoolTable{s, s.path + spoolFolder} }

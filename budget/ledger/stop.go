@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,25 +16,6 @@ const (
 	FailResource = "resource" // counts towards MaxFailures
 	FailStage    = "stage"    // another stage of a statement whose failure was counted
 )
-
-// Pardon forgets an analyst's resource failures, or everybody's, in all data sets: the owner has looked.
-type Pardon struct {
-	Analyst string `json:"analyst"` // "": everybody
-	By      string `json:"by"`
-}
-
-// StoppedAnalyst is one who had MaxFailures resource failures in a window of a data set, and was not pardoned since.
-type StoppedAnalyst struct {
-	Analyst string    `json:"analyst"`
-	Dataset string    `json:"data_set"` // whose failures they were
-	Since   time.Time `json:"since"`
-}
-
-// failed counts an analyst's resource failures in a window since the last pardon.
-type failed struct {
-	start time.Time
-	n     int64
-}
 
 // countFailure counts a resource failure in the window of its record. Those of records before version 5 stopped nobody for longer than a process ran.
 //
@@ -120,22 +100,13 @@ func (s *state) stops() []StoppedAnalyst {
 	return slices.SortedFunc(maps.Values(s.stopped), func(a, b StoppedAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
 }
 
-// IsStopped reports whether the analyst had too many resource failures, as far as this process has heard.
-func (l *book) IsStopped(analyst string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.checkStopped(analyst) != nil
-}
-
-// Unfreeze lifts the freeze of just this analyst, or just the one of everybody, and pardons the analyst's resource failures, or everybody's.
-func (l *book) Unfreeze(ctx context.Context, analyst, by string) error {
-	return l.do(&entry{ctx: ctx, decide: func(at time.Time) (out []*Record, err error) {
-		if _, frozen := l.state.frozen[analyst]; frozen {
-			out = append(out, &Record{Freeze: &Freeze{Analyst: analyst, By: by}})
-		}
-		if l.state.canPardon(analyst, at) {
-			out = append(out, &Record{Pardon: &Pardon{Analyst: analyst, By: by}})
-		}
-		return out, nil
-	}})
+// checkFrozen wraps ErrFrozen if the analyst, or everybody, is frozen.
+func (s *state) checkFrozen(analyst string) error {
+	if _, all := s.frozen[""]; all {
+		return fmt.Errorf("%w: everybody", ErrFrozen)
+	}
+	if _, one := s.frozen[analyst]; one {
+		return fmt.Errorf("%w: analyst %q", ErrFrozen, analyst)
+	}
+	return nil
 }

@@ -4,43 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"time"
 )
-
-// readChain checks each record against those before it, adds it to st and then yields it. The first that does not hold ends the sequence with a
-// *CorruptError.
-func readChain(rows iter.Seq2[row, error], st *state) iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
-		for one, err := range rows {
-			if err != nil {
-				yield(nil, broken(st.seq+1, err))
-				return
-			}
-			r, err := readRow(one, st)
-			if err != nil {
-				yield(nil, &CorruptError{Seq: st.seq + 1, Reason: err.Error()})
-				return
-			}
-			st.add(r, one.hash)
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
-}
-
-// broken names a record that the store itself cannot read.
-func broken(seq int64, err error) error {
-	if errors.Is(err, errDamaged) {
-		return &CorruptError{Seq: seq, Reason: err.Error()}
-	}
-	return err
-}
-
-// errDamaged is what a store finds broken below the records: a damaged page, a table that is gone.
-var errDamaged = errors.New("damaged")
 
 // Records reads all records. The ledger is held while the loop runs: its body must not call the ledger.
 func (l *book) Records(ctx context.Context) iter.Seq2[Record, error] {
@@ -64,21 +32,6 @@ func (l *book) Records(ctx context.Context) iter.Seq2[Record, error] {
 			}
 		}
 	}
-}
-
-// reading keeps batches away while everything is read.
-func (l *book) reading(ctx context.Context) (unlock func(), err error) {
-	l.io.Lock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err = ctx.Err(); err == nil {
-		err = l.ready()
-	}
-	if err != nil {
-		l.io.Unlock()
-		return nil, err
-	}
-	return l.io.Unlock, nil
 }
 
 // Verify reads everything again and checks what an opening does not: the store's own structure, each charge's loss against its
@@ -196,4 +149,24 @@ type absent struct {
 	reason string
 	until  time.Time
 	spool  bool
+}
+
+// verifySpool says what is wrong with a commit's spool, which must be there until it expires, or "".
+func (l *book) verifySpool(c *Commit, now time.Time) string {
+	if c.Spool == nil || !now.Before(c.Expires) {
+		return ""
+	}
+	f, err := l.spools.open(c.Reservation)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "its spool is missing"
+	case err != nil:
+		return fmt.Sprintf("its spool cannot be read: %v", err)
+	}
+	defer func() { _ = f.Close() }()
+	reason, err := heldAgainst(f, *c.Spool)
+	if err != nil {
+		return fmt.Sprintf("its spool cannot be read: %v", err)
+	}
+	return reason
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
 // Reserve charges a statement of one stage, durably.
@@ -176,4 +177,56 @@ func (l *book) closing(id int64, e *entry) error {
 		l.letGo(id)
 	}
 	return err
+}
+
+// sealText encrypts a statement's text; nil without a key or a text.
+func (l *book) sealText(c *Charge) (*SealedText, error) {
+	l.mu.Lock()
+	keys := l.texts
+	l.mu.Unlock()
+	if len(keys) == 0 || c.Text == "" {
+		return nil, nil
+	}
+	sealed, err := keys[0].sealWith(textBinding(c.Dataset, c.Analyst, c.Statement), []byte(sqltype.CutText(c.Text, 2*MaxText)))
+	if err != nil {
+		return nil, err
+	}
+	return &SealedText{keys[0].name(), sealed}, nil
+}
+
+// NewSpool begins the spool of an outstanding reservation's release.
+func (l *book) NewSpool(id int64, release Hash) (*Spool, error) {
+	if err := l.forServing(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	key, err := l.cache.Key, l.state.checkOutstanding(id)
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	f, forget, err := l.spools.create(id)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: spool: %w", err)
+	}
+	return &Spool{file: f, key: key, release: release, reservation: id, sum: sha256.New(), room: l.spools.room, forget: forget}, nil
+}
+
+// keepSpool makes a release's spool durable, before the record that names it. Where nothing is stored, it has done when its answer has.
+func (l *book) keepSpool(s *Spool, id int64, release Hash, ttl time.Duration) (*SpoolRef, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if s.reservation != id || s.release != release || s.sum == nil {
+		return nil, errors.New("ledger: the spool of another release")
+	}
+	s.named.Hash = Hash(s.sum.Sum(nil))
+	s.sum = nil
+	if ttl == 0 {
+		return &s.named, nil
+	}
+	if err := l.spools.keep(id, s.file, s.named); err != nil {
+		return nil, fmt.Errorf("ledger: spool: %w", err)
+	}
+	return &s.named, nil
 }

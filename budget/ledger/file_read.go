@@ -64,35 +64,6 @@ func (l *file) sums() (at row, text []byte, ok bool, err error) {
 	return at, text, ok, damaged(errors.Join(stmt.Err(), stmt.Close()))
 }
 
-// sumsSchema is for a file that has checkpoints.
-const sumsSchema = `
-CREATE TABLE IF NOT EXISTS sums (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS segments (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-`
-
-// insertSums keeps a checkpoint's sums in place of older ones, and its segment beside them.
-func (l *file) insertSums(c sumsChange) error {
-	err := l.db.Exec(sumsSchema + "DELETE FROM sums")
-	if err != nil {
-		return err
-	}
-	once := func(sql string, seq int64, blobs ...[]byte) error {
-		stmt, _, err := l.db.Prepare(sql)
-		if err != nil {
-			return err
-		}
-		return errors.Join(run(stmt, seq, blobs...), stmt.Close())
-	}
-	err = once("INSERT INTO sums (seq, body) VALUES (?, ?)", c.seq, c.text)
-	if err == nil && c.segment != nil {
-		err = once("INSERT INTO segments (seq, body) VALUES (?, ?)", c.seq, c.segment)
-	}
-	for _, seq := range c.gone {
-		err = errors.Join(err, once("DELETE FROM segments WHERE seq = ?", seq))
-	}
-	return err
-}
-
 // segment reads what lies beside a checkpoint; nil if there is nothing.
 func (l *file) segment(seq int64) (text []byte, err error) {
 	stmt, _, err := l.db.Prepare("SELECT body FROM segments WHERE seq = ?")

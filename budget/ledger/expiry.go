@@ -1,0 +1,51 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+)
+
+// expired drops what has expired where there is much, or a spool among it. Under mu, in a batch that writes.
+func (l *book) expired(now time.Time) []int64 {
+	many := len(l.state.stored) >= l.sweep || l.state.held.expired(now) >= mostExpired
+	spool := !l.state.nextSpool.IsZero() && !l.state.nextSpool.After(now)
+	if !many && !spool {
+		return nil
+	}
+	gone := l.state.dropExpired(now)
+	l.state.held.dead = 0
+	l.unswept = l.unswept || spool
+	if many {
+		l.sweep = max(firstSweep, 2*len(l.state.stored))
+	}
+	return gone
+}
+
+// sweepExpired removes the spools that expired releases had.
+func (l *book) sweepExpired() {
+	l.mu.Lock()
+	due := l.unswept && l.ready() == nil
+	l.unswept = false
+	l.mu.Unlock()
+	if due {
+		_ = l.sweepSpools() // the next one that expires, or a start, tries again
+	}
+}
+
+// sweepSpools removes what no stored release needs and no outstanding reservation may still write: left by a crash, a failure, or expired. What cannot be removed now is tried again.
+//
+// A reservation that is neither outstanding nor stored never is again, and all up to the last known record are known.
+func (l *book) sweepSpools() error {
+	l.mu.Lock()
+	upTo, keep := l.state.seq, l.state.open()
+	for _, refs := range l.state.stored {
+		for _, ref := range refs {
+			if ref.spool != nil {
+				keep = append(keep, ref.reservation)
+			}
+		}
+	}
+	l.mu.Unlock()
+	slices.Sort(keep)
+	return l.spools.sweep(upTo, keep)
+}

@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dpsql/dpsql/budget"
+)
+
+// serve takes up a data set: a new one gets its head, one that is known must have promised the same.
+func (l *book) serve(head Head, o *Opening) error {
+	if l.state.seq > 0 && len(l.data) > 0 {
+		first, err := l.first()
+		if err == nil {
+			err = l.ofData(l.data, first)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	first := func(time.Time) ([]*Record, error) {
+		if known := l.state.find(head.Dataset); known != nil {
+			return nil, known.head.accepts(head)
+		}
+		l.began = l.state.seq == 0
+		return []*Record{{Head: &head}}, nil
+	}
+	opening := &entry{ctx: context.Background()}
+	opening.decide = func(at time.Time) ([]*Record, error) {
+		if !o.Shared { // whoever had it before is gone
+			o.Recovered = l.state.open()
+		}
+		opening.gone = l.state.dropExpired(at)
+		return []*Record{{Opening: o}}, nil
+	}
+	for _, e := range []*entry{{ctx: context.Background(), decide: first}, opening} {
+		if err := l.do(e); err != nil {
+			return err
+		}
+	}
+	if err := l.SetData(l.data); err != nil { // (2) of datamark.go: after the first record, before the first charge
+		return err
+	}
+	l.mu.Lock()
+	l.serving, l.epoch, l.served = l.state.find(head.Dataset), head.Epoch, head
+	l.mu.Unlock()
+	return l.sweepSpools()
+}
+
+// ofData refuses a ledger that data marks do not name; of a ledger without records the first is zero.
+func (l *book) ofData(marks []DataMark, first Hash) error {
+	for _, m := range marks {
+		o, err := readDataMark(m.Path)
+		if err != nil {
+			return err
+		}
+		if o.place != "" && o.first != first { // (1) the mark is of another first record
+			return m.refusal(o, l.place)
+		}
+	}
+	return nil
+}
+
+// first is the hash of the first record; zero if there is none.
+func (l *book) first() (out Hash, err error) {
+	l.io.Lock()
+	defer l.io.Unlock()
+	for one, err := range l.store.span(0, 1) {
+		return one.hash, err
+	}
+	return out, nil
+}
+
+// SetData names the ledger in the data marks of what is served from now on, or refuses.
+func (l *book) SetData(marks []DataMark) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	first, err := l.first()
+	if err != nil {
+		return err
+	}
+	if err := l.ofData(marks, first); err != nil { // (3) no mark changes to another first record
+		return err
+	}
+	for _, m := range marks {
+		err := writeDataMark(m.Path, dataOwner{first, l.place})
+		if err != nil && (!m.Optional || !unwritable(err)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits is the filter that the policy asks for a window which begins now. Under mu, of a ledger that serves.
+func (l *book) fits() *budget.Filter {
+	if l.raising != nil && !l.served.Filter.IsSamePromise(l.serving.head.Filter) {
+		return l.raising.Filter
+	}
+	return l.served.Filter
+}
+
+// present is the served data set as a charge of that moment finds it. Under mu.
+func (l *book) present(at time.Time) *dataset { return l.serving.fitted(l.fits(), at) }
+
+// Filter is the filter of the window of now: that which its first charge found, or the next charge will find if it is the first; nil for an owner.
+func (l *book) Filter() *budget.Filter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.serving == nil {
+		return nil
+	}
+	return l.present(l.time()).head.Filter
+}
+
+// promised refuses what would be charged, or shown, under another promise than that of the policy which is served: one that another process made larger since it was read. Under mu.
+func (l *book) promised() error {
+	if err := l.serving.head.accepts(l.served); err != nil && (l.raising == nil || l.serving.head.accepts(*l.raising) != nil) {
+		return fmt.Errorf("%w: run dpsql reload with the policy that says it (%w)", ErrPromise, err)
+	}
+	return nil
+}
+
+// Healthy tells a ledger that takes charges from one that has stopped, or whose promise this process does not know any more. On one that is shared it asks the server.
+func (l *book) Healthy() error {
+	if err := l.fresh(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.ready(); err != nil || l.serving == nil {
+		return err
+	}
+	return l.promised()
+}
+
+// SetHead goes on under another policy text.
+func (l *book) SetHead(ctx context.Context, wanted Head) error {
+	if err := l.forServing(); err != nil {
+		return err
+	}
+	wanted, err := wanted.own()
+	if err != nil {
+		return err
+	}
+	err = l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		head := l.serving.head
+		if head.Dataset != wanted.Dataset {
+			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, wanted.Dataset)
+		}
+		if err := head.accepts(wanted); err != nil || l.epoch == wanted.Epoch {
+			return nil, err
+		}
+		return []*Record{{Epoch: &Epoch{Epoch: wanted.Epoch, Dataset: wanted.Dataset}}}, nil
+	}})
+	if err == nil {
+		l.mu.Lock()
+		l.epoch, l.served = wanted.Epoch, wanted
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// IsUnmarked reports whether no mark lay beside the ledger when it was opened: whether it is the newest is then its owner's word alone, which the record of the opening keeps.
+func (l *book) IsUnmarked() bool { return l.unmarked }
+
+// IsNew reports whether this opening wrote the first record.
+func (l *book) IsNew() bool { return l.began }
