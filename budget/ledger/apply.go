@@ -65,7 +65,7 @@ func (s *state) check(r *Record) error {
 func (s *state) checkMove(r *Record) error {
 	switch {
 	case s.moved != nil && (r.Arrival == nil || r.Arrival.ID != s.moved.ID):
-		return s.moved.err()
+		return s.moved.err() // (1) of move.go: nothing follows a departure but the arrival of its own move
 	case s.moved == nil && r.Arrival != nil:
 		return errors.New("an arrival without a departure")
 	case r.Departure != nil && (r.Departure.ID == "" || r.Departure.To == "" || r.Departure.By == ""), r.Arrival != nil && (r.Arrival.From == "" || r.Arrival.By == ""):
@@ -199,7 +199,7 @@ func (s *state) addCharge(r *Record) {
 	if _, _, w := d.at(r.Time); !w.Charged {
 		d.windows++
 		d.began = nil
-		d.start, d.all, d.accounts = w.Start, account{}, map[payee]*account{}
+		d.start, d.all, d.accounts = w.Start, account{}, map[payee]*account{} // (3) of addFit: no sum holds losses of two orders
 	}
 	d.all.add(r.Reserve.Loss)
 	for who, q := range r.Reserve.payees() {

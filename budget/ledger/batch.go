@@ -197,7 +197,7 @@ func (l *book) catchUp(rows []row) error {
 		l.state.add(r, one.hash)
 	}
 	if len(rows) > 0 && l.state.moved != nil && !l.moving { // one that moves it may have written this itself
-		return l.state.moved.err()
+		return l.state.moved.err() // (1) of move.go: no process goes on with a ledger that ends with a departure
 	}
 	return nil
 }

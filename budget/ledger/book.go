@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (queue.go).
+// book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (batch.go).
 type book struct {
 	store  store
 	spools spools

@@ -46,7 +46,7 @@ func (c *Charge) validate(version int, f *budget.Filter) error {
 		return fmt.Errorf("a text that is not encrypted")
 	case !(c.Price > 0):
 		return fmt.Errorf("a charge with price %g", c.Price)
-	case c.Order != f.Order:
+	case c.Order != f.Order: // (1) of addFit: all charges of a window have its one order
 		return fmt.Errorf("a charge at order %g, not %g", c.Order, f.Order)
 	}
 	if err := c.check(version, f); err != nil {

@@ -31,4 +31,21 @@
 // a broken record (PV014). A spool is removed if no stored release has it and no open reservation may still write
 // it. That happens at a start, and with the first charge after the release has expired. dpsql budget move takes
 // spools along.
+//
+// # Files
+//
+// The files lie in groups. A file uses files of its own group and of the groups above it.
+//
+//	records: what is written, as data, and its codec
+//	    hash errors window seal spool head payer events text charge kinds record
+//	stores: SQLite's file and PostgreSQL's server, which keep records in one order, and spools and marks beside them
+//	    disk format mark store spooldir file file_read durability server server_read spooltable place text_key datamark
+//	state: the sum of the records, and what may follow them
+//	    release account dataset held stored pile state state_releases lifetime stop fit balance accounts
+//	    undo promise apply differs segment checkpoint chain
+//	book: what is admitted, written in batches, answered and listed
+//	    queue own book load expiry batch serving raise lookup inflight releases related write control
+//	    charges history statements verify
+//	ledgers: a book over each store, and the move from one to the other
+//	    ledger link damage sqlite lease postgres post move move_file move_server move_spools
 package ledger

@@ -41,7 +41,7 @@ func (l *book) load(w waterline, place string) error {
 		if l.moving {
 			return nil
 		}
-		return st.moved.err()
+		return st.moved.err() // (1) of move.go: no process serves a ledger that ends with a departure
 	}
 	return w.passed(place, st.seq)
 }

@@ -189,7 +189,7 @@ func (s *server) readNew(r pgx.BatchResults, known waterline) ([]row, error) {
 	if err := r.QueryRow().Scan(&layout, &head.seq, &hash, &there, &found.fsync, &found.pages, &found.commit); err != nil {
 		return nil, err
 	}
-	if err := found.check(); err != nil { // (2) before anything is written
+	if err := found.check(); err != nil { // (2) of durability.go: fsync and full_page_writes are read in the transaction, before anything is written
 		return nil, err
 	}
 	copy(head.hash[:], hash)
@@ -284,7 +284,7 @@ func (s *server) write(c change) error {
 	}
 	switch {
 	case err == nil && tag.String() == "COMMIT":
-		if err := found.check(); err != nil { // (3) it is there, but a crash may take it away
+		if err := found.check(); err != nil { // (3) of durability.go: they are read again after the COMMIT. The records are there, but a crash may take them away
 			return fmt.Errorf("%w: %w", errUncertain, err)
 		}
 		if err := s.mark.move(waterline{last.seq, last.hash}); err != nil {

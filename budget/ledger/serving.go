@@ -39,7 +39,7 @@ func (l *book) serve(head Head, o *Opening) error {
 			return err
 		}
 	}
-	if err := l.SetData(l.data); err != nil { // (2) of datamark.go: after the first record, before the first charge
+	if err := l.SetData(l.data); err != nil { // (2) of datamark.go: the mark is written after the first record and before the first charge
 		return err
 	}
 	l.mu.Lock()
@@ -55,7 +55,7 @@ func (l *book) ofData(marks []DataMark, first Hash) error {
 		if err != nil {
 			return err
 		}
-		if o.place != "" && o.first != first { // (1) the mark is of another first record
+		if o.place != "" && o.first != first { // (1) of datamark.go: this ledger does not begin with the record that the mark names
 			return m.refusal(o, l.place)
 		}
 	}
@@ -81,7 +81,7 @@ func (l *book) SetData(marks []DataMark) error {
 	if err != nil {
 		return err
 	}
-	if err := l.ofData(marks, first); err != nil { // (3) no mark changes to another first record
+	if err := l.ofData(marks, first); err != nil { // (3) of datamark.go: no mark changes to another first record
 		return err
 	}
 	for _, m := range marks {

@@ -46,6 +46,9 @@ func TestFileCycles(t *testing.T) {
 		if tangled[dir] > 0 && worst < tangled[dir] {
 			t.Errorf("%s: %d files need one another at most: say so in tangled, or take it out at %d", dir, worst, mostCycle)
 		}
+		for _, problem := range groupProblems(fileGroups(t, dir), p.files, p.needs()) {
+			t.Errorf("%s: %s", dir, problem)
+		}
 		inTree := strings.HasPrefix(dir, "sensitivity") || strings.HasPrefix(dir, "internal/engine")
 		if files := len(slices.DeleteFunc(p.files, func(f string) bool { return f == "doc.go" })); inTree && files > mostFiles {
 			t.Errorf("%s has %d files, more than %d", dir, files, mostFiles)
@@ -116,8 +119,8 @@ func (p *pkg) check(t *testing.T, dir string, exports map[string]string) {
 	}
 }
 
-// cycles are the sets of files that need one another, directly or through others.
-func (p *pkg) cycles() [][]string {
+// needs are the files that each file uses declarations of.
+func (p *pkg) needs() map[string]map[string]bool {
 	file := func(at token.Pos) string { return filepath.Base(p.fset.Position(at).Filename) }
 	needs := map[string]map[string]bool{}
 	for _, f := range p.files {
@@ -128,6 +131,12 @@ func (p *pkg) cycles() [][]string {
 			needs[file(id.Pos())][file(o.Pos())] = true
 		}
 	}
+	return needs
+}
+
+// cycles are the sets of files that need one another, directly or through others.
+func (p *pkg) cycles() [][]string {
+	needs := p.needs()
 	for _, by := range p.files { // Warshall's closure
 		for _, f := range p.files {
 			if needs[f][by] {
