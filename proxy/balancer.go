@@ -8,17 +8,6 @@ import (
 	"net/netip"
 )
 
-// originOf is where a connection comes from, by the address that it was accepted from.
-func (srv *Server) originOf(a net.Addr) origin {
-	o := originOf(a)
-	for _, b := range srv.opts.Balancers {
-		if o.prefix.IsValid() && b.Contains(a.(*net.TCPAddr).AddrPort().Addr().Unmap().WithZone("")) {
-			o.shared = true
-		}
-	}
-	return o
-}
-
 // readProxyHeader reads what a declared balancer says before the client's first byte. A connection without it, or with another, ends without a word.
 //
 // A client of another machine is to come by TLS although the balancer's own connection does not leave this one: over TLS to us, or to the balancer. Of one whose address the balancer does not say nothing is known, so it is taken for one of another machine.

@@ -2,27 +2,15 @@ package proxy
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/subtle"
-	"errors"
-	"slices"
-	"time"
+	"encoding/hex"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
-
-// errCanceled is why a statement's context ended: its client said so.
-var errCanceled = errors.New("canceled by the client")
-
-// errStatementTimeout: the client's own limit on a statement was over.
-var errStatementTimeout = errors.New("statement timeout of the session")
-
-// keyLength is how many bytes a session's key has: those of PostgreSQL 18. The protocol before 3.2 has room for four alone, which somebody could guess by billions of connections.
-func keyLength(protocol uint32) int {
-	if protocol >= protocol32 {
-		return 32
-	}
-	return 4
-}
 
 // cancelRequest ends the running statement of the session that the request names, if the key is that session's; else the other proxies are asked. An idle
 // connection is left alone, and nothing is told to the asker.
@@ -37,79 +25,47 @@ func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	s.cancelRunning(errCanceled)
 }
 
-func (s *connection) cancelRunning(why error) {
-	s.runMu.Lock()
-	defer s.runMu.Unlock()
-	if s.cancelRun != nil {
-		s.cancelRun(why)
+// forward sends a cancel that is for no session here to the other proxies: through a balancer a client's request reaches any of them. What is sent holds no key: a code of it
+// under a fresh nonce, which only who has the key can make, and which the session's own proxy compares.
+func (srv *Server) forward(m *pgproto3.CancelRequest, from origin) {
+	if srv.opts.Post == nil || len(m.SecretKey) < leastSecret || len(m.SecretKey) > mostSecret || !srv.forwards.may(from, srv.opts.now()) {
+		return
+	}
+	ctx, done := context.WithTimeout(srv.ctx, forwardTime)
+	defer done()
+	var nonce [16]byte
+	_, err := rand.Read(nonce[:])
+	if err == nil {
+		err = srv.opts.Post.Send(ctx, forwarded(m.ProcessID, nonce[:], m.SecretKey))
+	}
+	if err != nil {
+		srv.log.Warn("a cancel was not forwarded to the other proxies", "error", redact(err))
 	}
 }
 
-// running gives the context of one statement, which a CancelRequest ends. done must be called when it is over.
-func (s *connection) running() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	s.runMu.Lock()
-	s.cancelRun, s.runs = cancel, Running{User: s.user, Client: s.address(), Since: s.latest.at, Text: s.latest.text}
-	if s.terminated {
-		cancel(errShutdown)
+// Hear takes what another proxy's Post sent: a cancel, which ends the running statement of the session that it names if it was made with that session's key. Whatever else it is, nothing happens.
+func (srv *Server) Hear(text string) {
+	words := strings.Split(text, " ")
+	if len(words) != 4 || words[0] != forwardedWord || len(words[1]) != 8 {
+		return
 	}
-	s.runMu.Unlock()
-	stop := func() {}
-	if t := s.ownTimeout(); t > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, t, errStatementTimeout)
+	pid, err := strconv.ParseUint(words[1], 16, 32)
+	if err != nil {
+		return
 	}
-	return ctx, func() {
-		stop()
-		s.runMu.Lock()
-		s.cancelRun = nil
-		s.runMu.Unlock()
-		cancel(nil)
+	nonce, err := hex.DecodeString(words[2])
+	if err != nil || len(nonce) != 16 {
+		return
 	}
-}
-
-// Running is a statement that runs, for the owner.
-type Running struct {
-	User   string    `json:"analyst"`
-	Client string    `json:"client"` // the address
-	Since  time.Time `json:"since"`
-	Text   string    `json:"text"` // its first 1023 bytes
-}
-
-// Running lists what runs now, the oldest first.
-func (srv *Server) Running() []Running {
+	code, err := hex.DecodeString(words[3])
+	if err != nil {
+		return
+	}
 	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	list := []Running{}
-	for _, s := range srv.sessions {
-		s.runMu.Lock()
-		if s.cancelRun != nil {
-			list = append(list, s.runs)
-		}
-		s.runMu.Unlock()
+	s := srv.sessions[uint32(pid)]
+	srv.mu.Unlock()
+	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key)) {
+		return
 	}
-	slices.SortFunc(list, func(a, b Running) int { return a.Since.Compare(b.Since) })
-	return list
-}
-
-// ownTimeout is the session's statement_timeout.
-func (s *connection) ownTimeout() time.Duration {
-	if s.set == nil { // before the log-in
-		return 0
-	}
-	return s.set.millis("statement_timeout")
-}
-
-// stop ends a session as soon as no statement runs.
-func (s *connection) stop() {
-	s.stopping.Store(true)
-	_ = s.raw.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
-}
-
-// terminate ends a session now: a running statement is cancelled.
-func (s *connection) terminate() {
-	s.runMu.Lock()
-	s.terminated = true
-	s.runMu.Unlock()
-	s.cancelRunning(errShutdown)
-	s.stop()
+	s.cancelRunning(errCanceled)
 }

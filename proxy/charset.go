@@ -58,14 +58,6 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// charset is the client's; nil where it is UTF-8, or not converted. Another room of this process speaks UTF-8, whatever its user SETs.
-func (s *connection) charset() *charset {
-	if s.inside {
-		return nil
-	}
-	return charsetOf(s.set.get("client_encoding"))
-}
-
 func charsetOf(name string) *charset {
 	if name == "UTF8" || name == "SQL_ASCII" {
 		return nil
@@ -245,4 +237,15 @@ func elements(v []byte, translate func([]byte) ([]byte, error)) ([]byte, error) 
 		rest = rest[n:]
 	}
 	return out, nil
+}
+
+// formatOf is the format of column i: none given is text, one is for all.
+func formatOf(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return sqltype.TextFormat
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
 }

@@ -86,10 +86,6 @@ func (s *connection) runSet(n *pgsyntax.Set) (*answer.Answer, error) {
 	return tag("SET")
 }
 
-func isMode(name string) bool {
-	return name == modeIsolation || name == modeReadOnly || name == modeDeferrable
-}
-
 // setModeByName is SET transaction_isolation = ...: it lasts as long as the transaction.
 func (s *connection) setModeByName(n *pgsyntax.Set) error {
 	list := n.Values
@@ -151,9 +147,6 @@ func (s *connection) runShow(n *pgsyntax.Show) (*answer.Answer, error) {
 	return &answer.Answer{Tag: "SHOW", Rows: [][]sqltype.Value{textRow(v)}}, nil
 }
 
-// hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
-var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}
-
 // showAll lists dpsql's settings among PostgreSQL's, by name.
 func (s *connection) showAll() *answer.Answer {
 	a := &answer.Answer{Tag: "SHOW"}
@@ -179,11 +172,6 @@ func (s *connection) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, erro
 	}
 	s.statements.drop(n.Name)
 	return tag("DEALLOCATE")
-}
-
-// dropStatements forgets the named statements; the unnamed one is not DEALLOCATE's.
-func (s *connection) dropStatements() {
-	s.statements.dropIf(func(name string, _ *statement) bool { return name != "" })
 }
 
 func (s *connection) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {

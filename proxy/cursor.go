@@ -63,13 +63,6 @@ func cursorExists(name string) error {
 	return sqlerr.New(sqlerr.DuplicatePortal, "cursor \"%s\" already exists", name)
 }
 
-func (s *connection) roomForPortal() error {
-	if len(s.portals.items) < s.srv.opts.MaxPortals {
-		return nil
-	}
-	return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
-}
-
 // runFetch is FETCH and MOVE, also of a portal that the client bound by the protocol.
 func (s *connection) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
 	p, ok := s.portals.get(n.Name)

@@ -85,23 +85,6 @@ func (s *connection) parseMessage(m *pgproto3.Parse) error {
 
 func validName(name string) error { return sqltype.ValidText([]byte(name)) }
 
-func (s *connection) findStatement(name string) (*statement, error) {
-	if st, ok := s.statements.get(name); ok {
-		return st, nil
-	}
-	if name == "" {
-		return nil, sqlerr.New(sqlerr.InvalidStatement, "unnamed prepared statement does not exist")
-	}
-	return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", name)
-}
-
-func (s *connection) findPortal(name string) (*portal, error) {
-	if p, ok := s.portals.get(name); ok {
-		return p, nil
-	}
-	return nil, sqlerr.New(sqlerr.InvalidPortal, "portal \"%s\" does not exist", name)
-}
-
 // bind makes a portal of a statement and its arguments, and gives the statement's text for positions.
 func (s *connection) bind(m *pgproto3.Bind) (string, error) {
 	if err := validName(m.DestinationPortal + m.PreparedStatement); err != nil {

@@ -20,26 +20,6 @@ var (
 		"sql_standard": sqltype.IntervalSQL, "iso_8601": sqltype.IntervalISO}
 )
 
-// formats are the session's settings of values. A zone is kept from one call to the next: zones are compared by identity.
-func (s *settings) formats() sqltype.Settings {
-	style, order, _ := strings.Cut(s.get("datestyle"), ", ")
-	f := sqltype.Settings{DateStyle: dateStyles[style], DateOrder: dateOrders[order], IntervalStyle: intervalStyles[s.get("intervalstyle")],
-		ByteaEscape: s.get("bytea_output") == "escape"}
-	if digits, err := strconv.Atoi(s.get("extra_float_digits")); err == nil && digits < 1 {
-		f.RoundFloats, f.ExtraDigits = true, digits
-	}
-	if name := s.get("timezone"); s.zone == nil || s.zone.String() != name {
-		s.zone, _ = sqltype.LookupZone(name) // found when it was set
-	}
-	f.Zone = s.zone
-	if path := s.get("search_path"); path != parameters["search_path"].def {
-		if f.Path = path; path == "" { // none at all
-			f.Path = `""`
-		}
-	}
-	return f
-}
-
 func invalidValue(p *parameter, v string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", p.name, v)
 }

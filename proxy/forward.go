@@ -3,17 +3,11 @@ package proxy
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Post carries a short text to the other proxies that share the ledger, each of which gives it to its Server's Hear. It may be lost.
@@ -65,24 +59,6 @@ func paced(next *time.Time, now time.Time, every time.Duration, burst int) bool 
 	return true
 }
 
-// forward sends a cancel that is for no session here to the other proxies: through a balancer a client's request reaches any of them. What is sent holds no key: a code of it
-// under a fresh nonce, which only who has the key can make, and which the session's own proxy compares.
-func (srv *Server) forward(m *pgproto3.CancelRequest, from origin) {
-	if srv.opts.Post == nil || len(m.SecretKey) < leastSecret || len(m.SecretKey) > mostSecret || !srv.forwards.may(from, srv.opts.now()) {
-		return
-	}
-	ctx, done := context.WithTimeout(srv.ctx, forwardTime)
-	defer done()
-	var nonce [16]byte
-	_, err := rand.Read(nonce[:])
-	if err == nil {
-		err = srv.opts.Post.Send(ctx, forwarded(m.ProcessID, nonce[:], m.SecretKey))
-	}
-	if err != nil {
-		srv.log.Warn("a cancel was not forwarded to the other proxies", "error", redact(err))
-	}
-}
-
 // forwardedWord begins the text of a forwarded cancel; another word or number is of another version.
 const forwardedWord = "cancel-1"
 
@@ -98,31 +74,4 @@ func forwardCode(pid uint32, nonce, secret []byte) []byte {
 	h.Write(binary.BigEndian.AppendUint32(nil, pid))
 	h.Write(nonce)
 	return h.Sum(nil)
-}
-
-// Hear takes what another proxy's Post sent: a cancel, which ends the running statement of the session that it names if it was made with that session's key. Whatever else it is, nothing happens.
-func (srv *Server) Hear(text string) {
-	words := strings.Split(text, " ")
-	if len(words) != 4 || words[0] != forwardedWord || len(words[1]) != 8 {
-		return
-	}
-	pid, err := strconv.ParseUint(words[1], 16, 32)
-	if err != nil {
-		return
-	}
-	nonce, err := hex.DecodeString(words[2])
-	if err != nil || len(nonce) != 16 {
-		return
-	}
-	code, err := hex.DecodeString(words[3])
-	if err != nil {
-		return
-	}
-	srv.mu.Lock()
-	s := srv.sessions[uint32(pid)]
-	srv.mu.Unlock()
-	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key)) {
-		return
-	}
-	s.cancelRunning(errCanceled)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 )
@@ -60,20 +59,6 @@ func valuesOf(list string) []string {
 		return nil
 	}
 	return strings.Split(list, ",")
-}
-
-// millis is the value of a setting that is a time.
-func (s *settings) millis(name string) time.Duration {
-	v := s.get(name)
-	if v == "0" {
-		return 0
-	}
-	p := parameters[name]
-	x, err := p.guc.read(p, v) // it was read when it was set
-	if err != nil {
-		return 0
-	}
-	return time.Duration(x) * time.Millisecond
 }
 
 // number reads one of the file's numbers.
@@ -236,4 +221,21 @@ func short(x float64) string {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 	return fmt.Sprintf("%.6g", x)
+}
+
+// facts are what pg_settings tells of a setting beside its values, as settings.tsv has them.
+type facts struct {
+	unit, context, category, extra, least, most, boot string
+}
+
+// octal are the settings that are shown as modes of files.
+var octal = []string{"data_directory_mode", "log_file_mode", "unix_socket_permissions"}
+
+// octalMode writes a mode of files.
+func octalMode(n string) string {
+	x, err := strconv.Atoi(n)
+	if err != nil {
+		return n
+	}
+	return fmt.Sprintf("%04o", x)
 }

@@ -141,3 +141,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// usualIterations is how PostgreSQL writes verifiers.
+const usualIterations = 4096

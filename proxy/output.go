@@ -43,3 +43,11 @@ func (s *connection) relieve() error {
 	}
 	return s.flush()
 }
+
+// charset is the client's; nil where it is UTF-8, or not converted. Another room of this process speaks UTF-8, whatever its user SETs.
+func (s *connection) charset() *charset {
+	if s.inside {
+		return nil
+	}
+	return charsetOf(s.set.get("client_encoding"))
+}

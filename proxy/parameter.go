@@ -251,3 +251,38 @@ func pathText(p *parameter, text string) (string, error) {
 	}
 	return text, nil
 }
+
+func unknownParameter(name string) error {
+	err := sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	if near := sqlerr.Nearest(name, allNames); near != "" {
+		err = err.WithHint("Perhaps you meant %s.", near)
+	}
+	return err
+}
+
+func cannotChange(p *parameter) error {
+	if p.guc != nil {
+		switch p.guc.context {
+		case "postmaster":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed without restarting the server", p.name)
+		case "sighup":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed now", p.name)
+		case "backend":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be set after connection start", p.name)
+		case "superuser", "superuser-backend", hiddenContext:
+			return sqlerr.New(sqlerr.Privilege, "permission denied to set parameter \"%s\"", p.name)
+		}
+	}
+	return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed", p.name)
+}
+
+// The modes of a transaction, as settings.
+const (
+	modeIsolation  = "transaction_isolation"
+	modeReadOnly   = "transaction_read_only"
+	modeDeferrable = "transaction_deferrable"
+)
+
+func isMode(name string) bool {
+	return name == modeIsolation || name == modeReadOnly || name == modeDeferrable
+}

@@ -10,12 +10,6 @@ import (
 
 // A portal whose rows memory does not hold reads them from disk, a part at a time, forward only.
 
-// partRows is how many rows Execute reads at a time.
-const partRows = 256
-
-// partReader gives the next rows of an answer, those before an error too; end says that there are no more.
-type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error)
-
 // partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
 func (s *connection) partsOf(a *answer.Answer) partReader {
 	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
@@ -41,37 +35,6 @@ func (s *connection) partsOf(a *answer.Answer) partReader {
 			}
 		}
 		return rows, false, nil
-	}
-}
-
-// part is how many rows Execute asks for next.
-func (p *portal) part(limit, sent int) int {
-	switch {
-	case limit != allRows && p.more != nil:
-		return min(limit-sent, partRows)
-	case limit != allRows:
-		return limit - sent
-	case p.more != nil:
-		return partRows
-	}
-	return allRows
-}
-
-// pull has the next count rows in memory, if there are so many, and those alone.
-func (p *portal) pull(count int) {
-	p.answer.Rows = p.answer.Rows[p.next-p.passed:]
-	p.passed = p.next
-	if count != allRows {
-		if count -= len(p.answer.Rows); count <= 0 {
-			return
-		}
-	}
-	rows, end, err := p.more(p.reading, count)
-	p.failed = err
-	p.answer.Rows = append(p.answer.Rows[:len(p.answer.Rows):len(p.answer.Rows)], rows...)
-	if end {
-		_ = p.answer.Close()
-		p.more = nil
 	}
 }
 

@@ -1,23 +1,13 @@
 package proxy
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/pgmeta"
 )
-
-// facts are what pg_settings tells of a setting beside its values, as settings.tsv has them.
-type facts struct {
-	unit, context, category, extra, least, most, boot string
-}
-
-// octal are the settings that are shown as modes of files.
-var octal = []string{"data_directory_mode", "log_file_mode", "unix_socket_permissions"}
 
 // plain is a value as pg_settings has it: a number in the setting's own unit.
 func (p *parameter) plain(v string) string {
@@ -109,11 +99,5 @@ func (s *settings) ownParameter(e session.Setting) pgmeta.Parameter {
 	return pgmeta.Parameter{Name: e.Name, Value: e.Value, Category: "dpsql", Description: e.About, Context: "user", Kind: e.Kind, Source: source, Values: e.Values, Boot: e.Start, Reset: reset}
 }
 
-// octalMode writes a mode of files.
-func octalMode(n string) string {
-	x, err := strconv.Atoi(n)
-	if err != nil {
-		return n
-	}
-	return fmt.Sprintf("%04o", x)
-}
+// hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
+var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}

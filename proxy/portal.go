@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 )
@@ -67,86 +66,6 @@ func answerBytes(rows [][]sqltype.Value) int {
 	return n
 }
 
-// roomForAnswer refuses to run one statement more while the session's portals hold too much that was not read. Nothing is spent
-// then. What is held is at most the limit and one answer.
-func (s *connection) roomForAnswer() error {
-	held := s.unread()
-	if held < s.srv.opts.MaxAnswerBytes {
-		return nil
-	}
-	return sqlerr.New(sqlerr.SessionLimit, "the portals of this session hold about %d bytes of unread answers, the limit is %d", held, s.srv.opts.MaxAnswerBytes).
-		WithHint("Read them to the end or close them. Nothing was spent.")
-}
-
-// executePortal sends up to limit rows (all for limit <= 0). As in PostgreSQL a portal is suspended whenever the limit was
-// reached, though there may be no row left.
-func (s *connection) executePortal(p *portal, limit int) error {
-	if p.broken {
-		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
-	}
-	p.broken = true // until it went well
-	s.active = p
-	defer func() { s.active = nil }()
-	if err := s.fill(p); err != nil {
-		return err
-	}
-	if !p.statement.rows {
-		s.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
-		s.srv.opts.Metrics.Statement("ok")
-		return nil
-	}
-	if limit <= 0 {
-		limit = allRows
-	}
-	defer s.read(p)()
-	sent := 0
-	for { // where the rows come from disk, a part at a time
-		rows := p.forward(p.part(limit, sent))
-		if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
-			return err
-		}
-		if p.failed != nil {
-			return p.failed
-		}
-		if sent += len(rows); p.atEnd || sent == limit {
-			break
-		}
-	}
-	suspended := !p.atEnd
-	p.broken = false
-	if suspended {
-		if p.unread == 0 {
-			p.unread = p.holds()
-		}
-		s.send(&pgproto3.PortalSuspended{})
-		return nil
-	}
-	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
-	s.srv.opts.Metrics.Statement("ok")
-	if !p.scroll {
-		_ = p.answer.Close()
-		p.answer, p.more, p.unread = &answer.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
-	}
-	return nil
-}
-
-// fill makes a portal's answer, once.
-func (s *connection) fill(p *portal) error {
-	if p.answer != nil {
-		return nil
-	}
-	if err := s.roomForAnswer(); err != nil {
-		p.broken = false
-		return err
-	}
-	answer, err := s.run(p.statement, p.args)
-	if err != nil {
-		return err
-	}
-	p.answer = answer
-	return s.streamed(p, p.wound)
-}
-
 // holds is about what its answer takes in memory.
 func (p *portal) holds() int {
 	n := answerBytes(p.answer.Rows)
@@ -159,21 +78,42 @@ func (p *portal) holds() int {
 // held is the depth of a cursor that outlived its transaction.
 const held = -1
 
-// holdPortals keeps the cursors WITH HOLD of a transaction that went well.
-func (s *connection) holdPortals() {
-	for _, p := range s.portals.items {
-		if p.hold {
-			p.depth = held
+// partRows is how many rows Execute reads at a time.
+const partRows = 256
+
+// partReader gives the next rows of an answer, those before an error too; end says that there are no more.
+type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error)
+
+// allRows is the count of FETCH ALL.
+const allRows = -1
+
+// part is how many rows Execute asks for next.
+func (p *portal) part(limit, sent int) int {
+	switch {
+	case limit != allRows && p.more != nil:
+		return min(limit-sent, partRows)
+	case limit != allRows:
+		return limit - sent
+	case p.more != nil:
+		return partRows
+	}
+	return allRows
+}
+
+// pull has the next count rows in memory, if there are so many, and those alone.
+func (p *portal) pull(count int) {
+	p.answer.Rows = p.answer.Rows[p.next-p.passed:]
+	p.passed = p.next
+	if count != allRows {
+		if count -= len(p.answer.Rows); count <= 0 {
+			return
 		}
 	}
-}
-
-// closePortals is CLOSE ALL, which leaves its own.
-func (s *connection) closePortals() {
-	s.portals.dropIf(func(_ string, p *portal) bool { return p != s.active })
-}
-
-// dropPortals forgets the portals made under more than depth savepoints; held means all of the transaction.
-func (s *connection) dropPortals(depth int) {
-	s.portals.dropIf(func(_ string, p *portal) bool { return p.depth > depth })
+	rows, end, err := p.more(p.reading, count)
+	p.failed = err
+	p.answer.Rows = append(p.answer.Rows[:len(p.answer.Rows):len(p.answer.Rows)], rows...)
+	if end {
+		_ = p.answer.Close()
+		p.more = nil
+	}
 }

@@ -10,9 +10,6 @@ import (
 // A portal's place among its rows is kept as PostgreSQL keeps it: next rows were passed; atEnd says that the one behind the last
 // was asked for, begun that some row was given since the start.
 
-// allRows is the count of FETCH ALL.
-const allRows = -1
-
 // forward gives the next count rows and goes behind them.
 func (p *portal) forward(count int) [][]sqltype.Value {
 	if p.atEnd || count == 0 {

@@ -3,7 +3,6 @@ package proxy
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -53,24 +52,6 @@ func (s *connection) typesOf(names []pgsyntax.TypeName) ([]sqltype.OID, error) {
 func (s *connection) prepareMade(sel *pgsyntax.Select) (*statement, error) {
 	text := pgsyntax.Print(sel)
 	return s.prepare(pgsyntax.Statement{Node: sel, Text: text}, text, nil)
-}
-
-// keepStatement gives a prepared statement its name.
-func (s *connection) keepStatement(name string, st *statement) error {
-	if _, taken := s.statements.get(name); taken && name != "" {
-		return sqlerr.New(sqlerr.DuplicateStmt, "prepared statement \"%s\" already exists", name)
-	}
-	if len(s.statements.items) >= s.srv.opts.MaxStatements {
-		return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d prepared statements", s.srv.opts.MaxStatements).
-			WithHint("Close those that are not needed any more (DEALLOCATE).")
-	}
-	st.bytes += len(name)
-	st.made = time.Now()
-	if err := s.keep(st.size()); err != nil {
-		return err
-	}
-	s.statements.put(name, st)
-	return nil
 }
 
 // maxExecutes bounds an EXECUTE of an EXECUTE, which a client may have prepared by the protocol.

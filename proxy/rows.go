@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -111,4 +112,12 @@ func (s *connection) eachRow(a *answer.Answer, use func(row []sqltype.Value) err
 		}
 		n++
 	}
+}
+
+// commandTag is the answer's tag for n rows sent.
+func commandTag(a *answer.Answer, n int) string {
+	if a.Tag == "SELECT" || a.Tag == "FETCH" {
+		return a.Tag + " " + strconv.Itoa(n)
+	}
+	return a.Tag
 }

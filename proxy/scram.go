@@ -19,8 +19,6 @@ const (
 	scramPlus      = "SCRAM-SHA-256-PLUS"
 	maxSASL        = 1024 // PG_MAX_SASL_MESSAGE_LENGTH
 	saltSize       = 16   // SCRAM_DEFAULT_SALT_LEN
-
-	usualIterations = 4096 // as PostgreSQL writes verifiers
 )
 
 // authenticate is the server's side of SCRAM-SHA-256. The user is the start-up packet's, whatever the SCRAM message says. A user

@@ -3,11 +3,10 @@ package proxy
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/jackc/pgx/v5/pgproto3"
-
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/session"
 )
@@ -247,41 +246,36 @@ func (s *settings) SetParameter(name, value string, local bool) error {
 	return s.assign(name, []string{value}, local)
 }
 
-// reportSettings sends the ParameterStatus of what changed since it was last sent.
-func (s *connection) reportSettings() {
-	for _, name := range reportedNames {
-		if v := s.set.get(name); !s.has(name, v) {
-			s.reported[name] = v
-			s.send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
+// formats are the session's settings of values. A zone is kept from one call to the next: zones are compared by identity.
+func (s *settings) formats() sqltype.Settings {
+	style, order, _ := strings.Cut(s.get("datestyle"), ", ")
+	f := sqltype.Settings{DateStyle: dateStyles[style], DateOrder: dateOrders[order], IntervalStyle: intervalStyles[s.get("intervalstyle")],
+		ByteaEscape: s.get("bytea_output") == "escape"}
+	if digits, err := strconv.Atoi(s.get("extra_float_digits")); err == nil && digits < 1 {
+		f.RoundFloats, f.ExtraDigits = true, digits
+	}
+	if name := s.get("timezone"); s.zone == nil || s.zone.String() != name {
+		s.zone, _ = sqltype.LookupZone(name) // found when it was set
+	}
+	f.Zone = s.zone
+	if path := s.get("search_path"); path != parameters["search_path"].def {
+		if f.Path = path; path == "" { // none at all
+			f.Path = `""`
 		}
 	}
+	return f
 }
 
-func (s *connection) has(name, v string) bool {
-	old, ok := s.reported[name]
-	return ok && old == v
-}
-
-func unknownParameter(name string) error {
-	err := sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
-	if near := sqlerr.Nearest(name, allNames); near != "" {
-		err = err.WithHint("Perhaps you meant %s.", near)
+// millis is the value of a setting that is a time.
+func (s *settings) millis(name string) time.Duration {
+	v := s.get(name)
+	if v == "0" {
+		return 0
 	}
-	return err
-}
-
-func cannotChange(p *parameter) error {
-	if p.guc != nil {
-		switch p.guc.context {
-		case "postmaster":
-			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed without restarting the server", p.name)
-		case "sighup":
-			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed now", p.name)
-		case "backend":
-			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be set after connection start", p.name)
-		case "superuser", "superuser-backend", hiddenContext:
-			return sqlerr.New(sqlerr.Privilege, "permission denied to set parameter \"%s\"", p.name)
-		}
+	p := parameters[name]
+	x, err := p.guc.read(p, v) // it was read when it was set
+	if err != nil {
+		return 0
 	}
-	return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed", p.name)
+	return time.Duration(x) * time.Millisecond
 }

@@ -1,13 +1,9 @@
 package proxy
 
 import (
-	"strconv"
-
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -99,23 +95,4 @@ func noParam(n pgsyntax.Node) error {
 		return err
 	}
 	return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
-}
-
-// commandTag is the answer's tag for n rows sent.
-func commandTag(a *answer.Answer, n int) string {
-	if a.Tag == "SELECT" || a.Tag == "FETCH" {
-		return a.Tag + " " + strconv.Itoa(n)
-	}
-	return a.Tag
-}
-
-// formatOf is the format of column i: none given is text, one is for all.
-func formatOf(formats []int16, i int) int16 {
-	switch len(formats) {
-	case 0:
-		return sqltype.TextFormat
-	case 1:
-		return formats[0]
-	}
-	return formats[i]
 }

@@ -2,8 +2,6 @@ package proxy
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -16,21 +14,8 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-// The codes in the place of a protocol version (PostgreSQL's pqcomm.h).
-const (
-	cancelCode = 80877102
-	sslCode    = 80877103
-	gssCode    = 80877104
-	protocol3  = 3 << 16
-	protocol32 = protocol3 | 2 // longer keys of cancels, and nothing else; 3.1 was never given
-	newest     = protocol32
-)
-
 // maxStartup is MAX_STARTUP_PACKET_LENGTH.
 const maxStartup = 10000
-
-// errQuiet ends a connection without a word: the client left, or only came to cancel.
-var errQuiet = errors.New("the connection is over")
 
 // startup reads the start-up packets, authenticates and greets. Nothing is read beyond what was asked for: bytes behind an
 // SSLRequest are never taken as clear text.
@@ -282,8 +267,4 @@ func splitWords(text string) []string {
 		words = append(words, word.String())
 	}
 	return words
-}
-
-func protocolError(format string, args ...any) error {
-	return sqlerr.New(sqlerr.ProtocolViolation, "%s", fmt.Sprintf(format, args...))
 }

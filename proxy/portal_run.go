@@ -1,0 +1,77 @@
+package proxy
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/engine/answer"
+)
+
+// executePortal sends up to limit rows (all for limit <= 0). As in PostgreSQL a portal is suspended whenever the limit was
+// reached, though there may be no row left.
+func (s *connection) executePortal(p *portal, limit int) error {
+	if p.broken {
+		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
+	}
+	p.broken = true // until it went well
+	s.active = p
+	defer func() { s.active = nil }()
+	if err := s.fill(p); err != nil {
+		return err
+	}
+	if !p.statement.rows {
+		s.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
+		s.srv.opts.Metrics.Statement("ok")
+		return nil
+	}
+	if limit <= 0 {
+		limit = allRows
+	}
+	defer s.read(p)()
+	sent := 0
+	for { // where the rows come from disk, a part at a time
+		rows := p.forward(p.part(limit, sent))
+		if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
+			return err
+		}
+		if p.failed != nil {
+			return p.failed
+		}
+		if sent += len(rows); p.atEnd || sent == limit {
+			break
+		}
+	}
+	suspended := !p.atEnd
+	p.broken = false
+	if suspended {
+		if p.unread == 0 {
+			p.unread = p.holds()
+		}
+		s.send(&pgproto3.PortalSuspended{})
+		return nil
+	}
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
+	s.srv.opts.Metrics.Statement("ok")
+	if !p.scroll {
+		_ = p.answer.Close()
+		p.answer, p.more, p.unread = &answer.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
+	}
+	return nil
+}
+
+// fill makes a portal's answer, once.
+func (s *connection) fill(p *portal) error {
+	if p.answer != nil {
+		return nil
+	}
+	if err := s.roomForAnswer(); err != nil {
+		p.broken = false
+		return err
+	}
+	answer, err := s.run(p.statement, p.args)
+	if err != nil {
+		return err
+	}
+	p.answer = answer
+	return s.streamed(p, p.wound)
+}
