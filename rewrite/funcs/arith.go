@@ -320,3 +320,11 @@ func plus(t sqltype.OID) *Func {
 }
 
 func firstRange(a []*num.Interval, _ []sqltype.Type) *num.Interval { return a[0] }
+
+const (
+	noNumericMath = "DuckDB computes it in double precision, PostgreSQL to the last digit of numeric: cast to double precision"
+	size1000      = "abs({x}) < numeric '1e1000'"
+	special       = "(abs({x}) > 1 AND {x} = {x} / 2)" // NaN and infinities, in the spelling of all versions; half of 1e-1000 is rounded to it
+	specialY      = "(abs({y}) > 1 AND {y} = {y} / 2)"
+	specialZ      = "(abs({z}) > 1 AND {z} = {z} / 2)"
+)

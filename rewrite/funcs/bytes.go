@@ -15,9 +15,6 @@ import (
 
 const blob = sqltype.OIDBytea
 
-// HashesPublicOnly is why hashes have no form for private values.
-const HashesPublicOnly = "a hash hides nothing: it is for public values"
-
 // binaryFunctions has those of bytea, and the hashes.
 func binaryFunctions() []*Func {
 	var out []*Func

@@ -24,11 +24,6 @@ func calendar() []*Func {
 	return out
 }
 
-func stampRange() error { return sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range") }
-
-// The days of PostgreSQL's dates.
-const endDay = 2147483494 - 2451545
-
 func dayPlus(op string, a, b sqltype.OID) *Func {
 	x, n := "{x}", "{y}"
 	if a == i4 {
@@ -129,8 +124,6 @@ func spanSum(op string) *Func {
 		return sqltype.Interval{Months: int32(months), Days: int32(days), Micros: time.Int64()}, nil
 	}))
 }
-
-func overflows(a, b, sum int64) bool { return (a < 0) == (b < 0) && (sum < 0) != (a < 0) }
 
 // spanTime is an interval's time below days in microseconds, as a PostgreSQL numeric.
 func spanTime(x string) string {

@@ -325,13 +325,6 @@ func toText(from sqltype.OID) *Func {
 	return f
 }
 
-func trimBlanks(s string) string {
-	for len(s) > 0 && s[len(s)-1] == ' ' {
-		s = s[:len(s)-1]
-	}
-	return s
-}
-
 // dateToTimestamp: a date that no timestamp can hold is NULL.
 func dateToTimestamp() *Func {
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, RaisingForm: alike(exactCast),

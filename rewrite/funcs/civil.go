@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"math/big"
 	"strings"
 	"time"
 
@@ -130,4 +131,39 @@ func unlocal(m sqltype.Micros, l *time.Location) (sqltype.Micros, error) {
 		return 0, sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range")
 	}
 	return u, nil
+}
+
+const microsPerDay = 86_400_000_000
+
+// The days that timestamps reach: 24 November 4714 BC, before which PostgreSQL has no date either, to 31 December 294276.
+const (
+	firstDay = -2451545
+	lastDay  = 106751982
+)
+
+func stampRange() error { return sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range") }
+
+// The days of PostgreSQL's dates.
+const endDay = 2147483494 - 2451545
+
+func spanLength(x sqltype.Interval) *big.Int {
+	n := new(big.Int).Mul(big.NewInt(int64(x.Months)*30+int64(x.Days)), big.NewInt(microsPerDay))
+	return n.Add(n, big.NewInt(x.Micros))
+}
+
+// micros is a date as a timestamp where it is compared with one: infinities stay, dates after all timestamps come after them.
+func micros(x, other sqltype.Value) sqltype.Value {
+	d, isDate := x.(sqltype.Days)
+	if _, ok := other.(sqltype.Micros); !ok || !isDate {
+		return x
+	}
+	switch {
+	case d == sqltype.DateInfinity:
+		return sqltype.InstantInfinity
+	case d == sqltype.DateMinusInfinity:
+		return sqltype.InstantMinusInfinity
+	case d > lastDay:
+		return sqltype.InstantInfinity - 1
+	}
+	return sqltype.Micros(int64(d) * microsPerDay)
 }

@@ -1,8 +1,6 @@
 package funcs
 
 import (
-	"math/big"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -154,40 +152,17 @@ func compare(a, b sqltype.Value) int {
 	return sqltype.Compare(micros(a, b), micros(b, a))
 }
 
-func spanLength(x sqltype.Interval) *big.Int {
-	n := new(big.Int).Mul(big.NewInt(int64(x.Months)*30+int64(x.Days)), big.NewInt(microsPerDay))
-	return n.Add(n, big.NewInt(x.Micros))
-}
-
-const microsPerDay = 86_400_000_000
-
-// micros is a date as a timestamp where it is compared with one: infinities stay, dates after all timestamps come after them.
-func micros(x, other sqltype.Value) sqltype.Value {
-	d, isDate := x.(sqltype.Days)
-	if _, ok := other.(sqltype.Micros); !ok || !isDate {
-		return x
-	}
-	switch {
-	case d == sqltype.DateInfinity:
-		return sqltype.InstantInfinity
-	case d == sqltype.DateMinusInfinity:
-		return sqltype.InstantMinusInfinity
-	case d > lastDay:
-		return sqltype.InstantInfinity - 1
-	}
-	return sqltype.Micros(int64(d) * microsPerDay)
-}
-
-// The days that timestamps reach: 24 November 4714 BC, before which PostgreSQL has no date either, to 31 December 294276.
-const (
-	firstDay = -2451545
-	lastDay  = 106751982
-)
-
 // toDecimal is an exact number of any integer or numeric value.
 func toDecimal(v sqltype.Value) decimal.Decimal {
 	if n, ok := v.(int64); ok {
 		return decimal.NewFromInt(n)
 	}
 	return v.(decimal.Decimal)
+}
+
+func trimBlanks(s string) string {
+	for len(s) > 0 && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
 }

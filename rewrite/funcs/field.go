@@ -9,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
 )
@@ -112,11 +113,6 @@ func fieldRefused(unit, zones string) string {
 		return "DuckDB's Julian day is a double"
 	}
 	return zones
-}
-
-// inner keeps away from the ends of the range by two days, since a zone's offset could lead out of it.
-func inner(x string) string {
-	return "CASE WHEN " + x + " BETWEEN '4714-11-26 00:00:00+00 BC' AND '294276-12-29 00:00:00+00' OR NOT isfinite(" + x + ") THEN " + x + " END"
 }
 
 // duckField prints a field; years BC are counted without a year 0.
@@ -374,4 +370,87 @@ func intervalField(unit string, x sqltype.Interval, exactly bool, whole func(int
 		return decimal.New(seconds, 0).Add(decimal.New(x.Micros, -6)), nil
 	}
 	return float64(x.Micros)/1e6 + float64(years)*31557600 + float64(months)*2592000 + float64(x.Days)*86400, nil
+}
+
+// fieldRange is the interval of a field. Proof: years and their multiples, and the seconds of an epoch, are monotone; other fields have the calendar's limits. In a
+// zone the wall clock is within a day. A SQL interval's fields are parts of its length: its years, of at least 360 days of that, and its days; its epoch, which counts
+// years of 365.25 days, is at most 365.25/360 of it.
+func fieldRange(unit string, t sqltype.OID, exactly bool) rangeFunc {
+	if unit == "hour" && t != span && t != clock && t != sqltype.OIDTimetz { // a timestamp is never at 24:00
+		return always(0, 23)
+	}
+	if r, ok := partRange[unit]; ok && t != span {
+		return always(r[0], r[1])
+	} else if ok && unit != "hour" && unit != "day" {
+		return always(-r[1], r[1])
+	}
+	if t == span {
+		return func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return spanField(unit, a[1], exactly) }
+	}
+	if unit == "julian" {
+		return nil
+	}
+	at := monotoneTime(1, func(n int64) (decimal.Decimal, bool) {
+		var v sqltype.Value = sqltype.Micros(n)
+		switch {
+		case t == day && (n < firstDay || n > lastDay), t != day && t != clock && (n < firstMicros || n >= endMicros):
+			return decimal.Zero, false
+		case t == day:
+			v = sqltype.Days(n)
+		case t == clock:
+			v = sqltype.Clock(n)
+		}
+		out, err := fieldOf(unit, v, exactly)
+		if err != nil || out == nil {
+			return decimal.Zero, false
+		}
+		if f, ok := out.(float64); ok {
+			return nearestFloat(decimal.NewFromFloat(f), f8)
+		}
+		return out.(decimal.Decimal), true
+	})
+	if t != zoned || unit == "epoch" {
+		return at
+	}
+	return func(a []*num.Interval, types []sqltype.Type) *num.Interval {
+		if a[1] == nil {
+			return nil
+		}
+		return at([]*num.Interval{nil, wider(a[1], 1)}, types)
+	}
+}
+
+func spanField(unit string, a *num.Interval, exactly bool) *num.Interval {
+	if a == nil {
+		return nil
+	}
+	whole := func(micros int64) *num.Interval {
+		return a.Map(func(d decimal.Decimal) decimal.Decimal { return d.Div(one(micros)).Truncate(0) }).Hull(num.Ints(0, 0))
+	}
+	switch unit {
+	case "hour":
+		return whole(3600 * second)
+	case "day":
+		return whole(microsPerDay)
+	case "year":
+		return whole(360 * microsPerDay)
+	case "decade":
+		return whole(3600 * microsPerDay)
+	case "epoch":
+		outward := func(d decimal.Decimal, up bool) decimal.Decimal {
+			if d.IsPositive() == up {
+				d = d.Mul(decimal.New(36525, -2)).Div(one(360))
+			}
+			if d = d.Div(one(second)); up {
+				return d.RoundCeil(6)
+			}
+			return d.RoundFloor(6)
+		}
+		out := &num.Interval{Lo: outward(a.Lo, false), Hi: outward(a.Hi, true)}
+		if exactly {
+			return out
+		}
+		return toFloat(out.Add(num.Ints(-1, 1)), f8) // its sum of floats is rounded at each step
+	}
+	return nil
 }

@@ -1,9 +1,7 @@
 package funcs
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/dialect"
@@ -43,16 +41,23 @@ func (f *Func) HasDecimals() bool {
 	return slices.ContainsFunc(dialects, func(d dialect.Dialect) bool { return d.Decimals() != nil && f.Refused[d] == "" })
 }
 
-// CheckDialect refuses a dialect for which a row of the registry has neither a form nor a refusal. A row that is made for constants (With) is one of those that have none before.
-func CheckDialect(d dialect.Dialect) error {
-	var lacking []string
-	for _, f := range slices.Concat(All(), []*Func{PersonUnit, ColumnUnit, RowUnit, UnitText, InSplit, OutsideSplit, UnitEquality}) {
-		if f.TotalForm != nil && f.TotalForm[d] == nil && f.Refused[d] == "" {
-			lacking = append(lacking, f.Name)
+// infix is a op b.
+func infix(op string) Form {
+	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
+		return "(" + a[0] + " " + op + " " + a[1] + ")"
+	}
+}
+
+// call is name(args).
+func call(name string) Form {
+	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
+		s := name + "("
+		for i, x := range a {
+			if i > 0 {
+				s += ", "
+			}
+			s += x
 		}
+		return s + ")"
 	}
-	if lacking == nil {
-		return nil
-	}
-	return fmt.Errorf("%d functions, operators and casts have neither a form nor a refusal for the dialect %s: %s", len(lacking), d, strings.Join(lacking[:min(len(lacking), 10)], ", "))
 }

@@ -90,3 +90,15 @@ const (
 	Function Kind = "function"
 	Cast     Kind = "cast"
 )
+
+// Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.
+type Gap struct {
+	Words  string
+	Rare   bool // values at the ends of a type, NaN, infinities and very long texts only
+	AtEnd  bool // rare values at the ends of a type only, which hardly any data has
+	Raises bool // PostgreSQL gives no value there, but an error that people meet: a divisor of 0, a text that is no number
+}
+
+func rare(words string) Gap { return Gap{Words: words, Rare: true} }
+
+func atEnd(words string) Gap { return Gap{Words: words, Rare: true, AtEnd: true} }

@@ -10,14 +10,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
-// Gap says for what a row's total form is NULL although PostgreSQL may give a value. Statements warn of it, by their text alone.
-type Gap struct {
-	Words  string
-	Rare   bool // values at the ends of a type, NaN, infinities and very long texts only
-	AtEnd  bool // rare values at the ends of a type only, which hardly any data has
-	Raises bool // PostgreSQL gives no value there, but an error that people meet: a divisor of 0, a text that is no number
-}
-
 // Known is what a statement's text says of an argument: that it is the same for all rows, and its value, if it is a constant.
 type Known struct {
 	Fixed bool
@@ -146,10 +138,6 @@ var gapRules = []gapRule{
 	{atEnd("times after 294246-12-31"), DuckDB, timesOfDuckDB},
 	{rare("infinite dates and timestamps"), DuckDB, both(named("extract"), func(f *Func, _ []sqltype.Type) bool { return hasTimes(f.Args[1]) })},
 }
-
-func rare(words string) Gap { return Gap{Words: words, Rare: true} }
-
-func atEnd(words string) Gap { return Gap{Words: words, Rare: true, AtEnd: true} }
 
 type rowTest = func(f *Func, types []sqltype.Type) bool
 

@@ -64,3 +64,6 @@ func pow2(n int) float64 {
 	}
 	return x
 }
+
+// places are the arguments' names in templates.
+var places = []string{"x", "y", "z", "w", "p", "q", "r"}

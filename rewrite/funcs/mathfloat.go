@@ -10,8 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-const f8 = sqltype.OIDFloat8
-
 // floatFunctions are the functions of double precision. Those of the C library differ in the last places between backends, as
 // they do between machines that run PostgreSQL.
 func floatFunctions() []*Func {

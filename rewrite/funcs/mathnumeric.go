@@ -10,16 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
-const numeric = sqltype.OIDNumeric
-
-const (
-	noNumericMath = "DuckDB computes it in double precision, PostgreSQL to the last digit of numeric: cast to double precision"
-	size1000      = "abs({x}) < numeric '1e1000'"
-	special       = "(abs({x}) > 1 AND {x} = {x} / 2)" // NaN and infinities, in the spelling of all versions; half of 1e-1000 is rounded to it
-	specialY      = "(abs({y}) > 1 AND {y} = {y} / 2)"
-	specialZ      = "(abs({z}) > 1 AND {z} = {z} / 2)"
-)
-
 // numericFunctions are the functions of numeric. Numbers from 10^1000 on, as arguments or as results, give NULL: see limited.
 func numericFunctions() []*Func {
 	n := oids(numeric)

@@ -1,10 +1,12 @@
 package funcs
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
-	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 )
 
 // All lists every row of the registry, in a stable order.
@@ -12,87 +14,16 @@ var All = sync.OnceValue(func() []*Func {
 	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), timeRows(), moreText(), binaryFunctions(), documents(), arrays(), enums())
 })
 
-var (
-	intOIDs   = []sqltype.OID{sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8}
-	floatOIDs = []sqltype.OID{sqltype.OIDFloat4, sqltype.OIDFloat8}
-)
-
-// widest is PostgreSQL's result type of an integer operator over two integer types.
-func widest(a, b sqltype.OID) sqltype.OID {
-	if slices.Index(intOIDs, b) > slices.Index(intOIDs, a) {
-		return b
-	}
-	return a
-}
-
-func isFloat(o sqltype.OID) bool { return o == sqltype.OIDFloat4 || o == sqltype.OIDFloat8 }
-
-func isInt(o sqltype.OID) bool { return slices.Contains(intOIDs, o) }
-
-// sqlName is a type's name that both backends read.
-func sqlName(t sqltype.OID) string {
-	switch t {
-	case sqltype.OIDBool:
-		return "boolean"
-	case sqltype.OIDInt2:
-		return "smallint"
-	case sqltype.OIDInt4:
-		return "integer"
-	case sqltype.OIDInt8:
-		return "bigint"
-	case sqltype.OIDFloat4:
-		return "real"
-	case sqltype.OIDFloat8:
-		return "double precision"
-	case sqltype.OIDNumeric:
-		return "numeric"
-	case sqltype.OIDDate:
-		return "date"
-	case sqltype.OIDTimestamp:
-		return "timestamp"
-	case sqltype.OIDTimestamptz:
-		return "timestamptz"
-	case sqltype.OIDTime:
-		return "time"
-	case sqltype.OIDTimetz:
-		return "timetz"
-	case sqltype.OIDInterval:
-		return "interval"
-	case sqltype.OIDUUID:
-		return "uuid"
-	case sqltype.OIDBytea:
-		return "bytea"
-	case sqltype.OIDJSON:
-		return "json"
-	case sqltype.OIDJSONB:
-		return "jsonb"
-	}
-	if elem, ok := (sqltype.Type{OID: t, Typmod: -1}).Elem(); ok {
-		return sqlName(elem.OID) + "[]"
-	}
-	return "text"
-}
-
-// infix is a op b.
-func infix(op string) Form {
-	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
-		return "(" + a[0] + " " + op + " " + a[1] + ")"
-	}
-}
-
-// call is name(args).
-func call(name string) Form {
-	return func(a []string, _ []sqltype.Type, _ sqltype.Type) string {
-		s := name + "("
-		for i, x := range a {
-			if i > 0 {
-				s += ", "
-			}
-			s += x
+// CheckDialect refuses a dialect for which a row of the registry has neither a form nor a refusal. A row that is made for constants (With) is one of those that have none before.
+func CheckDialect(d dialect.Dialect) error {
+	var lacking []string
+	for _, f := range slices.Concat(All(), []*Func{PersonUnit, ColumnUnit, RowUnit, UnitText, InSplit, OutsideSplit, UnitEquality}) {
+		if f.TotalForm != nil && f.TotalForm[d] == nil && f.Refused[d] == "" {
+			lacking = append(lacking, f.Name)
 		}
-		return s + ")"
 	}
+	if lacking == nil {
+		return nil
+	}
+	return fmt.Errorf("%d functions, operators and casts have neither a form nor a refusal for the dialect %s: %s", len(lacking), d, strings.Join(lacking[:min(len(lacking), 10)], ", "))
 }
-
-// oids is a list of argument types.
-func oids(o ...sqltype.OID) []sqltype.OID { return o }

@@ -76,9 +76,6 @@ func (f *Func) refuse(d dialect.Dialect, why string) {
 	f.Refused[d] = why
 }
 
-// places are the arguments' names in templates.
-var places = []string{"x", "y", "z", "w", "p", "q", "r"}
-
 func ownForm(kind Kind, name string, n int) string {
 	switch {
 	case kind == Operator && n == 2:

@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/base/num"
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
 
@@ -229,50 +228,3 @@ func textFunctions() []*Func {
 var lengthOf = Forms{Postgres: call("length"), DuckDB: func(x []string, _ []sqltype.Type, _ sqltype.Type) string {
 	return "CAST(length(" + x[0] + ") AS INTEGER)"
 }}
-
-// duckLike is LIKE by DuckDB's regular expressions, which are linear in the text: its own LIKE tries every way to place each %, so
-// that one person's text could keep it busy for hours. Each character of the pattern becomes its code point, % and _ their
-// expressions; a backslash takes the next character as it is.
-func duckLike(x []string) string {
-	return "regexp_full_match(" + x[0] + ", array_to_string(list_transform(regexp_extract_all(" + x[1] + `, '\\.|.', 0, 's'), lambda t: ` +
-		`CASE WHEN t = '%' THEN '.*' WHEN t = '_' THEN '.' ELSE '\x{' || to_hex(ord(right(t, 1))) || '}' END), ''), 's')`
-}
-
-// matchLike goes back to the last % alone, in time length of text times length of pattern. Like PostgreSQL it raises for a
-// lone backslash at the pattern's end only where the match gets there.
-func matchLike(stop func() error, s, p []rune) (sqltype.Value, error) {
-	i, j, star, mark := 0, 0, -1, 0
-	for steps := 1; i < len(s); steps++ {
-		if steps%(64*stopEvery) == 0 {
-			if err := stop(); err != nil {
-				return nil, err
-			}
-		}
-		switch {
-		case j < len(p) && p[j] == '%':
-			star, mark = j, i
-			j++
-			continue
-		case j < len(p) && p[j] == '\\':
-			if j+1 == len(p) {
-				return nil, sqlerr.New(sqlerr.InvalidEscape, "LIKE pattern must not end with escape character")
-			}
-			if p[j+1] == s[i] {
-				i, j = i+1, j+2
-				continue
-			}
-		case j < len(p) && (p[j] == '_' || p[j] == s[i]):
-			i, j = i+1, j+1
-			continue
-		}
-		if star < 0 {
-			return false, nil
-		}
-		mark++
-		i, j = mark, star+1
-	}
-	for j < len(p) && p[j] == '%' {
-		j++
-	}
-	return j == len(p), nil
-}

@@ -145,3 +145,5 @@ func ofDay(m sqltype.Micros) (from, to sqltype.Micros) {
 	from = m - sqltype.Micros(floorMod(int64(m), microsPerDay))
 	return max(from, firstMicros), min(from+microsPerDay, endMicros)
 }
+
+func overflows(a, b, sum int64) bool { return (a < 0) == (b < 0) && (sum < 0) != (a < 0) }

@@ -316,3 +316,6 @@ func initcap(s string) (sqltype.Value, error) {
 		return unicode.ToUpper(r)
 	}, s), nil
 }
+
+// HashesPublicOnly is why hashes have no form for private values.
+const HashesPublicOnly = "a hash hides nothing: it is for public values"

@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/num"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 )
@@ -188,4 +191,24 @@ func truncInterval(f *Func, name string) (*Func, error) {
 		return x, nil
 	}
 	return g, nil
+}
+
+// truncRange: Proof: truncation is monotone and no later than its argument; in a zone both wall clocks are within a day of the instants.
+func truncRange(unit string, zone bool) rangeFunc {
+	local := monotoneTime(1, func(m int64) (decimal.Decimal, bool) {
+		if m < firstMicros || m >= endMicros {
+			return decimal.Zero, false
+		}
+		t, ok := truncated(unit, sqltype.Micros(m))
+		return one(int64(t)), ok
+	})
+	if !zone {
+		return local
+	}
+	return func(a []*num.Interval, types []sqltype.Type) *num.Interval {
+		if a[1] == nil {
+			return nil
+		}
+		return wider(local([]*num.Interval{nil, wider(a[1], 1)}, types), 1)
+	}
 }
