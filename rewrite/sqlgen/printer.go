@@ -36,6 +36,8 @@ type printer struct {
 	comparing bool // what is printed is compared, or asked about
 	gaps      []Gap
 	err       error
+
+	subselect func(x *plan.Subquery, f *from) string // prints a query in an expression
 }
 
 // analysed is what the analysis says of a private statement.
@@ -53,11 +55,14 @@ type argKey struct {
 	text  string
 }
 
+// newPrinter makes a printer. Expressions are printed without knowing relations: a query in one is printed by the function that is set here.
 func newPrinter(d dialect.Dialect) (*printer, error) {
 	if d == nil {
 		return nil, internalError("there is no dialect")
 	}
-	return &printer{d: d, known: map[argKey]string{}}, nil
+	p := &printer{d: d, known: map[argKey]string{}}
+	p.subselect = p.queryText
+	return p, nil
 }
 
 func (p *printer) fail(err error) string {

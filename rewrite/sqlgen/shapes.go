@@ -37,8 +37,8 @@ func (p *printer) enter(x *plan.Subquery, f *from) (leave func(), ok bool) {
 	return func() { p.outer = around }, true
 }
 
-// subselect prints a query in an expression, which may read f's columns.
-func (p *printer) subselect(x *plan.Subquery, f *from) string {
+// queryText prints a query in an expression, which may read f's columns.
+func (p *printer) queryText(x *plan.Subquery, f *from) string {
 	leave, ok := p.enter(x, f)
 	if !ok {
 		return "NULL"
