@@ -5,12 +5,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// places are those of a decimal, where a database has them.
-type places = dialect.Places
 
 // placesOf looks through columns of subqueries. A parameter has those of the type that it is sent as.
 func (p *printer) placesOf(x plan.Scalar, f *from) places {

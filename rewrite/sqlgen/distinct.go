@@ -28,18 +28,6 @@ func Distinct(a *sensitivity.Analysis, d dialect.Dialect, i int, kept Kept, seed
 	return printed(a, d, seed, func(w *private) *Statement { return w.distinct(i, kept) })
 }
 
-// value prints what a measure's rows are told apart by: in canonical form, as keys are.
-func (w *private) value(m sensitivity.Measure) string {
-	if t, ok := m.Arg.(*plan.Tuple); ok {
-		return w.tuple(t)
-	}
-	how := stored
-	if m.InRange || m.Distinct {
-		how = inRange
-	}
-	return w.canonicalKey(w.scalar(m.Arg, w.f, how), m.Arg.Type())
-}
-
 func (w *private) distinct(i int, kept Kept) *Statement {
 	m, st := w.a.Measures[i], &Statement{}
 	defer w.under(m.Filter)()

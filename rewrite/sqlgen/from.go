@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/dialect"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -55,57 +56,6 @@ type export struct {
 	typ  sqltype.Type // none where the plan's tree does not say it
 }
 
-// column prints a column; in range mode the scans' declared ranges are put in.
-func (f *from) column(p *printer, id plan.ColID, m mode) string {
-	p.noList(f, id)
-	c, ok := f.cols[id]
-	if !ok && f.outer != nil {
-		return f.outer.column(p, id, m)
-	}
-	if !ok {
-		return p.fail(internalError("column %d is not in reach", id))
-	}
-	if c.memo[m] == "" {
-		c.memo[m] = c.print(p, f, id, m)
-	}
-	return c.memo[m]
-}
-
-func (c *column) print(p *printer, f *from, id plan.ColID, m mode) string {
-	switch {
-	case c.expr != nil:
-		return p.scalar(c.expr, f, m)
-	case c.sub != nil:
-		return c.sub.export(p, id, m)
-	case c.read != nil && c.ref == "":
-		c.ref = c.read()
-	}
-	if m == inRange {
-		if clamp, ok := p.clamped[id]; ok {
-			return p.clampColumn(c.ref, c.typ, clamp)
-		}
-	}
-	return c.ref
-}
-
-// export adds a column to the list.
-func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
-	if name, ok := s.fixed[id]; ok {
-		s.used = append(s.used, id)
-		return s.alias + "." + name
-	}
-	text := p.named(s.in, id, m)
-	name, ok := s.names[text]
-	if !ok {
-		name = quote(fmt.Sprintf("c%d", len(s.names)+1))
-		s.names[p.held(text)] = name
-		s.list = append(s.list, text+" AS "+name)
-		t, _ := s.in.typeOf(id)
-		s.exports = append(s.exports, export{text, t})
-	}
-	return s.alias + "." + name
-}
-
 func (s *subquery) text() string {
 	list := s.list
 	if s.more != nil {
@@ -133,61 +83,6 @@ func (f *from) clause() string {
 	return out
 }
 
-// build prepares a relation as the FROM and WHERE of a SELECT.
-func (p *printer) build(r plan.Rel) *from {
-	f := p.node(r)
-	if f.outer == nil {
-		f.outer = p.outer
-	}
-	return f
-}
-
-func (p *printer) node(r plan.Rel) *from {
-	switch n := r.(type) {
-	case *plan.OneRow:
-		return &from{text: func() string { return "" }, one: true, none: true, cols: map[plan.ColID]*column{}}
-	case *plan.Scan:
-		return p.scan(n)
-	case *plan.Filter:
-		f := p.build(n.Input)
-		p.hold(n.Cond)
-		f.where = append(f.where, p.conditions(n.Cond, f)...)
-		return f
-	case *plan.Project:
-		f := p.build(n.Input)
-		f.project(n.Items)
-		return f
-	case *plan.Join:
-		return p.join(n)
-	case *plan.Aggregate:
-		if !p.exact {
-			return p.ofUnit(n)
-		}
-		return p.aggregate(n)
-	case *plan.Distinct:
-		return p.distinct(n)
-	case *plan.Sort, *plan.Limit:
-		return p.ordered(r)
-	case *plan.DistinctOn:
-		return p.distinctOn(n)
-	case *plan.Capped:
-		return p.capped(n)
-	case *plan.Window:
-		if !p.exact {
-			return p.unitWindow(n)
-		}
-		return p.window(n)
-	case *plan.SetOp:
-		return p.setOp(n)
-	case *plan.Values:
-		return p.values(n)
-	case *plan.Released:
-		return p.released(n)
-	}
-	p.fail(internalError("a relation of type %T cannot be printed", r))
-	return &from{text: func() string { return "" }, cols: map[plan.ColID]*column{}}
-}
-
 func (f *from) project(items []plan.Item) {
 	for _, it := range items {
 		if c, ok := it.Expr.(*plan.Col); ok && c.ID == it.ID {
@@ -195,25 +90,6 @@ func (f *from) project(items []plan.Item) {
 		}
 		f.cols[it.ID] = &column{expr: it.Expr}
 	}
-}
-
-func (p *printer) scan(n *plan.Scan) *from {
-	if n.Rows != nil {
-		return p.rows(n)
-	}
-	p.scans++
-	alias, name := p.alias(), tableName(n.Table)
-	if !p.d.Facts().TablesFirst {
-		return projected(n, name, alias)
-	}
-	if own := slices.ContainsFunc(n.Table.Columns, func(c plan.TableColumn) bool { return c.Collate }); own && p.d.Collation() != "" {
-		name = collated(n.Table, name, p.d.Collation())
-	}
-	f := &from{text: func() string { return name + " AS " + alias }, one: true, cols: map[plan.ColID]*column{}}
-	for i, id := range n.Columns {
-		f.cols[id] = &column{ref: alias + "." + quote(n.Table.Columns[i].Name), typ: n.Table.Columns[i].Type}
-	}
-	return f
 }
 
 func tableName(t *plan.Table) string {
@@ -269,48 +145,6 @@ func collated(t *plan.Table, name, collation string) string {
 	return "(SELECT " + strings.Join(list, ", ") + " FROM " + name + ")"
 }
 
-func (p *printer) join(n *plan.Join) *from {
-	l := p.build(n.Left)
-	if l.none || n.Kind == plan.FullJoin && !l.plain() || n.Kind == plan.LeftJoin && l.queries() {
-		l = p.wrap(l)
-	}
-	before, lateral := p.outer, ""
-	if n.Lateral {
-		p.outer, lateral = l, "LATERAL "
-	}
-	r := p.build(n.Right)
-	p.outer = before
-	if r.none || n.Lateral || n.Kind != plan.InnerJoin && !r.plain() {
-		r = p.wrap(r)
-	}
-	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols, outer: before}
-	for id, c := range r.cols {
-		f.cols[id] = c
-	}
-	word, on := " INNER JOIN ", ""
-	switch {
-	case n.Kind == plan.LeftJoin:
-		word, on = " LEFT JOIN ", " ON TRUE"
-	case n.Kind == plan.FullJoin:
-		word, on = " FULL JOIN ", " ON TRUE"
-	case n.Kind != plan.InnerJoin:
-		p.fail(internalError("a %s join cannot be printed", n.Kind))
-	case n.On == nil:
-		word = " CROSS JOIN "
-	}
-	if n.On != nil {
-		on = " ON " + strings.Join(p.conditions(n.On, f), " AND ")
-	}
-	f.text = func() string {
-		right := r.text()
-		if !r.one {
-			right = "(" + right + ")"
-		}
-		return l.text() + word + lateral + right + on
-	}
-	return f
-}
-
 // plain: nothing but tables' own columns, so that padding may be left to the join.
 func (f *from) plain() bool {
 	if len(f.where) > 0 || f.none {
@@ -334,9 +168,6 @@ func (f *from) queries() bool {
 	return false
 }
 
-// wrap makes a subquery of a FROM and WHERE.
-func (p *printer) wrap(in *from) *from { return p.subquery(in).from() }
-
 func (p *printer) subquery(in *from) *subquery {
 	return &subquery{alias: p.alias(), in: in, names: map[string]string{}, start: "SELECT"}
 }
@@ -349,3 +180,24 @@ func (s *subquery) from() *from {
 	}
 	return f
 }
+
+// typeOf is a column's type where the plan's tree says it.
+func (f *from) typeOf(id plan.ColID) (sqltype.Type, bool) {
+	c := f.cols[id]
+	for c != nil {
+		switch {
+		case c.expr != nil:
+			return c.expr.Type(), true
+		case c.sub == nil:
+			return c.typ, c.ref != "" || c.read != nil
+		}
+		if t, ok := c.sub.types[id]; ok {
+			return t, true
+		}
+		c = c.sub.in.cols[id]
+	}
+	return sqltype.Type{}, false
+}
+
+// places are those of a decimal, where a database has them.
+type places = dialect.Places

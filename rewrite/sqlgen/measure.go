@@ -13,47 +13,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// clampColumn reads a table's column through its declared range. NULL stays NULL (it fails both comparisons) and NaN, which is
-// above all numbers in both backends, becomes the upper end.
-func (p *printer) clampColumn(ref string, t sqltype.Type, c sensitivity.Clamp) string {
-	end := func(d decimal.Decimal) string {
-		switch t.OID {
-		case sqltype.OIDDate:
-			return p.constant(sqltype.Days(d.IntPart()), t) //nolint:gosec // within the dates
-		case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
-			return p.constant(sqltype.Micros(d.IntPart()), t)
-		}
-		text, err := p.number(d, t)
-		if err != nil {
-			return p.fail(err)
-		}
-		return text
-	}
-	lo, hi := end(c.Lo), end(c.Hi)
-	least, most := integerLimits(t)
-	out := "(CASE"
-	if most == nil || c.Hi.LessThan(*most) {
-		out += fmt.Sprintf(" WHEN %s > %s THEN %s", ref, hi, hi)
-	}
-	if least == nil || c.Lo.GreaterThan(*least) {
-		out += fmt.Sprintf(" WHEN %s < %s THEN %s", ref, lo, lo)
-	}
-	if out == "(CASE" {
-		return ref
-	}
-	return out + " ELSE " + ref + " END)"
-}
-
-// integerLimits are the least and the greatest value of an integer type: a clamp there does nothing.
-func integerLimits(t sqltype.Type) (least, most *decimal.Decimal) {
-	if !t.IsInteger() {
-		return nil, nil
-	}
-	half := decimal.NewFromInt(1 << (uint(t.Len())*8 - 2)) // 2^63 is no int64
-	lo, hi := half.Mul(decimal.NewFromInt(-2)), half.Mul(decimal.NewFromInt(2)).Sub(decimal.NewFromInt(1))
-	return &lo, &hi
-}
-
 // smallInteger: a sum of int2 or int4 is kept in a bigint if the rows it would take to overflow are more than 2^38 of one unit.
 const smallInteger = 1 << 24
 
@@ -112,19 +71,6 @@ func (p *printer) bounded(x plan.Scalar, f *from) bool {
 		return p.bounded(f.cols[c.ID].expr, f)
 	}
 	return p.clampedColumn(x, f)
-}
-
-// clampedColumn: a column that is read through its range. It is NULL where what is stored is, and nowhere else.
-func (p *printer) clampedColumn(x plan.Scalar, f *from) bool {
-	c, ok := x.(*plan.Col)
-	if !ok {
-		return false
-	}
-	if _, ok := p.clamped[c.ID]; ok {
-		return true
-	}
-	col := f.cols[c.ID]
-	return col != nil && col.expr != nil && p.clampedColumn(col.expr, f)
 }
 
 // rounded prints a row's value as an integer number of steps: clamped, divided by the grid, rounded.

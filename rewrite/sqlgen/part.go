@@ -1,8 +1,6 @@
 package sqlgen
 
-import (
-	"github.com/dpsql/dpsql/sensitivity"
-)
+import "github.com/dpsql/dpsql/sensitivity"
 
 // PartTotals is the part of a statement with automatic bounds that has, per group, the number of units (RoleCount) and the measures with fixed bounds. The others are
 // PartOf and PartOfChoice. Their rows are of buckets: bucket b of edges holds what is above edge b-1 and at most edge b, counted from 0; len(edges) is above all.
