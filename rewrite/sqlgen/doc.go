@@ -10,7 +10,7 @@
 //
 //   - Finishing: what is computed from released rows, for functions without an evaluation in Go. The released rows
 //     are its parameters.
-//   - Frequencies: how often values of join keys occur, for joins off the unit (capped.go).
+//   - Frequencies: how often values of join keys occur, for joins off the unit (frequencies.go).
 //   - MostOften: how many rows of public tables a key value meets at most.
 //   - TreeLeaves: the leaves of an order statistic's tree.
 //   - Lost: what people lose by the bounds that were chosen. It has one number for each class of
@@ -22,4 +22,19 @@
 // prints buckets in place of totals where a bound is chosen. File norm.go does so where whole vectors are scaled,
 // and scans twice. File pairs.go prints one row for each group and pair of units. File weighted.go counts the joined
 // rows of two tables, by key or by weight.
+//
+// # Files
+//
+// The files lie in groups. A file uses files of its own group and of the groups above it.
+//
+//	statement: what is returned, and a printer with the columns that it can read
+//	    part raising reading sqlgen dialect from printer given key decimal
+//	expressions: each kind of expression, columns, and how long and deep a statement may be
+//	    array column compare long scalar scores depth
+//	relations: each kind of relation, and queries
+//	    aggregate capped derived order quantified relation shapes window
+//	public: statements over public tables and released rows
+//	    public finishing
+//	private: statements over private rows, with their bounds
+//	    measure moments narrow private pairs tuple frequencies weighted histogram leaves distinct norm unitrows lost totals
 package sqlgen
