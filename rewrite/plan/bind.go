@@ -46,7 +46,7 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 }
 
 func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder) (*Query, error) {
-	b := &binder{cat: cat, opts: opts, find: find, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, sizes: map[Scalar]int{}, errors: map[Scalar]askedError{}, places: map[Scalar]pgsyntax.Pos{},
+	b := &binder{cat: cat, opts: opts, find: find, ofKind: (*exprs).kind, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, sizes: map[Scalar]int{}, errors: map[Scalar]askedError{}, places: map[Scalar]pgsyntax.Pos{},
 		collated: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
 		if pgcat.TypeOf(oid) == nil { // an enum that a driver has read of a column, or of an answer of ours
@@ -118,6 +118,8 @@ type binder struct {
 	refusals  []*sqlerr.Error
 	records   map[ColID][]ColID // the columns of what stands for rows of several
 	views     int               // of the catalogs, around what is bound
+
+	ofKind func(*exprs, pgsyntax.Expr) (Scalar, error) // binds an expression by its kind: clauses know none
 }
 
 // place is where an expression starts in the text, or another position where that is not known.

@@ -47,7 +47,7 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 				WithHint("Ask for less at a time. A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 		}
 	}
-	v, err := e.bind(x)
+	v, err := e.ofKind(e, x)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,8 @@ func start(x pgsyntax.Expr) pgsyntax.Pos {
 	return x.Position()
 }
 
-func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
+// kind binds an expression by its kind.
+func (e *exprs) kind(x pgsyntax.Expr) (Scalar, error) {
 	switch x := x.(type) {
 	case *pgsyntax.ColumnRef:
 		path, err := e.local(x.Path, x.Pos)
