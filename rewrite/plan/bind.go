@@ -1,35 +1,13 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// BindOptions is what binding needs beside the catalog.
-type BindOptions struct {
-	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
-	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
-	Values     sqltype.Settings        // the session's settings
-	Literals   *sqltype.Settings       // by which literals are read; nil: Values
-	Meta       Meta                    // set for statements over PostgreSQL's own catalogs
-	Models     Models                  // what dp_predict and dp_predict_proba are; nil: there are none
-}
-
-// Models knows predictions as expressions over their arguments.
-type Models interface {
-	// Predict gives the SQL expression that a call stands for; nil where the function is not one of a model.
-	Predict(call *pgsyntax.FuncCall) (pgsyntax.Expr, error)
-	// Takes says of a prediction which features its model has, with their types.
-	Takes(call *pgsyntax.FuncCall) string
-}
-
-// SessionValue is a constant of the session.
-type SessionValue struct {
-	Value sqltype.Value
-	Type  sqltype.Type
-}
 
 // Describe gives the names and types of whatever PostgreSQL has, also where Bind refuses it; its Root is no plan.
 func Describe(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
@@ -93,91 +71,68 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	return q, nil
 }
 
-// binder binds one statement; subqueries share it.
-type binder struct {
-	types
-	cat       Catalog
-	opts      BindOptions
-	find      finder
-	columns   []ColumnInfo
-	params    []param
-	refs      map[*Col]ref // where a column was named, for grouping errors
-	places    map[Scalar]pgsyntax.Pos
-	collated  map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
-	ctes      []*cte                  // in force, the innermost last
-	tables    int                     // in FROM so far
-	rebinding int                     // WITH queries around that are bound once more
-	repeated  int                     // expressions of those so far
-	sizes     map[Scalar]int          // of expressions, each operand as often as it is read
-	errors    map[Scalar]askedError   // dp_error, dp_low and dp_high of expressions
-	checked   int                     // the largest size that was checked for repeats
-	modelled  int                     // calls of models, of which one is written out
-	clock     bool                    // a constant of the clock was taken
-	zoned     bool                    // a row was taken for the session's time zone
-	shorts    []ShortText
-	refusals  []*sqlerr.Error
-	records   map[ColID][]ColID // the columns of what stands for rows of several
-	views     int               // of the catalogs, around what is bound
-
-	ofKind func(*exprs, pgsyntax.Expr) (Scalar, error) // binds an expression by its kind: clauses know none
-}
-
-// place is where an expression starts in the text, or another position where that is not known.
-func (b *binder) place(x Scalar, other pgsyntax.Pos) pgsyntax.Pos {
-	if c, ok := x.(*Const); ok && c.pos > 0 {
-		return c.pos - 1
+// kind binds an expression by its kind.
+func (e *exprs) kind(x pgsyntax.Expr) (Scalar, error) {
+	switch x := x.(type) {
+	case *pgsyntax.ColumnRef:
+		path, err := e.local(x.Path, x.Pos)
+		if err != nil {
+			return nil, err
+		}
+		c, err := e.columnNamed(e.scope, path, x.Pos)
+		if err != nil && len(x.Path) == 1 && slices.Contains(e.scope.tables, x.Path[0]) {
+			return nil, unsupported(x.Pos, "a whole row as a value is").WithHint("Name its columns.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return e.named(c, x.Pos), nil
+	case *pgsyntax.Literal:
+		if x.Kind == pgsyntax.BitLit || x.Kind == pgsyntax.HexLit {
+			e.later(unsupported(x.Pos, "a bit string is"))
+			return &Unplanned{Name: string(x.Kind) + x.Text, T: e.of(oidBit)}, nil
+		}
+		return literal(x)
+	case *pgsyntax.Param:
+		return e.param(x)
+	case *pgsyntax.Unary:
+		return e.unary(x)
+	case *pgsyntax.Binary:
+		return e.binary(x)
+	case *pgsyntax.Is:
+		return e.is(x)
+	case *pgsyntax.Between:
+		return e.between(x)
+	case *pgsyntax.In:
+		return e.in(x)
+	case *pgsyntax.Case:
+		return e.caseExpr(x)
+	case *pgsyntax.Cast:
+		return e.cast(x)
+	case *pgsyntax.FuncCall:
+		return e.call(x)
+	case *pgsyntax.Exists:
+		return e.exists(x)
+	case *pgsyntax.Subquery:
+		return e.scalarQuery(x)
+	case *pgsyntax.Quantified:
+		return e.quantified(x)
+	case *pgsyntax.Array:
+		return e.constructed(x, sqltype.Type{})
+	case *pgsyntax.Subscript:
+		return e.subscript(x)
+	case *pgsyntax.Row:
+		e.later(unsupported(x.Pos, "a row value is").WithHint("Name its columns one by one. Different pairs are counted by SELECT count(*) FROM (SELECT DISTINCT a, b FROM t) AS s."))
+		args, err := e.args(x.Elems)
+		return &Unplanned{Name: "ROW", T: e.of(oidRecord), Args: args}, err
+	case *pgsyntax.Collate:
+		return e.collate(x)
+	case *pgsyntax.Paren:
+		return e.expr(x.X)
+	case *pgsyntax.Field:
+		return e.field(x)
+	case *pgsyntax.Star:
+		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
 	}
-	if p, ok := b.places[x]; ok {
-		return p
-	}
-	return other
-}
-
-type ref struct {
-	name string
-	pos  pgsyntax.Pos
-}
-
-// param is what is known of $n, and where it stands. As in PostgreSQL each use gets its type where something needs one, and all must agree.
-type param struct {
-	t     sqltype.Type
-	known bool
-	uses  []*Param
-}
-
-// bound is a bound SELECT.
-type bound struct {
-	rel     Rel
-	outputs []namedOutput
-	retype  func(i int, t sqltype.Type) error // of a leaf
-}
-
-type namedOutput struct {
-	name string
-	col  ColID
-	pos  pgsyntax.Pos // of its expression; -1 if not known
-}
-
-func (b *binder) newCol(info ColumnInfo) ColID {
-	b.columns = append(b.columns, info)
-	return ColID(len(b.columns) - 1)
-}
-
-func (b *binder) col(id ColID) *Col { return &Col{ID: id, T: b.columns[id].Type} }
-
-func (b *binder) output(o namedOutput) Output {
-	info := b.columns[o.col]
-	out := Output{Name: o.name, Col: o.col, Type: info.Type}
-	if out.Type.OID == sqltype.OIDUnknown { // PostgreSQL sends untyped literals as text
-		out.Type = sqltype.Text
-	}
-	if info.Table != nil {
-		out.TableOID, out.Attr = info.Table.OID, info.Table.AttNum(info.Attr)
-	}
-	return out
-}
-
-// unsupported refuses a construct that PostgreSQL has.
-func unsupported(pos pgsyntax.Pos, what string) *sqlerr.Error {
-	return sqlerr.New(sqlerr.Unsupported, "%s not supported yet", what).At(int(pos))
+	return nil, unsupported(x.Position(), "this expression is")
 }

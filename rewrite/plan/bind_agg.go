@@ -9,25 +9,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, string(ErrorLow): ErrorLow, string(ErrorHigh): ErrorHigh}
-
-// isErrorFunction reports a call of dp_error, dp_low or dp_high.
-func isErrorFunction(f *pgsyntax.FuncCall) bool {
-	_, is := errorNames[f.Name]
-	return is && f.Over == nil && (f.Schema == ownSchema || builtinSchema(f.Schema))
-}
-
-// isAggregate reports a call of an aggregate.
-func isAggregate(f *pgsyntax.FuncCall) bool {
-	if f.Schema == ownSchema && f.Over == nil {
-		return isOwn(f)
-	}
-	if !builtinSchema(f.Schema) || f.Over != nil {
-		return false
-	}
-	return isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
-}
-
 // aggregate binds an aggregate call as a column of the Aggregate; equal calls share one.
 func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	if e.within {
@@ -212,4 +193,15 @@ func (q *selecting) shared(item AggItem, name string) Scalar {
 		q.agg.Aggs = append(q.agg.Aggs, item)
 	}
 	return q.col(id)
+}
+
+// isAggregate reports a call of an aggregate.
+func isAggregate(f *pgsyntax.FuncCall) bool {
+	if f.Schema == ownSchema && f.Over == nil {
+		return isOwn(f)
+	}
+	if !builtinSchema(f.Schema) || f.Over != nil {
+		return false
+	}
+	return isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
 }

@@ -1,24 +1,12 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// exprs binds the expressions of one clause over a scope. Aggregates may stand where aggs is set.
-type exprs struct {
-	*binder
-	scope    *scope
-	clause   string
-	aggs     *selecting
-	within   bool // an aggregate's argument
-	inWindow bool // a window call's argument
-	from     bool // a function in FROM
-}
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
 	v, err := e.expr(x)
@@ -121,72 +109,6 @@ func start(x pgsyntax.Expr) pgsyntax.Pos {
 	return x.Position()
 }
 
-// kind binds an expression by its kind.
-func (e *exprs) kind(x pgsyntax.Expr) (Scalar, error) {
-	switch x := x.(type) {
-	case *pgsyntax.ColumnRef:
-		path, err := e.local(x.Path, x.Pos)
-		if err != nil {
-			return nil, err
-		}
-		c, err := e.columnNamed(e.scope, path, x.Pos)
-		if err != nil && len(x.Path) == 1 && slices.Contains(e.scope.tables, x.Path[0]) {
-			return nil, unsupported(x.Pos, "a whole row as a value is").WithHint("Name its columns.")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return e.named(c, x.Pos), nil
-	case *pgsyntax.Literal:
-		if x.Kind == pgsyntax.BitLit || x.Kind == pgsyntax.HexLit {
-			e.later(unsupported(x.Pos, "a bit string is"))
-			return &Unplanned{Name: string(x.Kind) + x.Text, T: e.of(oidBit)}, nil
-		}
-		return literal(x)
-	case *pgsyntax.Param:
-		return e.param(x)
-	case *pgsyntax.Unary:
-		return e.unary(x)
-	case *pgsyntax.Binary:
-		return e.binary(x)
-	case *pgsyntax.Is:
-		return e.is(x)
-	case *pgsyntax.Between:
-		return e.between(x)
-	case *pgsyntax.In:
-		return e.in(x)
-	case *pgsyntax.Case:
-		return e.caseExpr(x)
-	case *pgsyntax.Cast:
-		return e.cast(x)
-	case *pgsyntax.FuncCall:
-		return e.call(x)
-	case *pgsyntax.Exists:
-		return e.exists(x)
-	case *pgsyntax.Subquery:
-		return e.scalarQuery(x)
-	case *pgsyntax.Quantified:
-		return e.quantified(x)
-	case *pgsyntax.Array:
-		return e.constructed(x, sqltype.Type{})
-	case *pgsyntax.Subscript:
-		return e.subscript(x)
-	case *pgsyntax.Row:
-		e.later(unsupported(x.Pos, "a row value is").WithHint("Name its columns one by one. Different pairs are counted by SELECT count(*) FROM (SELECT DISTINCT a, b FROM t) AS s."))
-		args, err := e.args(x.Elems)
-		return &Unplanned{Name: "ROW", T: e.of(oidRecord), Args: args}, err
-	case *pgsyntax.Collate:
-		return e.collate(x)
-	case *pgsyntax.Paren:
-		return e.expr(x.X)
-	case *pgsyntax.Field:
-		return e.field(x)
-	case *pgsyntax.Star:
-		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
-	}
-	return nil, unsupported(x.Position(), "this expression is")
-}
-
 // named is a column of the scope, with the place where it was named.
 func (b *binder) named(c scopeCol, pos pgsyntax.Pos) Scalar {
 	if c.expr != nil {
@@ -223,14 +145,6 @@ func literal(x *pgsyntax.Literal) (Scalar, error) {
 	return &Const{Value: v, T: sqltype.Numeric, pos: x.Pos + 1}, nil
 }
 
-// at gives a user error a position if it has none.
-func at(err error, pos pgsyntax.Pos) error {
-	if e, ok := err.(*sqlerr.Error); ok && e.Pos == 0 {
-		return e.At(int(pos))
-	}
-	return err
-}
-
 func (e *exprs) param(x *pgsyntax.Param) (Scalar, error) {
 	for len(e.params) < x.N {
 		e.params = append(e.params, param{t: sqltype.Unknown})
@@ -244,14 +158,9 @@ func (e *exprs) param(x *pgsyntax.Param) (Scalar, error) {
 	return out, nil
 }
 
-// setParam fixes a parameter's type where it is first used with one.
-func (b *binder) setParam(x *Param, t sqltype.Type, pos pgsyntax.Pos) error {
-	p := &b.params[x.N-1]
-	if p.known && p.t.OID != t.OID {
-		return sqlerr.New(sqlerr.AmbiguousParam, "inconsistent types deduced for parameter $%d", x.N).At(int(pos)).
-			WithDetail("%s versus %s", typeName(p.t), typeName(t))
+func qualified(c scopeCol) string {
+	if c.table == "" {
+		return c.name
 	}
-	p.t, p.known = b.of(t.OID), true
-	x.T = p.t
-	return nil
+	return c.table + "." + c.name
 }

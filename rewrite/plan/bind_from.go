@@ -7,28 +7,9 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// scope is what names mean in a SELECT's expressions: the columns of FROM, in the order of *.
-type scope struct {
-	cols    []scopeCol
-	tables  []string // aliases, in order; of a table without one, its name
-	schemas []string // beside tables: the schema of a table without alias
-	names   []string // beside tables: a table's own name
-	byName  map[string][]int
-	outer   *scope // of the query around a subquery, and what stands before a LATERAL
-}
-
-type scopeCol struct {
-	schema string // of a table without an alias
-	table  string // alias
-	name   string
-	id     ColID
-	expr   Scalar // in place of id: a column merged by USING that had to be brought to the common type
-	merged bool   // by USING: found by its qualified name only
-	system bool   // as tableoid: not in *
-}
 
 func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, error) {
 	if len(list) == 0 {
@@ -51,18 +32,6 @@ func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, err
 		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Lateral: lateral(t) && !isSeries(r), Pos: int(t.Position())}
 	}
 	return rel, sc, nil
-}
-
-// with puts two scopes side by side.
-func (s *scope) with(o *scope, pos pgsyntax.Pos) (*scope, error) {
-	for i, t := range o.tables {
-		// Two tables of one name in different schemas may stand side by side.
-		if k := slices.Index(s.tables, t); k >= 0 && (o.schemas[i] == "" || s.schemas[k] == "" || o.schemas[i] == s.schemas[k]) {
-			return nil, sqlerr.New(sqlerr.DuplicateAlias, "table name %q specified more than once", t).At(int(pos))
-		}
-	}
-	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables), schemas: slices.Concat(s.schemas, o.schemas),
-		names: slices.Concat(s.names, o.names), outer: s.outer}, nil
 }
 
 // tableExpr binds an entry of FROM; before is what a LATERAL one may name.
@@ -216,17 +185,6 @@ func (b *binder) cteScan(c *cte, t *pgsyntax.TableName) (Rel, *scope, error) {
 		rel = none
 	}
 	return rel, sc, sc.rename(t.Columns, alias, t.Pos)
-}
-
-// rename applies alias(c1, c2).
-func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
-	if len(names) > len(s.cols) {
-		return sqlerr.New(sqlerr.InvalidColumnRef, "table %q has %d columns available but %d columns specified", alias, len(s.cols), len(names)).At(int(pos))
-	}
-	for i, n := range names {
-		s.cols[i].name = n
-	}
-	return nil
 }
 
 func (b *binder) derived(t *pgsyntax.Derived, before *scope) (Rel, *scope, error) {
@@ -412,4 +370,66 @@ func (q *selecting) star(x *pgsyntax.Star) ([]scopeCol, error) {
 		}
 	}
 	return out, nil
+}
+
+// tableFunc is a function in FROM.
+func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope, error) {
+	if err := b.room(0, t.Pos); err != nil {
+		return nil, nil, err
+	}
+	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM", from: true}
+	if b.find.meta == nil && !b.find.free() && t.Call.Name == "generate_series" && builtinSchema(t.Call.Schema) {
+		return e.series(t)
+	}
+	if b.find.meta == nil {
+		b.later(unsupported(t.Pos, "functions in FROM are"))
+	}
+	v, err := e.expr(t.Call)
+	if err != nil {
+		return nil, nil, err
+	}
+	alias := t.Alias
+	if alias == "" {
+		alias = t.Call.Name
+	}
+	out, scan := &Unplanned{Name: "function"}, &FuncScan{Call: v, Ordinality: t.Ordinality, Pos: int(t.Pos)}
+	sc := &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
+	add := func(name string, typ sqltype.Type) {
+		id := b.newCol(ColumnInfo{Name: name, Type: typ})
+		out.Columns = append(out.Columns, id)
+		sc.cols = append(sc.cols, scopeCol{table: alias, name: name, id: id})
+	}
+	outs := outArgs(t.Call.Name, v.Type().OID)
+	call, set := v.(*Call)
+	switch {
+	case set && b.find.meta != nil && call.Fn.Rows != nil:
+		list := b.rowOf(call)
+		if len(list) == 1 && len(b.outArgs(call)) == 0 {
+			if list[0].name = outputName(t.Call); t.Alias != "" {
+				list[0].name = t.Alias
+			}
+		}
+		for _, o := range list {
+			add(o.name, o.typ)
+		}
+	case len(outs) == 1:
+		add(outs[0].Name, v.Type())
+	case len(outs) > 1:
+		for _, o := range outs {
+			add(o.Name, b.of(o.OID))
+		}
+	case v.Type().OID == oidRecord:
+		return nil, nil, sqlerr.New(sqlerr.Syntax, "a column definition list is required for functions returning \"record\"").At(int(t.Pos))
+	case t.Alias != "":
+		add(t.Alias, v.Type())
+	default:
+		add(outputName(t.Call), v.Type())
+	}
+	if t.Ordinality {
+		add("ordinality", sqltype.Int8)
+	}
+	if scan.Columns = out.Columns; b.find.meta != nil {
+		return scan, sc, sc.rename(t.Columns, alias, t.Pos)
+	}
+	return out, sc, sc.rename(t.Columns, alias, t.Pos)
 }

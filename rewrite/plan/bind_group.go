@@ -184,12 +184,6 @@ func (q *selecting) commonKeys() []ColID {
 	})
 }
 
-// grouping is GROUPING(args) before the keys are known.
-type grouping struct {
-	args []Scalar
-	pos  []pgsyntax.Pos
-}
-
 // groupingCall binds GROUPING(...) as a column of the Aggregate.
 func (e *exprs) groupingCall(x *pgsyntax.FuncCall) (Scalar, error) {
 	if e.aggs == nil || e.aggs.agg == nil {

@@ -100,13 +100,6 @@ func (e *exprs) computedError(kind ErrorKind, call *pgsyntax.FuncCall, value Sca
 	return x, nil
 }
 
-// askedError is an expression over aggregates, and what is asked of its error.
-type askedError struct {
-	kind  ErrorKind
-	value Scalar
-	ast   pgsyntax.Expr // of the value
-}
-
 // larger is the larger side of an interval of a value; NULL where an end is.
 func (v Interval) larger(value Scalar) Scalar {
 	sides := op("-", op("+", v.High, v.Low), op("*", double(2), castTo(value, sqltype.Float8)))

@@ -174,12 +174,6 @@ func (e *exprs) again(x Scalar, untyped bool) Scalar {
 	return out
 }
 
-func hasCols(x Scalar) bool {
-	found := false
-	VisitCols(x, func(*Col) { found = true })
-	return found
-}
-
 // quantified is x op ANY|ALL (array): make_scalar_array_op. What the statement lists is compared item by item.
 func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
 	if x.Query != nil {

@@ -5,19 +5,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// medianName is dpsql's own aggregate median(x): percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or percentile_disc of what percentile_cont does not take, such as dates.
-const medianName = "median"
-
-// isOwn reports a call of an aggregate that PostgreSQL does not have.
-func isOwn(x *pgsyntax.FuncCall) bool { return isMedian(x) || isTop(x) }
-
-// ownSchema is where the catalogs show dpsql's own functions; it may be left out.
-const ownSchema = "dpsql"
-
-func inOwnSchema(x *pgsyntax.FuncCall) bool { return x.Schema == "" || x.Schema == ownSchema }
-
-func isTop(x *pgsyntax.FuncCall) bool { return x.Name == string(TopK) && inOwnSchema(x) }
-
 // top binds dp_top_k(x, k): an array of the k most frequent values of x, the most frequent one first.
 func (e *exprs) top(x *pgsyntax.FuncCall) (Scalar, error) {
 	unknown := undefinedFunction(x.Name, "", x.Pos, anyFunction)
@@ -50,9 +37,6 @@ func (e *exprs) top(x *pgsyntax.FuncCall) (Scalar, error) {
 	return e.aggs.shared(item, x.Name), nil
 }
 
-// isMedian reports a call of median, which PostgreSQL does not have.
-func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && inOwnSchema(x) }
-
 // median is the call in PostgreSQL's words.
 func (e *exprs) median(x *pgsyntax.FuncCall) (*pgsyntax.FuncCall, error) {
 	if len(x.Args) != 1 || x.Star || x.Distinct || len(x.OrderBy) > 0 || len(x.WithinGroup) > 0 {
@@ -72,3 +56,11 @@ func (e *exprs) median(x *pgsyntax.FuncCall) (*pgsyntax.FuncCall, error) {
 	}
 	return out, nil
 }
+
+// isOwn reports a call of an aggregate that PostgreSQL does not have.
+func isOwn(x *pgsyntax.FuncCall) bool { return isMedian(x) || isTop(x) }
+
+func isTop(x *pgsyntax.FuncCall) bool { return x.Name == string(TopK) && inOwnSchema(x) }
+
+// isMedian reports a call of median, which PostgreSQL does not have.
+func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && inOwnSchema(x) }

@@ -11,34 +11,6 @@ import (
 // The shapes of whole queries: WITH, VALUES, set operations. What has no plan is noted (later) and refused when all of the
 // statement was bound.
 
-// later notes that a construct will be refused, once the rest of the statement is known to be right.
-func (b *binder) later(err *sqlerr.Error) { b.refusals = append(b.refusals, err) }
-
-// refusal is the first of the noted ones by position.
-func (b *binder) refusal() error {
-	var first *sqlerr.Error
-	for _, e := range b.refusals {
-		if first == nil || e.Pos < first.Pos {
-			first = e
-		}
-	}
-	if first == nil || b.find.open {
-		return nil
-	}
-	return first
-}
-
-// cte is a WITH query in force.
-type cte struct {
-	name    string
-	outputs []namedOutput
-	rel     Rel           // until it is read
-	query   *pgsyntax.CTE // nil: of a recursive one, which has no plan
-	before  []*cte
-	outer   *scope
-	shared  Rel // of a recursive query: what every reader reads
-}
-
 // query binds a SELECT, VALUES or set operation. outer is what names may mean beside it; of a leaf (a side of a set operation)
 // untyped literals keep no type.
 func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
@@ -378,4 +350,38 @@ func (e *exprs) retypeValue(out *Values, i int, t sqltype.Type, pos pgsyntax.Pos
 		out.Rows[0][i], e.columns[out.Columns[i]].Type = v, v.Type()
 	}
 	return err
+}
+
+// view reads a view of the catalogs as the query that defines it.
+func (b *binder) view(table *Table, t *pgsyntax.TableName, schema, alias string) (Rel, *scope, error) {
+	query, err := b.find.meta.View(table)
+	if query == nil || err != nil {
+		return nil, nil, err
+	}
+	if b.views++; b.views > maxViews {
+		return nil, nil, sqlerr.New(sqlerr.TooComplex, "views are nested more than %d deep", maxViews).At(int(t.Pos))
+	}
+	defer func() { b.views-- }()
+	ctes, refusals := b.ctes, len(b.refusals)
+	b.ctes = nil
+	r, err := b.query(query, nil, false)
+	b.ctes = ctes
+	if err == nil && len(b.refusals) > refusals {
+		err = b.refusals[refusals]
+	}
+	if err != nil {
+		return nil, nil, sqlerr.New(sqlerr.Unsupported, "the view %s.%s cannot be computed: %s", table.Schema, table.Name, message(err)).At(int(t.Pos))
+	}
+	var items []Item
+	sc := &scope{tables: []string{alias}, schemas: []string{schema}, names: []string{t.Name}}
+	for i, o := range r.outputs {
+		name := o.name
+		if i < len(table.Columns) {
+			name = table.Columns[i].Name
+		}
+		id := b.newCol(ColumnInfo{Name: name, Type: b.columns[o.col].Type, Table: table, Attr: i})
+		sc.cols = append(sc.cols, scopeCol{schema: schema, table: alias, name: name, id: id})
+		items = append(items, Item{ID: id, Expr: b.col(o.col)})
+	}
+	return &Project{Input: r.rel, Items: items}, sc, nil
 }

@@ -1,89 +1,12 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// selecting is the state of one SELECT.
-type selecting struct {
-	*binder
-	stmt  *pgsyntax.Select
-	scope *scope
-	rel   Rel
-	next  ColID // the first column that was made after FROM
-	aggregation
-	windowing
-
-	own map[ColID]bool // the columns of FROM, once they were asked for
-
-	sets []SetItem // functions of the select list that give rows
-
-	derived   *IntervalColumns // of aggregates in FROM, once dp_error was asked for
-	ownErrors *IntervalColumns // of agg, likewise
-
-	targets []target
-	sort    []sortItem
-
-	on   []sortItem // DISTINCT ON
-	leaf bool       // a side of a set operation
-}
-
-// aggregation is what grouping adds to a query.
-type aggregation struct {
-	agg       *Aggregate       // nil without aggregation
-	keyText   map[string]ColID // canonical text of a grouping expression -> its column
-	largest   int              // the nodes of the largest one
-	aggText   map[string]ColID
-	below     []Item     // expressions that are computed under the Aggregate
-	groupings []grouping // beside agg.Groupings: until the keys are known
-}
-
-// windowing is what window functions add to a query.
-type windowing struct {
-	window     *Window // nil without window functions
-	windowText map[string]ColID
-	windows    map[string]bool // the clauses in which window functions may stand
-}
-
-// sortItem is an ORDER BY key: a place in the select list, or (target -1) an expression.
-type sortItem struct {
-	target           int
-	expr             Scalar
-	pos              pgsyntax.Pos
-	desc, nullsFirst bool
-	saysNulls        bool // NULLS FIRST or LAST is written
-}
-
-type target struct {
-	name    string
-	isAlias bool // the statement gives the name
-	expr    Scalar
-	ast     pgsyntax.Expr
-	pos     pgsyntax.Pos
-
-	error   ErrorKind // it is dp_error, dp_low or dp_high of an expression
-	errorOf int       // the target that is the expression; -1: none
-}
-
-// ofAlias hints at an output name that WHERE takes for a column.
-func ofAlias(err error, s *pgsyntax.Select) error {
-	var e *sqlerr.Error
-	if !errors.As(err, &e) || e.ID != sqlerr.UndefinedColumn.ID {
-		return err
-	}
-	for _, t := range s.Targets {
-		if t.Alias != "" && e.Message == fmt.Sprintf("column %q does not exist", t.Alias) {
-			return e.WithHint("An output name cannot be used in WHERE: write the expression of %q there, or put the query in FROM.", t.Alias)
-		}
-	}
-	return err
-}
 
 func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
 	rel, sc, err := b.from(s.From, outer)
@@ -214,28 +137,6 @@ func (q *selecting) bindTargets() error {
 		return sqlerr.New(sqlerr.TooComplex, "target lists can have at most %d entries", maxTargets).At(int(q.stmt.Pos)).WithHint("Name the columns that you need.")
 	}
 	return nil
-}
-
-func qualified(c scopeCol) string {
-	if c.table == "" {
-		return c.name
-	}
-	return c.table + "." + c.name
-}
-
-// exprs binds expressions of a clause in which aggregates may stand.
-func (q *selecting) exprs(clause string) *exprs {
-	return &exprs{binder: q.binder, scope: q.scope, clause: clause, aggs: q}
-}
-
-// column gives an expression a column: its own if it is one, else a new one computed in items.
-func (q *selecting) column(x Scalar, items *[]Item, name string) ColID {
-	if c, ok := x.(*Col); ok && c.T == q.columns[c.ID].Type {
-		return c.ID
-	}
-	id := q.newCol(ColumnInfo{Name: name, Type: x.Type()})
-	*items = append(*items, Item{ID: id, Expr: x})
-	return id
 }
 
 func (q *selecting) having() (Scalar, error) {

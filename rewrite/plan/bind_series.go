@@ -75,20 +75,6 @@ func isSeries(r Rel) bool {
 	return ok && len(Free(r)) == 0
 }
 
-// foldedCalls computes the calls of constants in an expression, if that does not fail.
-func foldedCalls(x Scalar) Scalar {
-	call, ok := x.(*Call)
-	if !ok {
-		return x
-	}
-	out := *call
-	out.Args = make([]Scalar, len(call.Args))
-	for i, a := range call.Args {
-		out.Args[i] = foldedCalls(a)
-	}
-	return folded(&out)
-}
-
 // seriesOf are the values from vals[0] to vals[1], as PostgreSQL gives them: each is the one before plus the step.
 func (e *exprs) seriesOf(args []Scalar, vals []sqltype.Value, pos pgsyntax.Pos) (out []sqltype.Value, err error) {
 	typ := args[0].Type()

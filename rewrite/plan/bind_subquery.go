@@ -2,15 +2,11 @@ package plan
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func (e *exprs) subquery(s *pgsyntax.Select) (*bound, error) { return e.query(s, e.scope, false) }
 
@@ -126,76 +122,4 @@ func (e *exprs) takeLeft(x Scalar, q *Subquery) (Scalar, error) {
 	id := e.newCol(ColumnInfo{Name: Anonymous, Type: x.Type()})
 	q.Left = append(q.Left, Item{ID: id, Expr: x})
 	return e.col(id), nil
-}
-
-// tableFunc is a function in FROM.
-func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope, error) {
-	if err := b.room(0, t.Pos); err != nil {
-		return nil, nil, err
-	}
-	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM", from: true}
-	if b.find.meta == nil && !b.find.free() && t.Call.Name == "generate_series" && builtinSchema(t.Call.Schema) {
-		return e.series(t)
-	}
-	if b.find.meta == nil {
-		b.later(unsupported(t.Pos, "functions in FROM are"))
-	}
-	v, err := e.expr(t.Call)
-	if err != nil {
-		return nil, nil, err
-	}
-	alias := t.Alias
-	if alias == "" {
-		alias = t.Call.Name
-	}
-	out, scan := &Unplanned{Name: "function"}, &FuncScan{Call: v, Ordinality: t.Ordinality, Pos: int(t.Pos)}
-	sc := &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
-	add := func(name string, typ sqltype.Type) {
-		id := b.newCol(ColumnInfo{Name: name, Type: typ})
-		out.Columns = append(out.Columns, id)
-		sc.cols = append(sc.cols, scopeCol{table: alias, name: name, id: id})
-	}
-	outs := outArgs(t.Call.Name, v.Type().OID)
-	call, set := v.(*Call)
-	switch {
-	case set && b.find.meta != nil && call.Fn.Rows != nil:
-		list := b.rowOf(call)
-		if len(list) == 1 && len(b.outArgs(call)) == 0 {
-			if list[0].name = outputName(t.Call); t.Alias != "" {
-				list[0].name = t.Alias
-			}
-		}
-		for _, o := range list {
-			add(o.name, o.typ)
-		}
-	case len(outs) == 1:
-		add(outs[0].Name, v.Type())
-	case len(outs) > 1:
-		for _, o := range outs {
-			add(o.Name, b.of(o.OID))
-		}
-	case v.Type().OID == oidRecord:
-		return nil, nil, sqlerr.New(sqlerr.Syntax, "a column definition list is required for functions returning \"record\"").At(int(t.Pos))
-	case t.Alias != "":
-		add(t.Alias, v.Type())
-	default:
-		add(outputName(t.Call), v.Type())
-	}
-	if t.Ordinality {
-		add("ordinality", sqltype.Int8)
-	}
-	if scan.Columns = out.Columns; b.find.meta != nil {
-		return scan, sc, sc.rename(t.Columns, alias, t.Pos)
-	}
-	return out, sc, sc.rename(t.Columns, alias, t.Pos)
-}
-
-// outArgs are the columns of a function that gives rows of several: overloads of one name have the same.
-func outArgs(name string, result sqltype.OID) []pgcat.OutArg {
-	for _, p := range pgcat.Procs(name) {
-		if p.Result == result && len(p.Outs) > 0 {
-			return p.Outs
-		}
-	}
-	return nil
 }

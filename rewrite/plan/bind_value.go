@@ -321,22 +321,6 @@ func (e *exprs) collate(x *pgsyntax.Collate) (Scalar, error) {
 	return out, nil
 }
 
-// collatedArgs refuses a function of a text with COLLATE "C" in it: lower('É' COLLATE "C") is not lower('É').
-func (b *binder) collatedArgs(args []Scalar) error {
-	if len(b.collated) == 0 {
-		return nil
-	}
-	for _, a := range args {
-		if pos, ok := b.collated[a]; ok && !b.find.free() {
-			return unsupported(pos, "COLLATE in the argument of a function is")
-		}
-		if err := b.collatedArgs(Children(a)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (e *exprs) args(list []pgsyntax.Expr) ([]Scalar, error) {
 	out := make([]Scalar, len(list))
 	for i, a := range list {

@@ -499,3 +499,11 @@ func windowText(p *printer, it WindowItem) string {
 	}
 	return b.String() + ")"
 }
+
+func (p *printer) tuple(x *Tuple) string {
+	text := "(" + p.list(x.Items) + ")"
+	if x.Held == nil {
+		return text
+	}
+	return fmt.Sprintf("%s in %s of %s", text, x.Held.Text(func(n int64) string { return fmt.Sprint(n) }), p.scalar(x.Side))
+}

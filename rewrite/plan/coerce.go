@@ -451,3 +451,37 @@ func (b *binder) renamed(x Scalar, t sqltype.Type) Scalar {
 	}
 	return &Coalesce{Args: []Scalar{x}, T: t}
 }
+
+// comparable checks that rows can be grouped, or with order sorted, by a value (parse_oper.c, get_sort_group_operators).
+func (b *binder) comparable(x Scalar, order bool, pos pgsyntax.Pos) error {
+	o := b.base(x.Type().OID)
+	for b.elem(o) != 0 {
+		o = b.base(b.elem(o))
+	}
+	if !unordered[o] {
+		return nil
+	}
+	what, hint := "equality", ""
+	if order {
+		what, hint = "ordering", "Use an explicit ordering operator or modify the query."
+	}
+	err := sqlerr.New(sqlerr.UndefinedFunction, "could not identify an %s operator for type %s", what, typeName(x.Type())).At(int(b.place(x, pos)))
+	err.Hint = hint
+	return err
+}
+
+// collatedArgs refuses a function of a text with COLLATE "C" in it: lower('É' COLLATE "C") is not lower('É').
+func (b *binder) collatedArgs(args []Scalar) error {
+	if len(b.collated) == 0 {
+		return nil
+	}
+	for _, a := range args {
+		if pos, ok := b.collated[a]; ok && !b.find.free() {
+			return unsupported(pos, "COLLATE in the argument of a function is")
+		}
+		if err := b.collatedArgs(Children(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

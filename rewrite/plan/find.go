@@ -9,14 +9,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// finder gives the registry's row of what was resolved. An open one refuses nothing that PostgreSQL has.
-type finder struct {
-	call func(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func
-	cast func(source, target sqltype.OID) *funcs.Func
-	open bool
-	meta Meta // of a statement over PostgreSQL's own catalogs
-}
-
 // registered finds what package funcs has: a row of the types at hand, or one as PostgreSQL declares it.
 var registered = finder{
 	call: func(kind funcs.Kind, name string, actual, declared []sqltype.OID, _ sqltype.OID) *funcs.Func {
@@ -130,4 +122,56 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 		return nil, at(err, pos)
 	}
 	return out, nil
+}
+
+// short looks at the arguments of a call that are to be short: constants at once, expressions of parameters later. What is made
+// of columns the total form looks at.
+func (b *binder) short(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) error {
+	for _, i := range fn.Short {
+		at := b.place(args[i], pos)
+		if c, ok := args[i].(*Const); ok {
+			if err := (ShortText{Pos: int(at)}).Check(c.Value); err != nil {
+				return err
+			}
+		} else if !hasCols(args[i]) {
+			b.shorts = append(b.shorts, ShortText{X: args[i], Pos: int(at)})
+		}
+	}
+	return nil
+}
+
+// foldedCalls computes the calls of constants in an expression, if that does not fail.
+func foldedCalls(x Scalar) Scalar {
+	call, ok := x.(*Call)
+	if !ok {
+		return x
+	}
+	out := *call
+	out.Args = make([]Scalar, len(call.Args))
+	for i, a := range call.Args {
+		out.Args[i] = foldedCalls(a)
+	}
+	return folded(&out)
+}
+
+// folded evaluates a call of constants, if that does not fail.
+func folded(x Scalar) Scalar {
+	call, ok := x.(*Call)
+	if !ok || call.Fn.Eval == nil {
+		return x
+	}
+	var vals []sqltype.Value
+	var ts []sqltype.Type
+	for _, a := range call.Args {
+		c, ok := a.(*Const)
+		if !ok || c.Value == nil {
+			return x
+		}
+		vals, ts = append(vals, c.Value), append(ts, c.T)
+	}
+	v, err := call.Fn.Eval(vals, ts, call.T)
+	if err != nil {
+		return x
+	}
+	return &Const{Value: v, T: call.T}
 }

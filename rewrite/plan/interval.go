@@ -656,3 +656,11 @@ func (n *Intervals) minMax(x *MinMax) (v Interval, ok bool) {
 	v.Low, v.High = of(lows), of(highs)
 	return v, true
 }
+
+// Source is an aggregate that an interval is computed from, of one row or summed over rows.
+type Source struct {
+	Of     ColID
+	Joined string // an expression over several of them, whose noise is taken together; else empty
+	Row    string // the window function that takes it from another row; else empty
+	Total  bool
+}

@@ -48,14 +48,6 @@ func simultaneously(of func(Joint, map[Source]bool) (Interval, bool)) (v Interva
 	return v, read, ok
 }
 
-// Source is an aggregate that an interval is computed from, of one row or summed over rows.
-type Source struct {
-	Of     ColID
-	Joined string // an expression over several of them, whose noise is taken together; else empty
-	Row    string // the window function that takes it from another row; else empty
-	Total  bool
-}
-
 // columnAt is a column of a relation whose interval is one of so many that hold at once.
 type columnAt struct {
 	rel   Rel

@@ -29,9 +29,6 @@ type term struct {
 
 func (t term) part(kind ErrorKind, beside Beside) Scalar { return t.item(kind, beside, t.total) }
 
-// Beside are the aggregates that a linear form or a quotient is made of; 0 is none.
-type Beside [4]ColID
-
 // The parts of an interval: the half widths by noise, and what bounds may have taken away.
 const (
 	NoiseBelow ErrorKind = "noise below"

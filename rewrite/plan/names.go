@@ -1,11 +1,6 @@
 package plan
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
-)
+import "github.com/dpsql/dpsql/rewrite/pgsyntax"
 
 // Anonymous is PostgreSQL's name of a column that has none.
 const Anonymous = "?column?"
@@ -74,47 +69,52 @@ func subqueryName(s *pgsyntax.Select) string {
 	return outputName(s.Targets[0].Expr)
 }
 
-// nameErrors tells unnamed calls of one error function apart, where a select list has several: dp_error_avg is dp_error of the column avg, dp_error_3 that of something without a name in the third place.
-func nameErrors(targets []target) {
-	if !slices.ContainsFunc(targets, func(t target) bool { // else nothing is printed, which a long literal makes dear
-		x, is := unbracketed(t.ast).(*pgsyntax.FuncCall)
-		return is && !t.isAlias && isErrorFunction(x)
-	}) {
-		return
-	}
-	calls, taken, named := map[string][]int{}, map[string]bool{}, map[string]string{}
-	for i, t := range targets {
-		x, is := unbracketed(t.ast).(*pgsyntax.FuncCall)
-		switch {
-		case is && !t.isAlias && isErrorFunction(x):
-			calls[x.Name] = append(calls[x.Name], i)
-			continue
-		case t.ast != nil && t.isAlias:
-			named[pgsyntax.PrintExpr(unbracketed(t.ast))] = t.name
-		}
-		taken[t.name] = true
-	}
-	for function, at := range calls {
-		if len(at) < 2 {
-			continue
-		}
-		for _, i := range at {
-			of := unbracketed(unbracketed(targets[i].ast).(*pgsyntax.FuncCall).Args[0])
-			name := named[pgsyntax.PrintExpr(of)]
-			if name == "" {
-				name = outputName(of)
-			}
-			if name = function + "_" + name; name == function+"_"+Anonymous || taken[name] {
-				name = fmt.Sprintf("%s_%d", function, i+1)
-			}
-			targets[i].name, taken[name] = name, true
-		}
-	}
-}
-
 func unbracketed(x pgsyntax.Expr) pgsyntax.Expr {
 	for p, is := x.(*pgsyntax.Paren); is; p, is = x.(*pgsyntax.Paren) {
 		x = p.X
 	}
 	return x
+}
+
+var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, string(ErrorLow): ErrorLow, string(ErrorHigh): ErrorHigh}
+
+// isErrorFunction reports a call of dp_error, dp_low or dp_high.
+func isErrorFunction(f *pgsyntax.FuncCall) bool {
+	_, is := errorNames[f.Name]
+	return is && f.Over == nil && (f.Schema == ownSchema || builtinSchema(f.Schema))
+}
+
+// medianName is dpsql's own aggregate median(x): percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or percentile_disc of what percentile_cont does not take, such as dates.
+const medianName = "median"
+
+// ownSchema is where the catalogs show dpsql's own functions; it may be left out.
+const ownSchema = "dpsql"
+
+func inOwnSchema(x *pgsyntax.FuncCall) bool { return x.Schema == "" || x.Schema == ownSchema }
+
+func builtinSchema(s string) bool { return s == "" || s == "pg_catalog" }
+
+// typeColumn is what a type calls a column, or "".
+func typeColumn(n pgsyntax.TypeName) string {
+	if n.Quoted || n.Schema != "" {
+		return n.Name
+	}
+	if name, ok := spelled[n.Name]; ok {
+		if n.Name == "float" && len(n.Mods) == 1 && n.Mods[0] <= 24 {
+			return "float4"
+		}
+		return name
+	}
+	return n.Name
+}
+
+// spelled has the types that SQL spells with words of its own, by their name in pg_type (which names a column: '1'::int is int4).
+var spelled = map[string]string{
+	"int": "int4", "integer": "int4", "smallint": "int2", "bigint": "int8", "real": "float4", "boolean": "bool", "double precision": "float8",
+	"float": "float8", "decimal": "numeric", "dec": "numeric", "numeric": "numeric", "bit": "bit", "bit varying": "varbit",
+	"character": "bpchar", "char": "bpchar", "nchar": "bpchar", "national character": "bpchar", "national char": "bpchar",
+	"varchar": "varchar", "character varying": "varchar", "char varying": "varchar", "nchar varying": "varchar",
+	"national character varying": "varchar", "national char varying": "varchar",
+	"timestamp": "timestamp", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+	"time": "time", "time without time zone": "time", "time with time zone": "timetz", "interval": "interval",
 }

@@ -36,8 +36,8 @@ func TestNodesAreKnown(t *testing.T) {
 		{"scalar", []string{"Col", "Const", "Param"}, map[string]string{"walk.go": "func mapChildren("}},
 		{"rel", []string{"OneRow", "Values"}, map[string]string{"walk.go": "func Inputs("}},
 		{"rel", nil, map[string]string{"canonical.go": "func (p *printer) line("}},
-		{"rel", []string{"Scan", "OneRow", "Distinct", "Sort", "DistinctOn", "Capped", "SetOp"}, map[string]string{"shapes.go": "func Scalars("}},
-		{"rel", []string{"OneRow", "Filter", "Join", "Distinct", "Sort", "Limit", "DistinctOn", "Capped"}, map[string]string{"shapes.go": "func makes("}},
+		{"rel", []string{"Scan", "OneRow", "Distinct", "Sort", "DistinctOn", "Capped", "SetOp"}, map[string]string{"walk.go": "func Scalars("}},
+		{"rel", []string{"OneRow", "Filter", "Join", "Distinct", "Sort", "Limit", "DistinctOn", "Capped"}, map[string]string{"walk.go": "func makes("}},
 	} {
 		found := regexp.MustCompile(`func \(\*(\w+)\) `+c.method+`\(\)`).FindAllStringSubmatch(source["plan.go"]+source["shapes.go"]+source["capped.go"], -1)
 		if len(found) < 10 {

@@ -449,3 +449,12 @@ func (x *ArrayExpr) Type() sqltype.Type { return x.T }
 
 // Type is what it gives.
 func (x *Unplanned) Type() sqltype.Type { return x.T }
+
+// GroupingItem is GROUPING(cols): a bit for each that a row's grouping set has not, the last the lowest.
+type GroupingItem struct {
+	ID   ColID
+	Cols []ColID
+}
+
+// Beside are the aggregates that a linear form or a quotient is made of; 0 is none.
+type Beside [4]ColID

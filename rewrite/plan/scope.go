@@ -276,3 +276,26 @@ func wordOf(name string, names []string) (found string) {
 
 // maxHinted is how many columns a hint lists.
 const maxHinted = 40
+
+// with puts two scopes side by side.
+func (s *scope) with(o *scope, pos pgsyntax.Pos) (*scope, error) {
+	for i, t := range o.tables {
+		// Two tables of one name in different schemas may stand side by side.
+		if k := slices.Index(s.tables, t); k >= 0 && (o.schemas[i] == "" || s.schemas[k] == "" || o.schemas[i] == s.schemas[k]) {
+			return nil, sqlerr.New(sqlerr.DuplicateAlias, "table name %q specified more than once", t).At(int(pos))
+		}
+	}
+	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables), schemas: slices.Concat(s.schemas, o.schemas),
+		names: slices.Concat(s.names, o.names), outer: s.outer}, nil
+}
+
+// rename applies alias(c1, c2).
+func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
+	if len(names) > len(s.cols) {
+		return sqlerr.New(sqlerr.InvalidColumnRef, "table %q has %d columns available but %d columns specified", alias, len(s.cols), len(names)).At(int(pos))
+	}
+	for i, n := range names {
+		s.cols[i].name = n
+	}
+	return nil
+}

@@ -64,21 +64,6 @@ func asCount(g AggItem) AggItem {
 	return g
 }
 
-// Uncast is a number without the casts to numbers around it that do not round it to fewer places.
-func Uncast(x Scalar) Scalar {
-	for {
-		c, ok := x.(*Call)
-		if !ok || c.Fn.Kind != funcs.Cast || len(c.Args) != 1 || !c.T.IsNumber() || !c.Args[0].Type().IsNumber() {
-			return x
-		}
-		_, scale, declared := c.T.NumericMod()
-		if whole := c.Args[0].Type().IsInteger(); !whole && (c.T.IsInteger() || declared) || scale < 0 {
-			return x
-		}
-		x = c.Args[0]
-	}
-}
-
 // unscaled takes the constants away that a number is multiplied by; false where one is no positive number.
 func unscaled(x Scalar) (of Scalar, times decimal.Decimal, ok bool) {
 	times = decimal.NewFromInt(1)

@@ -33,19 +33,3 @@ func tooLong(pos pgsyntax.Pos) error {
 	return sqlerr.New(sqlerr.Unsupported, "a pattern, or a text to search for, of more than %d bytes is not supported", funcs.MaxShort).At(int(pos)).
 		WithHint("Use a shorter one: each row is searched for it.")
 }
-
-// short looks at the arguments of a call that are to be short: constants at once, expressions of parameters later. What is made
-// of columns the total form looks at.
-func (b *binder) short(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) error {
-	for _, i := range fn.Short {
-		at := b.place(args[i], pos)
-		if c, ok := args[i].(*Const); ok {
-			if err := (ShortText{Pos: int(at)}).Check(c.Value); err != nil {
-				return err
-			}
-		} else if !hasCols(args[i]) {
-			b.shorts = append(b.shorts, ShortText{X: args[i], Pos: int(at)})
-		}
-	}
-	return nil
-}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -40,12 +39,4 @@ func (h *Held) Text(side func(int64) string) string {
 		return "NOT " + parts[0]
 	}
 	return "(" + strings.Join(parts, " "+string(h.Op)+" ") + ")"
-}
-
-func (p *printer) tuple(x *Tuple) string {
-	text := "(" + p.list(x.Items) + ")"
-	if x.Held == nil {
-		return text
-	}
-	return fmt.Sprintf("%s in %s of %s", text, x.Held.Text(func(n int64) string { return fmt.Sprint(n) }), p.scalar(x.Side))
 }

@@ -9,31 +9,6 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// spelled has the types that SQL spells with words of its own, by their name in pg_type (which names a column: '1'::int is int4).
-var spelled = map[string]string{
-	"int": "int4", "integer": "int4", "smallint": "int2", "bigint": "int8", "real": "float4", "boolean": "bool", "double precision": "float8",
-	"float": "float8", "decimal": "numeric", "dec": "numeric", "numeric": "numeric", "bit": "bit", "bit varying": "varbit",
-	"character": "bpchar", "char": "bpchar", "nchar": "bpchar", "national character": "bpchar", "national char": "bpchar",
-	"varchar": "varchar", "character varying": "varchar", "char varying": "varchar", "nchar varying": "varchar",
-	"national character varying": "varchar", "national char varying": "varchar",
-	"timestamp": "timestamp", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
-	"time": "time", "time without time zone": "time", "time with time zone": "timetz", "interval": "interval",
-}
-
-// typeColumn is what a type calls a column, or "".
-func typeColumn(n pgsyntax.TypeName) string {
-	if n.Quoted || n.Schema != "" {
-		return n.Name
-	}
-	if name, ok := spelled[n.Name]; ok {
-		if n.Name == "float" && len(n.Mods) == 1 && n.Mods[0] <= 24 {
-			return "float4"
-		}
-		return name
-	}
-	return n.Name
-}
-
 // castType resolves a written type and its modifiers. In front of a literal char and bit have no length of their own.
 func (b *binder) castType(n pgsyntax.TypeName, literal bool) (sqltype.Type, error) {
 	t, err := b.namedType(n)

@@ -3,10 +3,8 @@ package plan
 import (
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // PostgreSQL's pseudo-types and the likes that resolution treats on their own.
@@ -167,21 +165,3 @@ func oidsOf(args []Scalar) []sqltype.OID {
 
 // unordered are the types without operators to sort or group by: json, xml, and geometry.
 var unordered = map[sqltype.OID]bool{sqltype.OIDJSON: true, 142: true, 600: true, 601: true, 602: true, 603: true, 604: true, 628: true, 718: true}
-
-// comparable checks that rows can be grouped, or with order sorted, by a value (parse_oper.c, get_sort_group_operators).
-func (b *binder) comparable(x Scalar, order bool, pos pgsyntax.Pos) error {
-	o := b.base(x.Type().OID)
-	for b.elem(o) != 0 {
-		o = b.base(b.elem(o))
-	}
-	if !unordered[o] {
-		return nil
-	}
-	what, hint := "equality", ""
-	if order {
-		what, hint = "ordering", "Use an explicit ordering operator or modify the query."
-	}
-	err := sqlerr.New(sqlerr.UndefinedFunction, "could not identify an %s operator for type %s", what, typeName(x.Type())).At(int(b.place(x, pos)))
-	err.Hint = hint
-	return err
-}

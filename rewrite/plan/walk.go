@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
 
 // Children are a scalar's operands, in order.
 func Children(x Scalar) []Scalar {
@@ -267,4 +271,269 @@ func Inputs(r Rel) []Rel {
 		return n.From
 	}
 	return nil
+}
+
+// Scalars are the expressions of a node itself, in order; nil entries are left out.
+func Scalars(r Rel) []Scalar {
+	var out []Scalar
+	add := func(list ...Scalar) {
+		for _, x := range list {
+			if x != nil {
+				out = append(out, x)
+			}
+		}
+	}
+	switch n := r.(type) {
+	case *Filter:
+		add(n.Cond)
+	case *Project:
+		for _, it := range n.Items {
+			add(it.Expr)
+		}
+	case *Join:
+		add(n.On)
+	case *Aggregate:
+		for _, a := range n.Aggs {
+			add(a.Arg)
+			add(a.More...)
+			addOrder(&out, a.Order)
+			add(a.Filter)
+		}
+	case *Limit:
+		add(n.Count, n.Offset)
+	case *Values:
+		for _, row := range n.Rows {
+			add(row...)
+		}
+	case *Window:
+		for _, it := range n.Items {
+			add(it.scalars()...)
+		}
+	case *FuncScan:
+		add(n.Call)
+	case *ProjectSet:
+		for _, it := range n.Items {
+			add(it.Call)
+		}
+	case *Unplanned:
+	}
+	return out
+}
+
+func addOrder(out *[]Scalar, keys []AggOrder) {
+	for _, k := range keys {
+		*out = append(*out, k.Expr)
+	}
+}
+
+// scalars are all expressions of the item.
+func (it *WindowItem) scalars() []Scalar {
+	out := append([]Scalar(nil), it.Args...)
+	if it.Filter != nil {
+		out = append(out, it.Filter)
+	}
+	out = append(out, it.Partition...)
+	addOrder(&out, it.Order)
+	if it.Frame != nil {
+		for _, e := range []FrameEnd{it.Frame.Start, it.Frame.End} {
+			if e.Offset != nil {
+				out = append(out, e.Offset)
+			}
+		}
+	}
+	return out
+}
+
+// VisitRels calls f for a relation and all below it, also those of subqueries in expressions, until f says false.
+func VisitRels(r Rel, f func(Rel) bool) bool {
+	if !f(r) {
+		return false
+	}
+	for _, x := range Scalars(r) {
+		if !VisitQueries(x, func(s *Subquery) bool { return VisitRels(s.Query, f) }) {
+			return false
+		}
+	}
+	for _, in := range Inputs(r) {
+		if !VisitRels(in, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// VisitQueries calls f for each subquery of an expression, not for those within them, until f says false.
+func VisitQueries(x Scalar, f func(*Subquery) bool) bool {
+	if s, ok := x.(*Subquery); ok && !f(s) {
+		return false
+	}
+	for _, y := range Children(x) {
+		if !VisitQueries(y, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// MapQueries replaces the subqueries of an expression, not those within them.
+func MapQueries(x Scalar, f func(*Subquery) (Scalar, error)) (Scalar, error) {
+	if s, ok := x.(*Subquery); ok {
+		return f(s)
+	}
+	return mapChildren(x, func(y Scalar) (Scalar, error) { return MapQueries(y, f) })
+}
+
+// InQueries replaces the relations of an expression's subqueries.
+func InQueries(rel func(Rel) (Rel, error)) func(Scalar) (Scalar, error) {
+	return func(x Scalar) (Scalar, error) {
+		return MapQueries(x, func(s *Subquery) (Scalar, error) {
+			of := *s
+			var err error
+			of.Query, err = rel(s.Query)
+			return &of, err
+		})
+	}
+}
+
+// AllOf is the conjunction of conditions; nil of none.
+func AllOf(conds []Scalar) Scalar {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds[0]
+	}
+	return &Logic{Op: And, Args: conds}
+}
+
+// FirstQuery is a subquery of an expression; nil if there is none.
+func FirstQuery(x Scalar) *Subquery {
+	var found *Subquery
+	VisitQueries(x, func(s *Subquery) bool { found = s; return false })
+	return found
+}
+
+// Free are the columns that a subquery reads of the queries around it, in the order of their first use.
+func (x *Subquery) Free() []*Col { return Free(x.Query) }
+
+// Free are the columns that a relation reads and does not make, in the order of their first use. Those of the subqueries in its expressions are asked of
+// them once each: a text nested n deep costs n steps for each of its levels.
+func Free(r Rel) []*Col {
+	made, seen := map[ColID]bool{}, map[ColID]bool{}
+	var read []*Col
+	note := func(c *Col) {
+		if !seen[c.ID] {
+			seen[c.ID] = true
+			read = append(read, c)
+		}
+	}
+	var visit func(Rel)
+	visit = func(n Rel) {
+		for _, id := range makes(n) {
+			made[id] = true
+		}
+		for _, x := range Scalars(n) {
+			VisitCols(x, note)
+		}
+		for _, id := range Reads(n) {
+			note(&Col{ID: id})
+		}
+		for _, in := range Inputs(n) {
+			visit(in)
+		}
+	}
+	visit(r)
+	return slices.DeleteFunc(read, func(c *Col) bool { return made[c.ID] })
+}
+
+// Reads are the columns that a node reads by their ids alone.
+func Reads(r Rel) []ColID {
+	switch n := r.(type) {
+	case *Aggregate:
+		return n.Keys
+	case *Sort:
+		var out []ColID
+		for _, k := range n.Keys {
+			out = append(out, k.Col)
+		}
+		return out
+	case *DistinctOn:
+		return n.On
+	case *Capped:
+		return n.Cols()
+	case *SetOp:
+		return slices.Concat(n.LeftCols, n.RightCols)
+	case *Recursive:
+		return slices.Concat(n.FirstCols, n.AgainCols)
+	}
+	return nil
+}
+
+// makes are the columns that a node itself makes.
+func makes(r Rel) []ColID {
+	var out []ColID
+	switch n := r.(type) {
+	case *Scan:
+		return n.Columns
+	case *Project:
+		for _, it := range n.Items {
+			if c, ok := it.Expr.(*Col); !ok || c.ID != it.ID {
+				out = append(out, it.ID)
+			}
+		}
+	case *Aggregate:
+		for _, a := range n.Aggs {
+			out = append(out, a.ID)
+		}
+		for _, e := range n.Errors {
+			out = append(out, e.ID)
+		}
+		for _, g := range n.Groupings {
+			out = append(out, g.ID)
+		}
+	case *Values:
+		return n.Columns
+	case *Released:
+		return n.Columns
+	case *SetOp:
+		return n.Columns
+	case *Window:
+		for _, it := range n.Items {
+			out = append(out, it.ID)
+		}
+	case *FuncScan:
+		return n.Columns
+	case *ProjectSet:
+		for _, it := range n.Items {
+			out = append(out, it.Cols...)
+		}
+	case *Recursive:
+		return n.Columns
+	case *Working:
+		return n.Columns
+	case *Unplanned:
+		return n.Columns
+	}
+	return out
+}
+
+// Uncast is a number without the casts to numbers around it that do not round it to fewer places.
+func Uncast(x Scalar) Scalar {
+	for {
+		c, ok := x.(*Call)
+		if !ok || c.Fn.Kind != funcs.Cast || len(c.Args) != 1 || !c.T.IsNumber() || !c.Args[0].Type().IsNumber() {
+			return x
+		}
+		_, scale, declared := c.T.NumericMod()
+		if whole := c.Args[0].Type().IsInteger(); !whole && (c.T.IsInteger() || declared) || scale < 0 {
+			return x
+		}
+		x = c.Args[0]
+	}
+}
+
+func hasCols(x Scalar) bool {
+	found := false
+	VisitCols(x, func(*Col) { found = true })
+	return found
 }
