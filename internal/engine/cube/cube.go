@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -220,7 +219,7 @@ func (c *Creation) keep(ctx context.Context, r *private.Run) error {
 	levels, err := r.Levels(ctx)
 	if err == nil {
 		err = s.Engine.Models.Cubes().Keep(context.WithoutCancel(ctx), s.Analyst.Name, c.Node.Name.Text, &mlext.Cube{
-			Statement: pgsyntax.Print(c.Node.Query), Made: s.Engine.Now().UTC().Truncate(time.Second), Price: c.price, Epoch: s.World.Catalogs.Epoch(), Levels: levels})
+			Statement: pgsyntax.Print(c.Node.Query), Made: s.Engine.Now().UTC(), Price: c.price, Epoch: s.World.Catalogs.Epoch(), Levels: levels})
 	}
 	if c.kept = err == nil; c.kept {
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -270,7 +271,7 @@ func TestCubeRights(t *testing.T) {
 		e := s.Engine
 		enginetest.MustTry(t, s, made)
 		bob, eve := enginetest.NewSession(e, t, "bob"), enginetest.NewSession(e, t, "eve")
-		enginetest.Set(t, bob, "dpsql.price", "50")
+		enginetest.Set(t, bob, "dpsql.price", "2")
 		told := enginetest.Explained(t, bob, levels[1])
 		charged := enginetest.Charged(t, e, func() { enginetest.MustTry(t, bob, levels[1]) })
 		if isShared := scope == "data_set"; isShared != strings.Contains(told, "from cube ann.c of 20") || isShared != (charged == 0) {
@@ -292,6 +293,42 @@ func TestCubeRights(t *testing.T) {
 		if _, err := enginetest.Try(s, levels[1]); sqlerr.ID(err) != sqlerr.Frozen.ID {
 			t.Errorf("frozen: %v", err)
 		}
+	}
+}
+
+// TestCubeGivesWay: a cube of another analyst replaces neither a narrower answer that was paid for nor one that is asked for at a higher price, and no cube a question that was released anew since.
+func TestCubeGivesWay(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.PersonlessSession(t, d, shopPolicy, shop)
+		e := s.Engine
+		bob := enginetest.NewSession(e, t, "bob")
+		const sql = "SELECT kind, count(*) FROM people GROUP BY kind ORDER BY 1"
+		same := func(s *session.Session, what string, was [][]sqltype.Value) {
+			t.Helper()
+			var got [][]sqltype.Value
+			if n := enginetest.Charged(t, e, func() { got = enginetest.MustTry(t, s, sql) }); n != 0 || fmt.Sprint(got) != fmt.Sprint(was) {
+				t.Errorf("%v: %s: charged %d times: %v, not %v", d, what, n, got, was)
+			}
+		}
+		enginetest.Set(t, bob, "dpsql.rounding", "off")
+		enginetest.Set(t, bob, "dpsql.price", "5")
+		paid := enginetest.MustTry(t, bob, sql)
+		enginetest.MustTry(t, s, "CREATE DP CUBE cheap AS SELECT kind, grade, count(*) FROM people GROUP BY CUBE (kind, grade) WITH (price = 0.1)")
+		same(bob, "paid before", paid)
+		enginetest.Set(t, bob, "dpsql.price", "50")
+		if n := enginetest.Charged(t, e, func() { enginetest.MustTry(t, bob, sql) }); n != 1 {
+			t.Errorf("%v: at a higher price: charged %d times", d, n)
+		}
+		if n := enginetest.Charged(t, e, func() { enginetest.MustTry(t, bob, "SELECT grade, count(*) FROM people GROUP BY grade") }); n != 1 {
+			t.Errorf("%v: not asked before: charged %d times", d, n)
+		}
+		enginetest.MustTry(t, s, "CREATE DP CUBE own AS SELECT kind, mood, count(*) FROM people GROUP BY CUBE (kind, mood) WITH (price = 40)")
+		enginetest.Set(t, s, "dpsql.rounding", "off")
+		enginetest.Set(t, s, "dpsql.price", "60")
+		enginetest.Set(t, s, "dpsql.fresh", "on")
+		paid = enginetest.MustTry(t, s, sql)
+		enginetest.Set(t, s, "dpsql.fresh", "off")
+		same(s, "asked anew", paid)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/finish"
@@ -14,11 +15,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// fromCube is the release of a cube's level that answers a stage, whatever price it asks for; nil: none does. dpsql.fresh leaves cubes alone, and so does dpsql.target_error, which looked at releases itself.
+// fromCube is the release of a cube's level that answers a stage; nil: none does. One's own cube answers whatever price is asked for, another analyst's where its price is no less, and is no wider than rival, the stored release that answers at no charge: nobody's cheap cube replaces what others pay for.
+// A question that was released anew since a cube was made is not answered from it. dpsql.fresh leaves cubes alone, and so does dpsql.target_error, which looked at releases itself.
 //
 // Proof: post-processing of a release that was charged when its cube was made. (1) It answers whom stored releases answer: who made the cube, and others where cache.scope allows it; nobody who is frozen, as the ledger has been asked first (stored). (2) It is the same question: its key is, which has the policy's version, bounds and settings, or it has
 // the stage's measures in groups of which each is one of the level's (release.Release.Computed), of columns that the analyst may read. (3) Which cube answers follows from names, times and scales alone.
-func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release, of int64, err error) {
+func (r *Run) fromCube(ctx context.Context, a *StageRun, rival *release.Release, since time.Time) (best *release.Release, of int64, err error) {
 	s := r.Session
 	if a.TargetNote != "" {
 		return nil, 0, nil
@@ -36,10 +38,19 @@ func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release,
 			families = append(families, r.Family(text))
 		}
 	}
-	least := math.Inf(1)
+	least, others := math.Inf(1), math.Inf(1)
+	if rival != nil {
+		if others, err = stage.LogNoise(ctx, a.An, rival); err != nil {
+			return nil, 0, err
+		}
+	}
 	for i := range list {
 		x := &list[i]
 		if x.Cube == nil || x.Cube.Epoch != s.World.Catalogs.Epoch() || x.Owner != s.Analyst.Name && s.World.Policy.Cache.Scope != string(ledger.ScopeDataset) { // (1)
+			continue
+		}
+		own := x.Owner == s.Analyst.Name
+		if since.After(x.Cube.Made) || !own && a.Request.IsWorthTopUp(x.Cube.Price) {
 			continue
 		}
 		var made *mlext.Cube
@@ -60,9 +71,9 @@ func (r *Run) fromCube(ctx context.Context, a *StageRun) (best *release.Release,
 			if err != nil {
 				return nil, 0, err
 			}
-			if found != nil && noise < least && (r.state == "" || r.state == found.Data) {
+			if found != nil && noise < least && (own || noise < others) && (r.state == "" || r.state == found.Data) {
 				found.Cube = x.Name + " of " + x.Cube.Made.Format("2006-01-02 15:04") + " UTC"
-				if x.Owner != s.Analyst.Name {
+				if !own {
 					found.Cube = x.Owner + "." + found.Cube
 				}
 				best, of, least = found, level.Reservation, noise

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -154,7 +155,7 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 		return nil, 0, false, nil
 	}
 	if p.state != "" {
-		if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
+		if r, of, err := p.fromCube(ctx, a, nil, time.Time{}); r != nil || err != nil {
 			return r, of, err == nil, err
 		}
 		list, err := p.all(ctx, a)
@@ -177,26 +178,28 @@ func (p *Run) stored(ctx context.Context, a *StageRun) (r *release.Release, of i
 	if ok {
 		a.best = old.Reservation
 	}
-	if r, of, err := p.fromCube(ctx, a); r != nil || err != nil {
-		if ok {
-			err = errors.Join(err, old.Spool.Close())
-		}
-		return r, of, err == nil, err
-	}
+	var rival *release.Release // answers at no charge
+	var since time.Time
 	if ok {
 		if err := p.Reading(ctx, len(old.Payload)); err != nil {
 			return nil, 0, false, errors.Join(err, old.Spool.Close())
 		}
-		of = old.Reservation
+		of, since = old.Reservation, old.Made
 		if r, err = stage.Decoded(st, old); err != nil {
 			return nil, 0, false, p.Session.LedgerFailed(err)
 		}
 		if !st.Request.IsWorthTopUp(old.Price) {
-			if other, from, err := p.narrower(ctx, a, r, of); other != nil || err != nil {
-				return other, from, err == nil, errors.Join(err, r.Close())
-			}
-			return r, of, true, nil
+			rival = r
 		}
+	}
+	if other, from, err := p.fromCube(ctx, a, rival, since); other != nil || err != nil {
+		return other, from, err == nil, errors.Join(err, r.Close())
+	}
+	if rival != nil {
+		if other, from, err := p.narrower(ctx, a, r, of); other != nil || err != nil {
+			return other, from, err == nil, errors.Join(err, r.Close())
+		}
+		return r, of, true, nil
 	}
 	other, from, err := p.computed(ctx, a, r, 1+1e-9)
 	topped := !p.NeedsFreshRelease(st.An, r) && !r.IsOnDisk()
