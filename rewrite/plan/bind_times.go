@@ -50,9 +50,6 @@ func (b *binder) called(kind funcs.Kind, name string, args []Scalar, t sqltype.T
 	return &Call{Fn: fn, Args: args, T: t, Pos: int(pos)}, nil
 }
 
-// mostOverlapping keeps the operands of OVERLAPS, each of which is written many times, from multiplying when they are nested.
-const mostOverlapping = 32
-
 // overlaps is overlaps_timestamp and its like. With s and e for the lesser and the greater end of a side, s where one is NULL the other, e then NULL:
 // where the sides begin together the answer is true, or NULL if an e is; else it is whether the later s lies before the e of the earlier side, or NULL where that is
 // NULL, or false and the e of the later side is NULL.
@@ -105,15 +102,4 @@ func (b *binder) overlaps(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	both := &Logic{Op: And, Args: []Scalar{&Is{X: e[0], What: "NULL", Not: true}, &Is{X: e[1], What: "NULL", Not: true}}}
 	together := When{Cond: same, Result: &Logic{Op: Or, Args: []Scalar{both, &Const{T: sqltype.Bool}}}}
 	return &Case{Whens: []When{first, second, together}, T: sqltype.Bool}, nil
-}
-
-func size(x Scalar) int {
-	n := 1
-	if _, ok := x.(*Subquery); ok {
-		n += mostOverlapping
-	}
-	for _, part := range Children(x) {
-		n += size(part)
-	}
-	return n
 }

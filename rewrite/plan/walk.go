@@ -537,3 +537,17 @@ func hasCols(x Scalar) bool {
 	VisitCols(x, func(*Col) { found = true })
 	return found
 }
+
+func size(x Scalar) int {
+	n := 1
+	if _, ok := x.(*Subquery); ok {
+		n += mostOverlapping
+	}
+	for _, part := range Children(x) {
+		n += size(part)
+	}
+	return n
+}
+
+// mostOverlapping keeps the operands of OVERLAPS, each of which is written many times, from multiplying when they are nested.
+const mostOverlapping = 32
