@@ -45,6 +45,7 @@ type Measure struct {
 type ValueRange struct {
 	Grid             decimal.Decimal
 	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
+	Finer            bool // values without a range may have more digits than the grid
 	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
 	RowLo, RowHi     int64
 	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps

@@ -108,6 +108,7 @@ func (z *Measurer) undeclared(m *sensitivity.Measure, g plan.AggItem) error {
 	if m.Grid, m.Rounded, ok = z.GridByType(m.Arg); !ok {
 		return z.noRange(m.Arg, g)
 	}
+	m.Finer = m.Rounded && !z.HasStep(m.Arg)
 	m.OfColumns = len(z.withoutRange(m.Arg)) > 0
 	if c, ok := relation.Uncast(m.Arg).(*plan.Col); ok {
 		if s := z.Owner[z.Base(c.ID)]; s != nil && s.Scan.Table.Name != unit.DerivedName {

@@ -26,7 +26,7 @@ import (
 // Warnings say where an answer may be taken for more than it is. Every client gets them with each answer, and dpsql.last has them; those of rare values are told once a session, but for the console's page.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
-// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError). (6) Wide intervals are those of released values, steps that are no small part of a bound follow from the plan and the released bound, and other noise is priced by the plan, the policy and bounds that were chosen. (7) How many people a choice does not see follows from the plan, and how many there are from the policy or from released counts.
 // (9) Whether a target was reached follows from released numbers and scales.
 // (8) Which rare values the session was told of before follows from its statements' texts.
 func (r *Run) Warnings(ctx context.Context) (now, all []string) {
@@ -34,7 +34,7 @@ func (r *Run) Warnings(ctx context.Context) (now, all []string) {
 	var later []string
 	var of [][]int           // the releases that each of later is of
 	for i, a := range list { // (2), (3), (5), (6), (7) these from charged releases and the plan
-		for _, w := range slices.Concat(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a)), r.hiddenLines(ctx, a), r.openLines(a), dateLines(a), r.wideLines(ctx, a), r.fewLines(ctx, a), r.missedLines(ctx, a)) {
+		for _, w := range slices.Concat(stage.EndLines(a.An, a.Release, r.publicBy(ctx, a)), r.hiddenLines(ctx, a), r.openLines(a), dateLines(a), r.wideLines(ctx, a), roundedLines(a), r.fewLines(ctx, a), r.missedLines(ctx, a)) {
 			at := slices.Index(later, w)
 			if at < 0 {
 				at, later, of = len(later), append(later, w), append(of, nil)
@@ -260,6 +260,27 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		if line += stage.CureList(cures); all && isChosen {
 			line += ". SET dpsql.fresh = on at the same price helps too, if noise chose a bound that is far off"
 		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// fineBound is how many steps a chosen bound has at least that rounding rows to steps changes sums by less than their noise or so.
+const fineBound = 1 << 12
+
+// roundedLines say of sums and averages of values without a range that rows were rounded to steps which are no small part of the bound that was chosen: intervals do not hold what that changes.
+func roundedLines(a *StageRun) (lines []string) {
+	if a.Release.Of != nil || a.Release.Run == nil {
+		return nil
+	}
+	for i, m := range a.An.Measures {
+		if !m.Finer || !m.IsSumBounded() || m.Bound == nil || m.Clip(chosenEdge(a.An, a.Release, i))/max(1, m.Subdivision) >= fineBound {
+			continue
+		}
+		x := stage.ReadableArg(a.An, i)
+		line := fmt.Sprintf("values of %s were rounded to steps of %s, which is much beside the bound that was chosen: dp_low and dp_high do not hold what that changes. Steps are smaller for %s, with constants lo and hi close around the values", x, m.Grid, stage.Clamped(x))
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}

@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
@@ -47,6 +48,49 @@ analysts:
 				if r := a.Rows[0]; r[0] == nil || !(enginetest.AsFloat(t, r[1]) <= c.truth && c.truth <= enginetest.AsFloat(t, r[2])) {
 					t.Errorf("%s: %s: %v, in fact %g: %q", d, sql, r, c.truth, a.Warnings)
 				}
+			}
+		}
+	}
+}
+
+// TestFinerValues: where values without a range have more digits than the steps of their type, and little beside them, a warning says that no interval holds what rounding changes. What it names ends it, and holds. Values of a declared step, and those that are many steps, have no such warning.
+func TestFinerValues(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		s := enginetest.FixedNoise(enginetest.PersonlessSession(t, d, `
+dataset: coins
+backend: BACKEND
+unit: people.id
+population: 6000
+tables:
+  people: {columns: {id: {}}}
+  coins:
+    unit: person -> people.id
+    max_rows_per_unit: auto
+    columns: {id: {}, person: {}, part: {}, step: {step: 0.00004}, much: {}, lasted: {}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {price: 5}
+analysts:
+  ann: {password: VERIFIER, may: [people, coins], max_query_price: 20}
+`, []string{
+			`CREATE TABLE "public".people (id int PRIMARY KEY)`, `INSERT INTO "public".people SELECT i FROM generate_series(1, 6000) AS g(i)`,
+			`CREATE TABLE "public".coins (id int PRIMARY KEY, person int NOT NULL REFERENCES "public".people (id), part decimal(14, 8) NOT NULL, step decimal(14, 8) NOT NULL, much decimal(14, 8) NOT NULL, lasted interval NOT NULL)`,
+			`INSERT INTO "public".coins SELECT i, 1 + i % 6000, 0.00012, 0.00012, 300.00012, interval '12 milliseconds' FROM generate_series(1, 12000) AS g(i)`,
+		}), 3)
+		for _, c := range []struct {
+			of     string
+			warned bool
+			truth  float64
+		}{
+			{"sum(part)", true, 0}, {"avg(part)", true, 0}, {"avg(extract(epoch from lasted))", true, 0},
+			{"avg(greatest(0, least(part, 0.001)))", false, 0.00012}, {"sum(greatest(0, least(extract(epoch from lasted), 1)))", false, 144}, {"sum(step)", false, 1.44}, {"sum(much)", false, 3600001.44},
+		} {
+			sql := fmt.Sprintf("select %s, dp_low(%[1]s), dp_high(%[1]s) from coins", c.of)
+			_, a := enginetest.Ask(t, s, sql)
+			if told := strings.Join(a.Warnings, "\n"); strings.Contains(told, "were rounded to steps of") != c.warned {
+				t.Errorf("%s: %s: %s", d, c.of, told)
+			}
+			if r := a.Rows[0]; !c.warned && !(enginetest.AsFloat(t, r[1]) <= c.truth && c.truth <= enginetest.AsFloat(t, r[2])) {
+				t.Errorf("%s: %s: %v, in fact %g", d, c.of, r, c.truth)
 			}
 		}
 	}
