@@ -323,7 +323,7 @@ func TestConsole(t *testing.T) {
 	p.write("SELECT 42 AS kept")
 	p.do(network.ClearBrowserCookies())
 	p.button("Run")
-	p.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
+	p.until(`document.querySelector(".login")?.textContent.includes("this session has ended. Log in again.")`)
 	p.do(chromedp.SendKeys(`input[name=user]`, "analyst", chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "demo"+kb.Enter, chromedp.ByQuery))
 	p.until(`document.querySelector(".cm-content")?.textContent == "SELECT 42 AS kept"`)
 
@@ -416,7 +416,7 @@ func TestOwner(t *testing.T) {
 	p.until(`document.querySelector("ul.error")?.textContent.includes("frozen: analyst") && document.querySelector("main").textContent.includes("Unfreeze analyst")`)
 	p.accessible("frozen")
 	analyst.button("Run")
-	analyst.until(`document.querySelector(".login")?.textContent.includes("The session has ended")`)
+	analyst.until(`document.querySelector(".login")?.textContent.includes("the owner of the data has frozen your account. Ask the owner.")`)
 	p.button("Unfreeze analyst")
 	p.until(`document.querySelector("dialog[open]")?.textContent.includes("also if failures stopped them")`)
 	p.do(chromedp.Click(`//dialog//button[normalize-space()="Unfreeze analyst"]`, chromedp.BySearch))

@@ -77,11 +77,14 @@ func TestFormat(t *testing.T) {
 	)
 }
 
-// TestCSV: NULL and an empty text are told apart, and ends of durations are durations.
+// TestCSV: NULL and an empty text are told apart, and ends of durations are durations. A plain number is no formula, as a value or as an end; what else begins as one has an apostrophe.
 func TestCSV(t *testing.T) {
 	check(t,
 		`csv(columns("a:text b:text"), [row("", null)])`, `"a,b\r\n\"\",\r\n"`,
 		`csv(columns("d:duration"), [{ values: ["2 days"], intervals: [{ of: 0, low: 86400, high: 259200.5 }] }])`, `"d,d_low,d_high\r\n2 days,1 day,3 days 00:00:00.5\r\n"`,
+		`csv(columns("d:duration"), [{ values: ["-224 days"], intervals: [{ of: 0, low: -19440000, high: -60 }] }])`, `"d,d_low,d_high\r\n'-224 days,'-225 days,'-00:01:00\r\n"`,
+		`csv(columns("n"), [{ values: ["-5.2e3"], intervals: [{ of: 0, low: -1e21, high: -0.5 }] }])`, `"n,n_low,n_high\r\n-5.2e3,-1e+21,-0.5\r\n"`,
+		`csv(columns("a:text n n b:text"), [row("-5", "-Infinity", "-1.2.3", "-5+1")])`, `"a,n,n,b\r\n-5,'-Infinity,'-1.2.3,'-5+1\r\n"`,
 		`csv(columns("n"), [{ values: ["2"], intervals: [{ of: 0, unknown: "x" }] }])`, `"n\r\n2\r\n"`,
 	)
 }
@@ -103,6 +106,15 @@ func TestAxes(t *testing.T) {
 		`keys(columns("g:text n low"), [{ values: ["a", "1", "2"], intervals: [, { of: 1, low: 0, high: 2 }, { of: 2, part: true }] }])`, `[0]`,
 		`keys(columns("g:text rank n"), [row("a", "1", "9"), row("b", "2", "8")])`, `[0]`,
 		`keys(columns("g:text year n"), [row("a", "1", "9"), row("a", "2", "8")])`, `[0,1]`,
+		// What is drawn at first has intervals, if any value has.
+		`firstValue([1, 2], [{ values: ["a", "1", "2"], intervals: [, { of: 1, unknown: "x" }, { of: 2, low: 0 }] }])`, `2`,
+		`firstValue([1, 2], [{ values: ["a", "1", "2"], intervals: [, { of: 1, unknown: "x" }, { of: 2, unknown: "x" }] }])`, `1`,
+		// Steps of time are months, or days, whatever length they have; else what all are apart by.
+		`steps(["2024-01-01", "2024-02-01", "2024-04-01", "2025-01-01"])`, `[0,1,3,12]`,
+		`steps(["2024-03-25 00:00:00+01", "2024-04-01 00:00:00+02", "2024-04-15 00:00:00+02"])`, `[0,1,3]`,
+		`steps(["2024-03-31 01:00:00+01", "2024-03-31 03:00:00+02", "2024-03-31 05:00:00+02"])`, `[0,1,3]`,
+		`steps(["2024-01-15", "2024-01-29", "2024-02-19"])`, `[0,2,5]`,
+		`steps(["2024-01-15"])`, `[0]`,
 		// NULL has no place among numbers and times: it is named beside the chart.
 		`notDrawn(columns("x n"), [...Array(25).keys()].map((i) => noisy(String(i), "5")).concat([noisy(null, "7")]), 1)`, `["Not on the axis of x: NULL (7)."]`,
 		`notDrawn(columns("d:time n"), [noisy("2024-01-01", null), noisy("infinity", "7")], 1)`, `["Not on the axis of d: infinity (7).","n is NULL in one row."]`,

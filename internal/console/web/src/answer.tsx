@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column, Interval, Row } from "./api";
 import { noChart, notDrawn } from "./axes";
-import { valueColumns } from "./columns";
+import { firstValue, valueColumns } from "./columns";
 import { csv } from "./csv";
 import { drawToFit } from "./fit";
 import { between } from "./format";
@@ -28,7 +28,7 @@ function save(name: string, type: string, text: string) {
 
 function Value({ text, column, interval }: { text: string | null; column: Column; interval: Interval | undefined }) {
   const range = interval ? between(interval, column.kind) : "";
-  const why = !interval || interval.part ? "" : text === null ? interval.why || "see the warnings" : interval.unknown ? "interval not known: " + interval.unknown : "";
+  const why = !interval || interval.part ? "" : text === null ? interval.why : interval.unknown ? "interval not known: " + interval.unknown : "";
   return (
     <td class={column.kind === "number" ? "number" : ""}>
       {text === null ? <em>NULL</em> : text}
@@ -83,9 +83,9 @@ function Chart({ of, value }: { of: Result; value: number }) {
 
 export function Answer({ of, running, old }: { of: Result; running: boolean; old: boolean }) {
   const [chosen, setChosen] = useState<"table" | "chart">("chart");
-  const [value, setValue] = useState(0);
+  const [value, setValue] = useState(-1);
   const list = valueColumns(of.columns, of.rows);
-  const drawn = list.includes(value) ? value : list[0];
+  const drawn = list.includes(value) ? value : firstValue(list, of.rows);
   const why = noChart(of.columns, of.rows, drawn);
   const can = !running && why === "";
   const view = can ? chosen : "table";

@@ -66,9 +66,9 @@ export class Refused extends Error {
 
 let token = "";
 let logoutPath = "logout";
-let ended: () => void = () => {};
+let ended: (why: Problem) => void = () => {};
 
-export function onEnd(f: () => void) {
+export function onEnd(f: (why: Problem) => void) {
   ended = f;
 }
 
@@ -79,7 +79,7 @@ addEventListener("pagehide", () => {
 addEventListener("pageshow", (e) => {
   if (e.persisted && token !== "") {
     token = "";
-    ended();
+    ended({ message: "this session has ended", hint: "Log in again." });
   }
 });
 
@@ -97,7 +97,7 @@ async function post(path: string, body: unknown): Promise<Response> {
     const { error } = await r.json().catch(() => ({ error: { message: `the server answered ${r.status}` } }));
     if (r.status === 401 && token !== "") {
       token = "";
-      ended();
+      ended(error);
     }
     throw new Refused(error, r.status);
   }

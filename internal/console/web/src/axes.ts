@@ -33,6 +33,18 @@ export function place(row: Row, of: Axes, name: string): string | number | Date 
   return Number.isFinite(Number(at)) ? at : undefined;
 }
 
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+// steps are how many steps each of some times is from the first. A step is the largest that all are apart by: in months where all begin one, else in days where all begin one, so that summer time is no other step.
+export function steps(times: string[]): number[] {
+  const parts = times.map((t) => t.split(" "));
+  const days = parts.every(([, clock]) => !clock || /^00:00:00(?!\.)/.test(clock));
+  const months = days && parts.every(([day]) => day.endsWith("-01"));
+  const at = parts.map(([day], i) => (months ? Number(day.slice(0, -6)) * 12 + Number(day.slice(-5, -3)) : Number(time(days ? day : times[i]))));
+  const step = at.reduce((s, x) => divisor(s, Math.abs(x - at[0])), 0) || 1;
+  return at.map((x) => (x - at[0]) / step);
+}
+
 // noChart is why an answer has no chart; "" where it has one.
 export function noChart(columns: Column[], rows: Row[], value: number | undefined): string {
   const none = (why: string) => "There is no chart, as " + why + ".";

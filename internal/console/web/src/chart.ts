@@ -1,12 +1,13 @@
 // Charts of an answer, with its intervals: bars with error bars, or lines with ribbons. Loaded when the first is shown.
 import * as Plot from "@observablehq/plot";
 import type { Column, Row } from "./api";
-import { axes, place } from "./axes";
+import { axes, place, steps } from "./axes";
 import { labels } from "./columns";
 import { between, number, units } from "./format";
 
 interface Point {
   at: string | number | Date;
+  step: number; // of time; all 0: none is missing
   facet?: string;
   value: number;
   low: number; // NaN: not known, or there is no interval
@@ -17,15 +18,20 @@ interface Point {
 const isKnown = (p: Point) => Number.isFinite(p.low) && Number.isFinite(p.high);
 const isOpen = (p: Point) => Number.isFinite(p.low) !== Number.isFinite(p.high);
 
-// alone are the points of a line whose interval is no part of a ribbon, as those beside them have none.
-function alone(points: Point[]): Point[] {
+// linesOf are the points of each line. Where steps of time are missing, as their groups were not released, a point without a value ends its line and ribbon.
+function linesOf(points: Point[]): Point[][] {
   const lines = new Map<string | undefined, Point[]>();
-  for (const p of points) lines.set(p.facet, [...(lines.get(p.facet) ?? []), p]);
-  return [...lines.values()].flatMap((line) => {
-    line.sort((a, b) => Number(a.at) - Number(b.at));
-    return line.filter((p, i) => isKnown(p) && ![line[i - 1], line[i + 1]].some((q) => q && isKnown(q)));
-  });
+  for (const p of [...points].sort((a, b) => Number(a.at) - Number(b.at))) {
+    const line = lines.get(p.facet) ?? [];
+    const last = line[line.length - 1];
+    if (last && p.step - last.step > 1) line.push({ ...p, at: new Date((Number(last.at) + Number(p.at)) / 2), value: NaN, low: NaN, high: NaN });
+    lines.set(p.facet, [...line, p]);
+  }
+  return [...lines.values()];
 }
+
+// alone are the points of lines whose interval is no part of a ribbon, as those beside them have none.
+const alone = (lines: Point[][]) => lines.flatMap((line) => line.filter((p, i) => isKnown(p) && ![line[i - 1], line[i + 1]].some((q) => q && isKnown(q))));
 
 // An axis has about so many pixels for a letter, and for a bar.
 const letter = 7;
@@ -40,15 +46,17 @@ export function draw(columns: Column[], rows: Row[], of: number, width: number):
   const isLine = by.along !== "labels";
   const largest = Math.max(...rows.map((r) => Math.abs(number(r.values[of]))).filter(Number.isFinite));
   const [unit, seconds] = kind === "duration" ? (units.find(([, s]) => largest >= 2 * s) ?? units[units.length - 1]) : ["", 1];
-  const points = rows.flatMap((r): Point[] => {
-    const at = place(r, by, name);
-    if (at === undefined) return [];
+  const placed = rows.filter((r) => place(r, by, name) !== undefined);
+  const isReleased = rows.some((r) => r.intervals[of]);
+  const at = by.along === "times" && isReleased ? steps(placed.map((r) => r.values[by.key!]!)) : [];
+  const points = placed.map((r, i): Point => {
     const interval = r.intervals[of];
     const facet = by.others.length > 0 ? labels(r, by.others) : undefined;
     const range = interval ? between(interval, kind) || "interval not known" : "";
     const title = `${by.key === undefined ? "" : labels(r, [by.key]) + (facet ? ", " + facet : "") + ": "}${r.values[of] ?? "NULL"}${range && ` (${range})`}`;
-    return [{ at, facet, value: number(r.values[of]) / seconds, low: (interval?.low ?? NaN) / seconds, high: (interval?.high ?? NaN) / seconds, title }];
+    return { at: place(r, by, name)!, step: at[i] ?? 0, facet, value: number(r.values[of]) / seconds, low: (interval?.low ?? NaN) / seconds, high: (interval?.high ?? NaN) / seconds, title };
   });
+  const lines = isLine ? linesOf(points) : [];
   const known = points.filter(isKnown);
   const facets = new Set(points.map((p) => p.facet)).size;
   const series = facets > 1 && by.along === "times"; // lines over time are compared in one picture, other charts stand below each other
@@ -73,10 +81,10 @@ export function draw(columns: Column[], rows: Row[], of: number, width: number):
   const look = { fill, fillOpacity: 0.55, title: "title", className: "bar", ...inFacets };
   const marks: Plot.Markish[] = isLine
     ? [
-        ...(known.length > 0 ? [Plot.areaY(points, { x: "at", y1: "low", y2: "high", fill: series ? "facet" : fill, fillOpacity: 0.25, sort: "at", className: "ribbon", ...colour, ...inFacets })] : []),
-        Plot.ruleX(alone(points), { x: "at", y1: "low", y2: "high", marker: "tick", ...error, stroke: series ? "facet" : fill, className: "interval" }),
+        ...(known.length > 0 ? [Plot.areaY(lines.flat(), { x: "at", y1: "low", y2: "high", fill: series ? "facet" : fill, fillOpacity: 0.25, sort: "at", className: "ribbon", ...colour, ...inFacets })] : []),
+        Plot.ruleX(alone(lines), { x: "at", y1: "low", y2: "high", marker: "tick", ...error, stroke: series ? "facet" : fill, className: "interval" }),
         Plot.ruleX(open, { x: "at", y1: "from", y2: "to", ...openEnd }),
-        Plot.lineY(points, { x: "at", y: "value", stroke: series ? "facet" : fill, sort: "at", className: "line", ...colour, ...inFacets }),
+        Plot.lineY(lines.flat(), { x: "at", y: "value", stroke: series ? "facet" : fill, sort: "at", className: "line", ...colour, ...inFacets }),
         Plot.dot(points, { x: "at", y: "value", fill: series ? "facet" : fill, r: 2, title: "title", ...inFacets }),
         ...(series ? [Plot.text(points, Plot.selectLast({ x: "at", y: "value", z: "facet", text: "facet", textAnchor: "start", dx: 5, fill: "currentColor", sort: "at" }))] : []),
       ]
@@ -94,8 +102,8 @@ export function draw(columns: Column[], rows: Row[], of: number, width: number):
           Plot.ruleY([0]),
         ];
   const keyName = by.key === undefined ? null : columns[by.key].name;
-  const along = { label: keyName, ...(by.along === "times" ? { type: "utc" as const } : isLine ? {} : { type: "band" as const, padding: 0.25, domain: all, tickFormat: cut }) };
-  const value = { label: unit ? `${name}, ${unit}` : name, grid: true, zero: !isLine };
+  const along = { label: keyName, ...(by.along === "times" ? { type: "utc" as const } : isLine ? { tickFormat: String } : { type: "band" as const, padding: 0.25, domain: all, tickFormat: cut }) };
+  const value = { label: unit ? `${name}, ${unit}` : name, grid: true, zero: !isLine, tickFormat: String };
   const chart = Plot.plot({
     width,
     height: lying ? Math.max(160, (below ? facets : 1) * all.length * bar + 80) : below ? Math.max(320, facets * 140) : 320,

@@ -11,6 +11,9 @@ export function valueColumns(columns: Column[], rows: Row[]): number[] {
   return noisy.length > 0 ? noisy : numbers.filter((i) => i > 0 && !columns[i].constant).slice(-1);
 }
 
+// firstValue is the column that is drawn at first: one that has intervals, if there is one.
+export const firstValue = (list: number[], rows: Row[]) => list.find((i) => rows.some((r) => r.intervals[i]?.low !== undefined || r.intervals[i]?.high !== undefined)) ?? list[0];
+
 // label is a key's value as a chart has it. NULL and the text NULL are not the same.
 const label = (text: string | null) => (text === null ? "NULL" : text === "NULL" ? "'NULL'" : text);
 

@@ -6,20 +6,23 @@ import { end } from "./format";
 // Where numbers have a decimal comma, a semicolon ends a cell, and quotes within a cell mean nothing. So what follows a semicolon, a tab or a line's end may be a cell too.
 const formula = /(^|[;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/g;
 
-function cell(text: string, guarded: boolean): string {
-  if (guarded) text = text.replace(formula, "$1'");
+// A plain number is no formula, and stays a number.
+const plain = /^-?\d+(\.\d*)?(e[+-]?\d+)?$/i;
+
+function cell(text: string): string {
+  if (!plain.test(text)) text = text.replace(formula, "$1'");
   return text === "" || /[",;\r\n]/.test(text) || text !== text.trim() ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
 export function csv(columns: Column[], rows: Row[]): string {
   const has = columns.map((_, i) => rows.some((r) => r.intervals[i]?.low !== undefined || r.intervals[i]?.high !== undefined));
-  const lines = [columns.flatMap((c, i) => [c.name, ...(has[i] ? [c.name + "_low", c.name + "_high"] : [])]).map((name) => cell(name, true))];
+  const lines = [columns.flatMap((c, i) => [c.name, ...(has[i] ? [c.name + "_low", c.name + "_high"] : [])]).map((name) => cell(name))];
   for (const r of rows) {
     lines.push(
       columns.flatMap((c, i) => {
         const v = r.values[i];
-        const own = v === null ? "" : cell(v, c.kind !== "number" || !/^-?[0-9.]+(e[+-]?[0-9]+)?$/i.test(v));
-        return has[i] ? [own, end(r.intervals[i]?.low, c.kind), end(r.intervals[i]?.high, c.kind)] : [own];
+        const ends = has[i] ? [r.intervals[i]?.low, r.intervals[i]?.high].map((x) => (x === undefined ? "" : cell(end(x, c.kind)))) : [];
+        return [v === null ? "" : cell(v), ...ends];
       }),
     );
   }

@@ -1,5 +1,5 @@
 // The SQL editor: CodeMirror with PostgreSQL's dialect, and completion of the analyst's own schema.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, completionStatus, ifNotIn, selectedCompletionIndex, setSelectedCompletion, type CompletionContext } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { PostgreSQL, sql, SQLDialect, type SQLNamespace } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -56,6 +56,17 @@ function inFrom(text: string, tables: SchemaTable[]): SchemaTable[] {
   return tables.filter((t) => named.has(t.name.toLowerCase()) || named.has((t.schema + "." + t.name).toLowerCase()));
 }
 
+// Where a word is no name and no keyword.
+const noWords = ["String", "LineComment", "BlockComment", "QuotedIdentifier"];
+
+// complete takes the chosen completion, or the first one.
+function complete(view: EditorView): boolean {
+  if (completionStatus(view.state) !== "active") return false;
+  if (selectedCompletionIndex(view.state) === -1) view.dispatch({ effects: setSelectedCompletion(0) });
+  acceptCompletion(view);
+  return true;
+}
+
 export interface Editor {
   view: EditorView;
   text(): string;
@@ -70,7 +81,7 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
   let tables: SchemaTable[] = [];
   let functions = Object.keys(described);
   const more = (c: CompletionContext) => {
-    const word = c.matchBefore(/[\w.]*/);
+    const word = c.matchBefore(/(?<![\w.])([A-Za-z_][\w.]*)?/); // no number
     if (!word || (word.from === word.to && !c.explicit)) return null;
     const text = c.state.doc.toString();
     const named = inFrom(text, tables);
@@ -86,14 +97,14 @@ export function editor(parent: HTMLElement, start: string, changed: () => void, 
     };
   };
   const language = new Compartment();
-  const dialect = (schema: SQLNamespace, defaultSchema = "public") => [sql({ dialect: dpsql, schema, defaultSchema, upperCaseKeywords: true }), dpsql.language.data.of({ autocomplete: more })];
+  const dialect = (schema: SQLNamespace, defaultSchema = "public") => [sql({ dialect: dpsql, schema, defaultSchema, upperCaseKeywords: true }), dpsql.language.data.of({ autocomplete: ifNotIn(noWords, more) })];
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: start,
       extensions: [
-        keymap.of([{ key: "Mod-Enter", run: () => (run(), true) }]),
-        lineNumbers(), history(), bracketMatching(), closeBrackets(), autocompletion(), theme, syntaxHighlighting(colours), EditorView.lineWrapping,
+        keymap.of([{ key: "Mod-Enter", run: (view) => (closeCompletion(view), run(), true) }, { key: "Tab", run: complete }]),
+        lineNumbers(), history(), bracketMatching(), closeBrackets(), autocompletion({ selectOnOpen: false }), theme, syntaxHighlighting(colours), EditorView.lineWrapping,
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
         EditorView.contentAttributes.of({ "aria-label": "SQL statement" }),
         EditorView.updateListener.of((u) => {

@@ -2,6 +2,9 @@ import * as api from "./api";
 
 export const problemOf = (e: unknown): api.Problem => (e instanceof api.Refused ? e.problem : { message: String(e) });
 
+// sentence is what is wrong and what to do, in a line.
+export const sentence = (p: api.Problem) => [p.message, p.hint].filter(Boolean).join(". ");
+
 export function Failure({ of, old }: { of: api.Problem; old?: boolean }) {
   return (
     <div class="error" role="alert">

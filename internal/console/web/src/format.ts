@@ -35,7 +35,7 @@ export function duration(seconds: number): string {
 }
 
 // end is an end of an interval as a file has it: with all its digits.
-export const end = (x: number | undefined, kind: Column["kind"]) => (x === undefined ? "" : kind === "duration" ? duration(x) : String(x));
+export const end = (x: number, kind: Column["kind"]) => (kind === "duration" ? duration(x) : String(x));
 
 // between writes an interval's ends with the digits that its width has, rounded outward. "" where neither is known.
 export function between({ low, high }: Pick<Interval, "low" | "high">, kind: Column["kind"] = "number"): string {

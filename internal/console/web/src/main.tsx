@@ -4,7 +4,7 @@ import * as api from "./api";
 import { Answer, type Result } from "./answer";
 import { Aside } from "./aside";
 import { editor, type Editor } from "./editor";
-import { Failure, problemOf } from "./failure";
+import { Failure, problemOf, sentence } from "./failure";
 import type { OwnersPage } from "./owner";
 import { examples, read, type Schema } from "./schema";
 
@@ -90,7 +90,7 @@ function Price({ of, waits }: { of: api.Explanation | undefined; waits: boolean 
     <section class="price" aria-label="Price of the statement" aria-live="polite">
       {!of && <span class="said">{waits ? "The price follows when the running statement ends." : "The price of the statement is shown here while you type."}</span>}
       {of?.note && <span class="said">{of.note}</span>}
-      {of?.error && <span class="said">{of.error.message}{of.error.hint ? `. ${of.error.hint}` : ""}</span>}
+      {of?.error && <span class="said">{sentence(of.error)}</span>}
       <dl>
         {first.map((l) => [<dt>{l.key}</dt>, <dd>{l.text}</dd>])}
       </dl>
@@ -253,7 +253,7 @@ function Page({ is, left: leave }: { is: api.Login; left: (said: string) => void
           <div class="actions">
             <button class="first" onClick={run} disabled={running}>Run</button>
             <button onClick={() => api.cancel().catch((e) => setFailed(problemOf(e)))} disabled={!running}>Cancel</button>
-            <span class="said">Ctrl-Enter runs the statement at the cursor.</span>
+            <span class="said">Ctrl-Enter runs the statement at the cursor. Tab completes a word.</span>
             <span role="status">{running ? asked?.progress || "Running" : ""}</span>
           </div>
           <Price of={price} waits={running} />
@@ -271,9 +271,9 @@ function App() {
   const [ready, setReady] = useState(false);
   const [followed, setFollowed] = useState<{ link: string; of: api.Link }>();
   useEffect(() => {
-    api.onEnd(() => {
+    api.onEnd((why) => {
       setIs(undefined);
-      setSaid("The session has ended. Log in again.");
+      setSaid(sentence(why));
     });
     const link = new URLSearchParams(location.hash.slice(1)).get("link");
     if (!link) {
@@ -282,8 +282,7 @@ function App() {
     }
     api.describeLink(link).then((of) => setFollowed({ link, of }), (e) => {
       history.replaceState(null, "", location.pathname);
-      const p = problemOf(e);
-      setSaid([p.message, p.hint].filter(Boolean).join(". "));
+      setSaid(sentence(problemOf(e)));
     }).finally(() => setReady(true));
   }, []);
   const enter = (l: api.Login) => {
