@@ -192,7 +192,7 @@ func ofNumbers(list answer.Intervals) answer.Intervals {
 	return slices.DeleteFunc(list, func(v answer.Interval) bool { return v.Part })
 }
 
-// TestIntervals: a number's interval is the one of dp_low and dp_high in the same statement, whatever is rounded or hidden.
+// TestIntervals: a number's interval is the one of dp_low and dp_high in the same statement, whatever is rounded. NULL has none, but a reason where a warning of the answer is about it.
 func TestIntervals(t *testing.T) {
 	s := serve(t, clinic(t), nil)
 	b := s.login(t, "ann")
@@ -206,7 +206,11 @@ func TestIntervals(t *testing.T) {
 		}
 		for i, row := range rows {
 			in := ofNumbers(intervals[i])
-			if len(in) != 1 || in[0].Of != 1 || *in[0].Low != decoded[float64](t, *row[2]) || *in[0].High != decoded[float64](t, *row[3]) {
+			if len(in) == 1 && row[1] == nil {
+				if in[0].Low != nil || in[0].High != nil {
+					t.Errorf("%s, row %d: NULL has an interval", low, i)
+				}
+			} else if len(in) != 1 || in[0].Of != 1 || *in[0].Low != decoded[float64](t, *row[2]) || *in[0].High != decoded[float64](t, *row[3]) {
 				t.Errorf("%s, row %d: %v, %v to %v", low, i, *row[2]+" "+*row[3], *in[0].Low, *in[0].High)
 			}
 			if row[1] == nil != (in[0].Why != "") || row[1] == nil && low == "keep" {
@@ -222,6 +226,27 @@ func TestIntervals(t *testing.T) {
 	}
 	if !slices.ContainsFunc(rows, func(row []*string) bool { return row[1] == nil }) {
 		t.Error("no average is NULL")
+	}
+	for sql, want := range map[string]string{ // of a row's first NULL
+		"SELECT readmitted, count(*) - lag(count(*)) OVER (ORDER BY readmitted), avg(days) FROM encounters WHERE patient_id = 3 GROUP BY readmitted": "",
+		"SELECT readmitted, 2 * avg(days), count(*) FROM encounters WHERE patient_id = 3 GROUP BY readmitted":                                        "too few rows after noise",
+		"SELECT readmitted, sqrt(-count(*)), 1 FROM encounters GROUP BY readmitted":                                                                  "see the warnings",
+		"SELECT 'a', avg(days) FROM encounters WHERE patient_id = 3 UNION ALL SELECT 'b', count(*) FROM encounters":                                  "see the warnings",
+	} {
+		rows, intervals := rowsOf(t, b.run(sql))
+		i := slices.IndexFunc(rows, func(row []*string) bool { return row[1] == nil })
+		if i < 0 {
+			t.Errorf("%s: no NULL", sql)
+			continue
+		}
+		at := slices.IndexFunc(intervals[i], func(v answer.Interval) bool { return v.Of == 1 })
+		if at < 0 {
+			t.Errorf("%s: %v", sql, intervals[i])
+			continue
+		}
+		if v := intervals[i][at]; !strings.HasPrefix(v.Why, want) || want == "" && v.Why != "" || v.Low != nil || v.High != nil {
+			t.Errorf("%s: %+v", sql, v)
+		}
 	}
 	for _, sql := range []string{"SELECT 1", "SELECT * FROM kinds", "SHOW dpsql.price", "EXPLAIN SELECT count(*) FROM patients", "SELECT scope FROM dpsql.budget"} { // what is exact has none
 		rows, intervals = rowsOf(t, b.run(sql))

@@ -181,10 +181,11 @@ func (w *IntervalColumns) pass(id ColID) {
 // Computed is the interval of what is computed from released aggregates (Intervals).
 type Computed struct {
 	Ends    [2]ColID
-	Exact   bool // it is not rounded: some of the aggregates are not (AggFunc.IsRoundable)
-	Totals  bool // some are summed over rows
-	Divides bool // something is divided
-	Digits  bool // the ends say only how many digits the value has
+	Exact   bool    // it is not rounded: some of the aggregates are not (AggFunc.IsRoundable)
+	Totals  bool    // some are summed over rows
+	Divides bool    // something is divided
+	Digits  bool    // the ends say only how many digits the value has
+	Reads   []ColID // the aggregates
 }
 
 // forDigits is the Row of a source of what has no interval: noise chooses its rows, or it is the least or greatest of several.
@@ -200,8 +201,11 @@ func (w *IntervalColumns) Computed(root Rel, col ColID) (c Computed, ok bool) {
 		return c, false
 	}
 	for of, rounded := range read {
+		c.Reads = append(c.Reads, of.Of)
 		c.Exact, c.Totals, c.Digits = c.Exact || !rounded, c.Totals || of.Total, c.Digits || of.Row == forDigits
 	}
+	slices.Sort(c.Reads)
+	c.Reads = slices.Compact(c.Reads)
 	c.Divides = w.divided[v.Low.(*Col).ID]
 	c.Ends = [2]ColID{v.Low.(*Col).ID, v.High.(*Col).ID}
 	return c, true

@@ -70,7 +70,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				if ranges[i] != nil && m.Grouped && p.Shown.Low == session.LowDrop { // its interval is the whole range
 					return nil, false
 				}
-				intervals[i].Why = r.whyNull[m.Of]
+				intervals[i] = answer.Interval{Of: m.Out, Why: r.whyIsNull(m.Reads...)}
 				continue
 			}
 			x, _ := InFloat(v)
@@ -101,6 +101,11 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 				intervals[i].Low, intervals[i].High = end(low), end(high)
 			}
 		}
+		for i, m := range marks {
+			if row[m.Out] == nil {
+				intervals[i].Low, intervals[i].High = nil, nil
+			}
+		}
 		errors(in, row)
 		if r.Session.Intervals {
 			intervals = slices.DeleteFunc(intervals, func(v answer.Interval) bool { return digits[v.Of] })
@@ -124,15 +129,16 @@ func (r *Run) plainIntervals(cols []plan.ColID) func(in, row []sqltype.Value) an
 		out := make(answer.Intervals, len(list))
 		for i, c := range list {
 			out[i] = answer.Interval{Of: c.Out, Unknown: c.Unknown, Part: c.IsPart}
+			if row[c.Out] == nil {
+				out[i].Why = r.whyIsNull(c.Reads()...)
+				continue
+			}
 			for k, to := range []**float64{&out[i].Low, &out[i].High} {
 				if at := places[i][k]; c.Unknown == "" && !c.IsPart && at >= 0 {
 					if x, ok := in[at].(float64); ok {
 						*to = end(x)
 					}
 				}
-			}
-			if row[c.Out] == nil {
-				out[i].Why = r.whyNull[c.Of]
 			}
 		}
 		return out

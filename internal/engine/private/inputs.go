@@ -187,6 +187,11 @@ func (r *Run) leaves(ctx context.Context, c divide.Computed, together int) ([]*e
 		for _, p := range l.Parts {
 			a := r.StageRuns[p.Stage]
 			var err error
+			if r.Session.Intervals {
+				if err = r.noBounds(ctx, a.An, r.StageRuns[a.As].Release); err != nil {
+					return nil, err
+				}
+			}
 			if d := adjusted[p.Stage]; d != nil {
 				rels[p.Stage], err = d.Shown(ctx, r.World.Policy.Query.MinPeople, together, r.noValue)
 				if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
@@ -38,6 +39,7 @@ type Run struct {
 	sums       map[plan.ColID]bool      // aggregates whose numbers are made to add up
 	widest     map[int]float64          // the largest 95% errors of computed output columns, in the rows that are shown
 	whyNull    map[plan.ColID]string    // why an aggregate is NULL in some group, in short
+	hasRaised  bool                     // NULL stands in place of an error of released numbers
 	Nulls      []string                 // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
@@ -68,7 +70,7 @@ func (a *StageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8]
 
 // NewRun prices the stages, and knows the keys of those that read no other.
 func NewRun(ctx context.Context, p *stage.Staged, args []sqltype.Value) (*Run, error) {
-	r := &Run{Staged: p, args: args, PublicRows: map[plan.Rel]*eval.Relation{}}
+	r := &Run{Staged: p, args: args, PublicRows: map[plan.Rel]*eval.Relation{}, whyNull: map[plan.ColID]string{}}
 	stages, err := p.Settled(ctx, args)
 	if err != nil {
 		return nil, err
@@ -156,6 +158,7 @@ func (r *Run) isNull(words string) {
 func (r *Run) raised(err error) {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
+		r.hasRaised = true
 		r.isNull("NULL stands in place of an error that noise may have caused: " + e.Message)
 	}
 }
@@ -187,12 +190,39 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 	case fn.Facts().IsPick:
 		words = "rows after noise to be told from none. " + r.larger()
 	}
-	if r.whyNull == nil {
-		r.whyNull = map[plan.ColID]string{}
-	}
 	short, _, _ := strings.Cut(words, ". ")
 	r.whyNull[of.ID] = "too few " + short
 	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
+}
+
+// seeWarnings is why a value is NULL, where a warning of the answer says it at length.
+const seeWarnings = "see the warnings"
+
+// noBounds notes the aggregates that are NULL as a bound of theirs could not be chosen (stage.EndLines warns of it).
+func (r *Run) noBounds(ctx context.Context, a *sensitivity.Analysis, of *release.Release) error {
+	e, err := finish.Of(ctx, a, of)
+	if err != nil {
+		return err
+	}
+	for i, g := range a.Agg.Aggs {
+		if e.HasTooFewPeople(i) {
+			r.whyNull[g.ID] = seeWarnings
+		}
+	}
+	return nil
+}
+
+// whyIsNull is why a value is NULL that is computed from aggregates; "" where no warning of the answer is about them. Without any it is not known what the value is computed from.
+func (r *Run) whyIsNull(of ...plan.ColID) string {
+	for _, id := range of {
+		if why := r.whyNull[id]; why != "" {
+			return why
+		}
+	}
+	if r.hasRaised || len(of) == 0 && len(r.whyNull) > 0 {
+		return seeWarnings
+	}
+	return ""
 }
 
 // isGrouped says whether any release of the run has groups.

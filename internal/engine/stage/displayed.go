@@ -27,6 +27,7 @@ type Displayed struct {
 type DisplayColumn struct {
 	Out     int
 	Of      plan.ColID    // the aggregate; 0: it is computed
+	Reads   []plan.ColID  // the aggregates that it is, or is computed from
 	Width   plan.ColID    // of an aggregate
 	Ends    [2]plan.ColID // dp_low and dp_high
 	Grouped bool          // the row is that of a group; else there is no other, and it stays
@@ -43,6 +44,14 @@ type PlainColumn struct {
 	Ends    [2]plan.ColID
 	Unknown string // why there are no ends
 	IsPart  bool   // it is dp_error, dp_low or dp_high itself
+}
+
+// Reads are the aggregates that the column is computed from, where that is known.
+func (c PlainColumn) Reads() []plan.ColID {
+	if c.Of == 0 {
+		return nil
+	}
+	return []plan.ColID{c.Of}
 }
 
 // ErrorColumn is an output column that is dp_error, dp_low or dp_high itself, and the columns that say how many digits it has.
@@ -86,7 +95,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 		}
 		if a == nil && why != plan.OtherError {
 			if c, ok := w.Computed(q.Root, o.Col); ok {
-				out.Marks = append(out.Marks, DisplayColumn{Out: i, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Digits: c.Digits})
+				out.Marks = append(out.Marks, DisplayColumn{Out: i, Reads: c.Reads, Ends: c.Ends, IsExact: c.Exact, Totals: c.Totals, Divides: c.Divides, Digits: c.Digits})
 				if c.Digits && s.Intervals {
 					out.Plain = append(out.Plain, PlainColumn{Out: i, Unknown: "noise chooses which rows it is computed from, or it is the least or greatest of several"})
 				}
@@ -105,7 +114,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
 			ends := [2]plan.ColID{w.Error(a, g, plan.ErrorLow), w.Error(a, g, plan.ErrorHigh)}
-			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil})
+			out.Marks = append(out.Marks, DisplayColumn{Out: i, Of: g, Reads: []plan.ColID{g}, Width: w.Error(a, g, plan.ErrorHalfWidth), Ends: ends, Grouped: len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.Marks)+len(out.Errors)+len(out.Plain) == 0 {
