@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -63,6 +64,15 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// enter presses Enter as a keyboard does: the browser types no line of its own where the page takes the key.
+func (p *tab) enter() {
+	p.Helper()
+	key := input.DispatchKeyEvent(input.KeyDown).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13)
+	up := *key
+	up.Type = input.KeyUp
+	p.do(key.WithText("\r"), &up)
+}
+
 // TestEnter: Enter ends a line, whatever completions are listed. Tab takes the first of them, and Enter one that an arrow chose. A number and a text have none. A statement that is run closes the list.
 func TestEnter(t *testing.T) {
 	p := analystsPage(t)
@@ -78,7 +88,7 @@ func TestEnter(t *testing.T) {
 		} else {
 			p.until(list)
 		}
-		p.do(chromedp.KeyEvent(kb.Enter))
+		p.enter()
 		if got := value[string](p, text); got != line+"\n" {
 			t.Errorf("%q and Enter: %q", line, got)
 		}
@@ -90,13 +100,11 @@ func TestEnter(t *testing.T) {
 			t.Errorf("%s is completed: %s", line, value[string](p, list+".textContent"))
 		}
 	}
-	for what, keys := range map[string][]string{"Tab": {kb.Tab}, "an arrow and Enter": {kb.ArrowDown, kb.Enter}} {
+	for what, press := range map[string]func(){"Tab": func() { p.do(chromedp.KeyEvent(kb.Tab)) }, "an arrow and Enter": func() { p.do(chromedp.KeyEvent(kb.ArrowDown)); p.enter() }} {
 		typed("select readm")
 		p.until(list)
 		p.do(chromedp.Sleep(100 * time.Millisecond)) // a list that has just come takes no key
-		for _, key := range keys {
-			p.do(chromedp.KeyEvent(key))
-		}
+		press()
 		if got := value[string](p, text); got != "select readmitted" {
 			t.Errorf("%s: %q", what, got)
 		}

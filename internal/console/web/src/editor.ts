@@ -1,5 +1,5 @@
 // The SQL editor: CodeMirror with PostgreSQL's dialect, and completion of the analyst's own schema.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, completionStatus, ifNotIn, selectedCompletionIndex, setSelectedCompletion, type CompletionContext } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, currentCompletions, ifNotIn, selectedCompletionIndex, setSelectedCompletion, type CompletionContext } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { PostgreSQL, sql, SQLDialect, type SQLNamespace } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -61,8 +61,8 @@ const noWords = ["String", "LineComment", "BlockComment", "QuotedIdentifier"];
 
 // complete takes the chosen completion, or the first one.
 function complete(view: EditorView): boolean {
-  if (completionStatus(view.state) !== "active") return false;
-  if (selectedCompletionIndex(view.state) === -1) view.dispatch({ effects: setSelectedCompletion(0) });
+  if (currentCompletions(view.state).length === 0) return false;
+  if (selectedCompletionIndex(view.state) === null) view.dispatch({ effects: setSelectedCompletion(0) });
   acceptCompletion(view);
   return true;
 }
