@@ -413,7 +413,7 @@ func (s stalledTx) Query(ctx context.Context, sql string, args []backend.Arg, wa
 	return nil, ctx.Err()
 }
 
-// TestRunningStays: a session whose statement runs is not idle.
+// TestRunningStays: a session whose statement runs does not count as idle, but it ends with its statement when it is too old.
 func TestRunningStays(t *testing.T) {
 	began := make(chan struct{}, 1)
 	s := serve(t, stalled{clinic(t), began}, nil)
@@ -421,18 +421,24 @@ func TestRunningStays(t *testing.T) {
 	ended := make(chan []event)
 	go func() { ended <- b.run("SELECT count(*) FROM encounters") }()
 	<-began
-	s.console.mu.Lock()
-	s.console.now = func() time.Time { return time.Now().Add(time.Hour) }
-	s.console.mu.Unlock()
-	s.console.endIdle()
-	s.console.mu.Lock()
-	n := len(s.console.sessions)
-	s.console.mu.Unlock()
-	if n != 1 {
-		t.Errorf("%d sessions are there while the statement runs", n)
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{time.Hour, 1}, {11 * time.Hour, 1}, {13 * time.Hour, 0}} {
+		s.console.mu.Lock()
+		s.console.now = func() time.Time { return time.Now().Add(c.after) }
+		s.console.mu.Unlock()
+		s.console.endIdle()
+		s.console.mu.Lock()
+		n := len(s.console.sessions)
+		s.console.mu.Unlock()
+		if n != c.want {
+			t.Errorf("after %s: %d sessions are there while the statement runs", c.after, n)
+		}
 	}
-	b.ask("cancel", "")
-	<-ended
+	if list := of(<-ended, "error"); len(list) != 1 || !strings.Contains(list[0], "this session has ended") {
+		t.Errorf("the statement of a session that is too old: %q", list)
+	}
 }
 
 // TestSentFields: the page is told in fields, not by texts, what is progress, and after which statements the schema may be another.

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -351,7 +352,7 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 		}
 		if !strings.HasSuffix(r.URL.Path, "/cancel") && !strings.HasSuffix(r.URL.Path, "/logout") { // these end what others hold
 			if !s.begin() {
-				c.fail(w, http.StatusConflict, busy)
+				c.refuse(w, r, http.StatusConflict, busy)
 				return
 			}
 			defer s.done()
@@ -552,7 +553,15 @@ func (c *Server) lostBy(r *http.Request) account {
 
 // ended answers for a session that has ended.
 func (c *Server) ended(w http.ResponseWriter, r *http.Request, of account) {
-	c.fail(w, http.StatusUnauthorized, c.endOf(r.Context(), of))
+	c.refuse(w, r, http.StatusUnauthorized, c.endOf(r.Context(), of))
+}
+
+// refuse answers a request whose body may not have been read. It is read and forgotten first: the server would close the connection of a long one, and a client that still writes would not see the answer.
+func (c *Server) refuse(w http.ResponseWriter, r *http.Request, status int, p problem) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		c.log.Debug("console: a refused request did not arrive")
+	}
+	c.fail(w, status, p)
 }
 
 // endOf is what the page says of a session that has ended. A freeze ends an analyst's sessions. (4)

@@ -183,19 +183,18 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		switch {
 		case isKnown:
-			unit := stage.ErrorUnit(a, n.Formula)
-			text, bounded = limit+plusMinus(server.Number(width))+unit, bounded || old != nil
+			text, bounded = limit+plusMinus(stage.ErrorText(a, n.Formula, width)), bounded || old != nil
 			if e != nil {
 				if most := e.ExpectedOfEqual(n.Formula, rows); most > 3*width {
-					text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", server.Number(most)+unit)
+					text += fmt.Sprintf(", up to %s where values differ by less than an eighth of their range", stage.ErrorText(a, n.Formula, most))
 				}
 			}
 			sized = sized || perRow
 		case f.Kind == sensitivity.IsAvg && one != nil && byPeople && different == 0:
-			text = "about +- " + server.Number(usual.Usual(n.Formula, rows/partOfBound)) + stage.ErrorUnit(a, n.Formula)
+			text = "about +- " + stage.ErrorText(a, n.Formula, usual.Usual(n.Formula, rows/partOfBound))
 			sized, unknown, third = true, true, true
 		case f.Kind == sensitivity.IsAvg && one != nil:
-			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", server.Number(one.Expected(n.Formula, rows))+stage.ErrorUnit(a, n.Formula))
+			text = fmt.Sprintf("at most +- %s times the bound on a person's rows", stage.ErrorText(a, n.Formula, one.Expected(n.Formula, rows)))
 			sized, unknown = sized || different == 0, true
 		case text == stage.DependsOnChoice:
 			text, unknown = "cannot be told before its bounds are chosen", true

@@ -71,7 +71,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
 					width /= times
 				}
-				text := server.Number(width) + ErrorUnit(a, n.Formula) + unit
+				text := ErrorText(a, n.Formula, width) + unit
 				if len(counts) > 1 {
 					text += fmt.Sprintf(" among %v", count)
 				}
@@ -80,7 +80,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 			out = append(out, Expected{Column: n.name, Words: strings.Join(of, ", ")})
 		default:
 			width := e.Expected(n.Formula, math.NaN()) / times
-			col := Expected{Column: n.name, Words: server.Number(width) + ErrorUnit(a, n.Formula) + unit}
+			col := Expected{Column: n.name, Words: ErrorText(a, n.Formula, width) + unit}
 			if unit == "" {
 				col.Error = Finite(width)
 			}
@@ -308,20 +308,40 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 			}
 		}
 		if !math.IsNaN(width) {
-			out = append(out, Expected{n.name, server.Number(server.RoundError(width)) + ErrorUnit(a, n.Formula), Finite(width)})
+			out = append(out, Expected{n.name, RoundedErrorText(a, n.Formula, width), Finite(width)})
 		}
 	}
 	return out
 }
 
-// ErrorUnit is the unit of an aggregate's error: seconds of an interval, whose text has days and hours.
-func ErrorUnit(a *sensitivity.Analysis, formula int) string {
-	if slices.ContainsFunc(a.Agg.Aggs, func(g plan.AggItem) bool {
+// ErrorText writes an aggregate's error. That of an interval is in days, hours, minutes or seconds.
+func ErrorText(a *sensitivity.Analysis, formula int, x float64) string {
+	unit, name := errorUnit(a, formula, x)
+	return server.Number(x/unit) + name
+}
+
+// RoundedErrorText is ErrorText with three digits, rounded up.
+func RoundedErrorText(a *sensitivity.Analysis, formula int, x float64) string {
+	unit, name := errorUnit(a, formula, x)
+	return server.Number(server.RoundError(x/unit)) + name
+}
+
+// errorUnit is the unit in which an aggregate's error is written: of an interval the largest time that the error has two of, in seconds.
+func errorUnit(a *sensitivity.Analysis, formula int, x float64) (unit float64, name string) {
+	if !slices.ContainsFunc(a.Agg.Aggs, func(g plan.AggItem) bool {
 		return g.ID == a.Formulas[formula].Agg && g.Type.OID == sqltype.OIDInterval
 	}) {
-		return " seconds"
+		return 1, ""
 	}
-	return ""
+	switch {
+	case x >= 2*86400:
+		return 86400, " days"
+	case x >= 2*3600:
+		return 3600, " hours"
+	case x >= 2*60:
+		return 60, " minutes"
+	}
+	return 1, " seconds"
 }
 
 // WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or in a group without rows: where there is no other, or an interval is as wide there at least.

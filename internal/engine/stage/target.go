@@ -144,7 +144,7 @@ func (p *Staged) solveStage(ctx context.Context, stages []*Stage, i int, t sessi
 func (p *Staged) aimed(st *Stage, w *Widths, epsilon float64) (out []Expected, err error) {
 	list, err := w.errors(epsilon)
 	for i, n := range list {
-		out = append(out, Expected{n.name, server.Number(server.RoundError(n.width)) + ErrorUnit(st.An, w.named[i].Formula), Finite(n.width)})
+		out = append(out, Expected{n.name, RoundedErrorText(st.An, w.named[i].Formula, n.width), Finite(n.width)})
 	}
 	return out, err
 }
