@@ -95,7 +95,7 @@ func notYet(what string, st pgsyntax.Statement) error {
 			WithHint("Analysts send each other nothing through dpsql; LISTEN is taken, and hears nothing.")
 	}
 	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
-		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW, cursors, COPY (query) TO STDOUT and transactions work as in PostgreSQL.")
+		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW, cursors and transactions work as in PostgreSQL.")
 }
 
 // endsTransaction reports a statement that a failed transaction still takes.

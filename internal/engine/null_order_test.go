@@ -56,3 +56,37 @@ func TestOrderOfHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestNullsFirst: where ORDER BY puts the groups first that are NULL for lack of rows and a LIMIT takes them, the warning names what shows others, which costs nothing. The data is the demo's.
+func TestNullsFirst(t *testing.T) {
+	s := enginetest.FixedNoise(enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst"), 7)
+	const of = "SELECT medical_specialty, avg(days_in_hospital) FROM encounters GROUP BY 1 ORDER BY 2 "
+	const cure = "avg is NULL where a group has too few rows after noise, so its interval is the whole range. ORDER BY puts NULL first here: with NULLS LAST the LIMIT shows other groups, free from the stored release"
+	nulls := func(sql string) (n int, warnings string) {
+		_, a := enginetest.Ask(t, s, sql)
+		for _, row := range a.Rows {
+			if row[1] == nil {
+				n++
+			}
+		}
+		return n, strings.Join(a.Warnings, "; ")
+	}
+	if n, warned := nulls(of + "DESC LIMIT 10"); n != 10 || !strings.Contains(warned, cure) {
+		t.Fatalf("%d NULLs: %s", n, warned)
+	}
+	if n := enginetest.Charged(t, s.Engine, func() {
+		if n, warned := nulls(of + "DESC NULLS LAST LIMIT 10"); n != 0 || strings.Contains(warned, "NULLS LAST") {
+			t.Errorf("%d NULLs are last: %s", n, warned)
+		}
+	}); n != 0 {
+		t.Errorf("NULLS LAST has %d charges", n)
+	}
+	for _, sql := range []string{of + "DESC", of + "LIMIT 10", "SELECT round(avg(days_in_hospital), 1) AS r, medical_specialty FROM encounters GROUP BY 2 ORDER BY 2 DESC LIMIT 10"} {
+		if _, warned := nulls(sql); strings.Contains(warned, "NULLS LAST") {
+			t.Errorf("%s: %s", sql, warned)
+		}
+	}
+	if _, warned := nulls("SELECT medical_specialty, 2 * avg(days_in_hospital) AS twice FROM encounters GROUP BY 1 ORDER BY twice DESC LIMIT 10"); !strings.Contains(warned, cure) {
+		t.Errorf("computed: %s", warned)
+	}
+}

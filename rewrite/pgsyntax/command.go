@@ -124,7 +124,11 @@ func (r *reader) command() (Node, error) {
 		return &Unlisten{Name: name}, err
 	}
 	pair, ok := others[t.text]
-	if !ok {
+	switch {
+	case ok:
+	case t.is("help"), t.is("describe"), t.is("desc"): // of other programs
+		return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'dpsql') lists the tables.")
+	default:
 		return nil, syntaxAt(t)
 	}
 	return r.other(t, pair), nil

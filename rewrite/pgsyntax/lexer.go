@@ -224,7 +224,11 @@ func (l *lexer) next() error {
 		return l.operator(start)
 	}
 	_, size := utf8.DecodeRuneInString(l.src[start:])
-	return l.errorf(start, "syntax error at or near \"%s\"", l.src[start:start+size])
+	err := sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", l.src[start:start+size]).At(start)
+	if c == '\\' {
+		return err.WithHint("What begins with a backslash is a command of psql, which no other client has. SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'dpsql') lists the tables.")
+	}
+	return err
 }
 
 // foldName folds ASCII only, as PostgreSQL does in a UTF-8 database.

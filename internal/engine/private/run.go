@@ -165,34 +165,76 @@ func (r *Run) raised(err error) {
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *Run) noValue(of plan.AggItem, ranged bool) {
-	where, words := ", as there are", "rows, or values that differ too little, beside the noise. "+r.larger()
+	where, larger := ", as there are", r.larger()
 	noValues := slices.ContainsFunc(r.Stages, func(st *stage.Stage) bool { return len(st.An.NoValues) > 0 })
 	if r.isGrouped() {
 		where = " where a group has"
 	}
+	if r.comesFirst(of.ID) {
+		larger = nullsLast + ". " + larger
+	}
+	words := "rows, or values that differ too little, beside the noise. " + larger
 	switch fn := of.Fn; {
 	case fn == plan.Avg && of.Distinct:
-		words = "different values after noise, so its interval is the whole range. " + r.larger()
+		words = "different values after noise, so its interval is the whole range. " + larger
 		if !r.isGrouped() {
 			words += ". SELECT avg(x) FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v averages the values that surely have rows"
 		}
 	case fn == plan.Avg && ranged:
-		words = "rows after noise, so its interval is the whole range. " + r.larger()
+		words = "rows after noise, so its interval is the whole range. " + larger
 	case fn == plan.Avg:
-		words = "rows after noise, so no interval could hold it. " + r.larger() + ". A range of the column in the policy helps if it is narrow"
+		words = "rows after noise, so no interval could hold it. " + larger + ". A range of the column in the policy helps if it is narrow"
 	case fn == plan.Min, fn == plan.Max:
 		if words = "people after noise to show a value of any"; !ranged {
 			words += " without a declared range"
+		}
+		if r.comesFirst(of.ID) {
+			words += ". " + nullsLast
 		}
 		if !noValues {
 			words += ". A larger dpsql.price needs fewer"
 		}
 	case fn.Facts().IsPick:
-		words = "rows after noise to be told from none. " + r.larger()
+		words = "rows after noise to be told from none. " + larger
 	}
 	short, _, _ := strings.Cut(words, ". ")
 	r.whyNull[of.ID] = "too few " + short
 	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
+}
+
+// nullsLast is what shows other rows where NULL comes first.
+const nullsLast = "ORDER BY puts NULL first here: with NULLS LAST the LIMIT shows other groups, free from the stored release"
+
+// comesFirst says whether a LIMIT takes the groups first in which an aggregate is NULL.
+func (r *Run) comesFirst(aggregate plan.ColID) bool {
+	isLimited := false
+	for rel := r.Program.Query.Root; ; {
+		switch n := rel.(type) {
+		case *plan.Limit:
+			isLimited, rel = true, n.Input
+		case *plan.Project:
+			rel = n.Input
+		case *plan.Sort:
+			return isLimited && slices.ContainsFunc(n.Keys, func(k plan.SortKey) bool { return k.NullsFirst && isComputedFrom(n.Input, k.Col, aggregate) })
+		default:
+			return false
+		}
+	}
+}
+
+// isComputedFrom says whether a column of a relation is an aggregate, or an expression over it.
+func isComputedFrom(rel plan.Rel, col, aggregate plan.ColID) bool {
+	if col == aggregate {
+		return true
+	}
+	if p, ok := rel.(*plan.Project); ok {
+		if i := slices.IndexFunc(p.Items, func(it plan.Item) bool { return it.ID == col }); i >= 0 {
+			found := false
+			plan.VisitCols(p.Items[i].Expr, func(c *plan.Col) { found = found || isComputedFrom(p.Input, c.ID, aggregate) })
+			return found
+		}
+	}
+	return slices.ContainsFunc(plan.Inputs(rel), func(in plan.Rel) bool { return slices.Contains(in.Cols(), col) && isComputedFrom(in, col, aggregate) })
 }
 
 // seeWarnings is why a value is NULL, where a warning of the answer says it at length.
