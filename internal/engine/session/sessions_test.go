@@ -231,7 +231,7 @@ func TestIntervalErrorUnit(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		s := enginetest.ClinicSession(t, enginetest.Tame, d)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
-		if _, a := enginetest.Ask(t, s, "select avg(went - came), count(*) from stays"); !regexp.MustCompile(`avg [0-9.e+]+ seconds, count [0-9.e+]+(;|$)`).MatchString(a.Notice) {
+		if _, a := enginetest.Ask(t, s, "select avg(went - came), count(*) from stays"); !regexp.MustCompile(`avg [0-9.e+]+ days, count [0-9.e+]+(;|$)`).MatchString(a.Notice) {
 			t.Errorf("%s: %q", d, a.Notice)
 		}
 	}
