@@ -191,7 +191,7 @@ func (n *Intervals) branches(x *Case) (v Interval, ok bool) {
 			return true
 		}
 		of, ok := n.Interval(result)
-		later = append(later, of)
+		later = append([]Interval{of}, later...)
 		return ok
 	}
 	if !add(x.Else) {
