@@ -47,6 +47,28 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+// TestEnumsOfSchemas: an enum is named as a type whatever schema the table has that shows it: by its schema, or alone, where one of schema public comes before others.
+func TestEnumsOfSchemas(t *testing.T) {
+	enum := func(oid sqltype.OID, schema, name string) sqltype.Type {
+		return sqltype.EnumType(sqltype.Enum{OID: oid, Array: oid + 1, Schema: schema, Name: name, Labels: []string{"red", "green"}})
+	}
+	cat := seen{{Schema: "s", Name: "p2", Columns: []plan.TableColumn{{Name: "of_s", Type: enum(90000, "s", "colour"), Visible: true}, {Name: "of_public", Type: enum(90002, "public", "colour"), Visible: true},
+		{Name: "only_s", Type: enum(90004, "s", "shade"), Visible: true}, {Name: "hidden", Type: enum(90006, "public", "secret")}}}}
+	for name, want := range map[string]sqltype.OID{"colour": 90002, "public.colour": 90002, "s.colour": 90000, "shade": 90004, "s.shade": 90004, "public.shade": 0, "secret": 0} {
+		q, err := bind(t, cat, "select 'red'::"+name+" from s.p2")
+		switch {
+		case want == 0:
+			if err == nil {
+				t.Errorf("%s is known", name)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case q.Outputs[0].Type.OID != want:
+			t.Errorf("%s: %v", name, q.Outputs[0].Type)
+		}
+	}
+}
+
 // TestNearestFunction: the hint names a function that takes the arguments, and none that has little in common with the name.
 func TestNearestFunction(t *testing.T) {
 	cat := demoCatalog(t)

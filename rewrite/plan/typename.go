@@ -84,20 +84,17 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 		WithHint("Cast to the type that a domain is made of; docs/sql.md lists the types.")
 }
 
-// enumOf looks through the columns that the analyst may see: an enum that none of them has does not exist.
-func (b *binder) enumOf(wanted func(sqltype.Enum) bool) (sqltype.Type, bool) {
+// enumOf looks through the columns that the analyst may see, in tables of any schema: an enum that none of them has does not exist. Of several it is one of schema public (sqltype.Enum.String), else the first.
+func (b *binder) enumOf(wanted func(sqltype.Enum) bool) (found sqltype.Type, ok bool) {
 	for _, t := range b.cat.VisibleTables() {
-		if found, _ := b.cat.Table("", t.Name); found != t {
-			continue
-		}
 		for _, c := range t.Columns {
-			if e, ok := c.Type.Enum(); ok && c.Visible && wanted(e) {
+			if e, is := c.Type.Enum(); is && c.Visible && wanted(e) && (!ok || e.Schema == "public") {
 				b.add(c.Type)
-				return sqltype.EnumType(e), true
+				found, ok = sqltype.EnumType(e), true
 			}
 		}
 	}
-	return sqltype.Type{}, false
+	return found, ok
 }
 
 func knownTypes() []string {
