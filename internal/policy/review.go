@@ -278,8 +278,8 @@ func (t *boundTable) isInKey(column int) bool {
 		slices.ContainsFunc(t.rel.ForeignKeys, func(fk sqltype.RelationForeignKey) bool { return slices.Contains(fk.Columns, name) })
 }
 
-// keyless warns of a unit that is no key of its table: what one person has may be several units, which are protected one by one.
-func (w *warnings) keyless(bt *boundTable, unit word) {
+// keyless warns of a unit that is no key of its table: what one person has may be several units, which are protected one by one. Of files the policy says what is a key.
+func (w *warnings) keyless(bt *boundTable, unit word, files bool) {
 	single := ""
 	for _, k := range bt.table.Keys {
 		if len(k) != 1 {
@@ -298,11 +298,16 @@ func (w *warnings) keyless(bt *boundTable, unit word) {
 			single = k[0]
 		}
 	}
-	says := w.add(unit.position, "unit %s.%s is not a key of the table: who has several of its values counts as several people, and people with one value as one", bt.decl, quoteName(unit.text))
+	name := quoteName(unit.text)
+	says := w.add(unit.position, "unit %s.%s is not a key of the table: who has several of its values counts as several people, and people with one value as one", bt.decl, name)
+	unique := "make " + name + " unique in the database"
+	if files {
+		unique = "write key: " + name + " for the table"
+	}
 	if single != "" {
-		says.hint("unit: %s.%s is a key; or make %s unique in the database, if each person has one", bt.decl, quoteName(single), quoteName(unit.text))
+		says.hint("unit: %s.%s is a key; or %s, if each person has one row", bt.decl, quoteName(single), unique)
 	} else {
-		says.hint("make it unique in the database, if each person has one row")
+		says.hint("%s, if each person has one row", unique)
 	}
 }
 
@@ -421,7 +426,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	t, of := bt.decl, b.p.kinds[kind]
 	if t == of.table {
 		w.withoutUnit(b, bt, of.column.position, bt.mayLack(as, nil))
-		w.keyless(bt, of.column)
+		w.keyless(bt, of.column, b.p.Backend.Files != "")
 		return
 	}
 	path := bt.path[kind]

@@ -793,6 +793,27 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// TestUnitWithoutKey: a unit that is no key is warned of with what makes it one: in a database a constraint, of files a line of the policy.
+func TestUnitWithoutKey(t *testing.T) {
+	people, stays := peopleAndStays()
+	people.Keys = nil
+	database := strings.Replace(twoTables, "EXTRA\n", "", 1)
+	for text, want := range map[string]string{
+		database: "make id unique in the database, if each person has one row",
+		strings.Replace(database, `{postgres: "postgres://h/d"}`, "{files: ./data}", 1): "write key: id for the table, if each person has one row",
+	} {
+		if strings.Contains(text, "files") {
+			people.Schema, stays.Schema, stays.ForeignKeys = "main", "main", nil
+		}
+		r := review(t, text, people, stays)
+		if !slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+			return strings.Contains(p.Message, "unit people.id is not a key") && p.Hint == want
+		}) {
+			t.Errorf("%q is not in %v %v", want, r.Problems, r.Warnings)
+		}
+	}
+}
+
 // TestSecondWayByName: a column that is called as the unit's is warned of where it could name a person: not a table's own key, not one that leads to a public table, not one of
 // another type. A unit's own table that leads to itself is told what to do, and a policy without analysts that nobody can connect.
 func TestSecondWayByName(t *testing.T) {

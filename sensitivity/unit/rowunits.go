@@ -32,7 +32,7 @@ import (
 //	     have the unit's value beside the person's column.
 //	(U5) Rows of two children that have one parent's key have one unit where that parent is there. Where rows may lead to none and be units of their own, a subquery of a sibling's
 //	     rows joins the parent (toParent).
-//	(U6) No more is claimed of a unit by a column than of a person: that it has one row is said only of tables whose unit column is never NULL (HasUniqueUnit), and of partitions that have the unit's
+//	(U6) No more is claimed of a unit by a column than of a person: that it has one row is said only of tables where rows of one unit have that column (HasUniqueUnit), and of partitions that have the unit's
 //	     value (U4). What has one value a person is NULL in its rows, or read of rows of persons alone (IsUnitDetermined).
 
 // hasOwnRows: rows of the table that lead to no person may be of a unit all the same: of their own, or of one that another column names.

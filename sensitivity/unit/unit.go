@@ -161,9 +161,12 @@ func (z *Linker) chainToUnitTable(s, p *scope.ScanInfo) {
 	}
 }
 
-// HasUniqueUnit reports whether the table has one row a unit: its unit column is a key and never NULL.
+// HasUniqueUnit reports whether the table has one row a unit: its unit column is a key.
+//
+// Proof: of (6'). A key has each value once, but NULL any number of times. Rows with NULL are dropped before anything is counted (5), or each is a unit of its own, of one row (U1). Of units that
+// other columns name (UnitElse) neither holds: there the column is never NULL.
 func HasUniqueUnit(t *plan.Table) bool {
-	if t.Public || t.UnitCol < 0 || !t.Columns[t.UnitCol].NotNull {
+	if t.Public || t.UnitCol < 0 || len(t.UnitElse) > 0 && !t.Columns[t.UnitCol].NotNull {
 		return false
 	}
 	return slices.ContainsFunc(t.Keys, func(k []int) bool { return len(k) == 1 && k[0] == t.UnitCol })
