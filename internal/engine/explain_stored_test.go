@@ -108,6 +108,39 @@ func TestExplainStoredBounds(t *testing.T) {
 	}
 }
 
+// TestExplainPartlyPaid: where stored releases are a part of the answer, EXPLAIN says of its guarantees that they are the new part's, as an answer with nothing stored guarantees more than that.
+func TestExplainPartlyPaid(t *testing.T) {
+	const one, both = "select count(*) from patients", "select count(*) from patients union all select count(*) from encounters"
+	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB)
+	enginetest.Set(t, s, "dpsql.mechanism", "gaussian")
+	check := func(sql string, whole bool) {
+		t.Helper()
+		brief, verbose := "", enginetest.Explained(t, s, sql)
+		for _, r := range enginetest.MustTry(t, s, "explain "+sql) {
+			brief += r[0].(string) + "\n"
+		}
+		for words, want := range map[string]bool{"As the only answer it would guarantee epsilon ": whole, "The new part alone would guarantee epsilon ": !whole} {
+			if strings.Contains(brief, words) != want {
+				t.Errorf("%s: is %q there: %t\n%s", sql, words, !want, brief)
+			}
+		}
+		for words, want := range map[string]bool{"By each accountant, this statement alone": whole, "By each accountant, the new part alone": !whole, "Group privacy: this statement alone": whole} {
+			if strings.Contains(verbose, words) != want {
+				t.Errorf("%s: is %q there: %t\n%s", sql, words, !want, verbose)
+			}
+		}
+	}
+	enginetest.Set(t, s, "dpsql.price", "0.2")
+	check(one, true)
+	check(both, true)
+	enginetest.Ask(t, s, one)
+	enginetest.Set(t, s, "dpsql.price", "0.5")
+	check(one, false)  // it is topped up
+	check(both, false) // half of it is
+	enginetest.Ask(t, s, one)
+	check(both, false) // half of it is stored
+}
+
 // TestExplainTopUpOverBudget: what the budget does not hold is said before it is asked.
 func TestExplainTopUpOverBudget(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")

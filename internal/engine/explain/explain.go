@@ -233,11 +233,11 @@ func explainPrivate(ctx context.Context, p *private.Statement, args []sqltype.Va
 		rep.All = append(rep.All, freeLine(p.Filter, "Charge in all", ""))
 	} else {
 		sum := stage.Total(charged)
-		accountants, err := accountantsLine(p.Session, charged...)
+		accountants, err := accountantsLine(p.Session, guaranteedPart(list), charged...)
 		if err != nil {
 			return nil, err
 		}
-		group, err := groupLine(p.Session, charged...)
+		group, err := groupLine(p.Session, guaranteedPart(list), charged...)
 		if err != nil {
 			return nil, err
 		}
@@ -446,7 +446,7 @@ func (x Explainer) topUp(ctx context.Context, mp *price.Quote, old *release.Rele
 	}
 	lines = append(lines, endsPure(b, top)...)
 	if x.Alone {
-		accountants, err := accountantsLine(s, top)
+		accountants, err := accountantsLine(s, newPart, top)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -532,11 +532,11 @@ func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 	}
 	lines = append(lines, endsPure(b, mp)...)
 	if x.Alone {
-		accountants, err := accountantsLine(s, mp)
+		accountants, err := accountantsLine(s, wholeAnswer, mp)
 		if err != nil {
 			return nil, err
 		}
-		group, err := groupLine(s, mp)
+		group, err := groupLine(s, wholeAnswer, mp)
 		if err != nil {
 			return nil, err
 		}

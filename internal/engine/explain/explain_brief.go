@@ -262,7 +262,8 @@ func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Q
 	if !math.IsInf(sum.Loss.Pure, 1) {
 		return text, nil
 	}
-	line, err := accountantsLine(s, charged...)
+	part := guaranteedPart(list)
+	line, err := accountantsLine(s, part, charged...)
 	if err != nil {
 		return "", err
 	}
@@ -272,12 +273,16 @@ func briefPrice(s *session.Session, list []*private.StageRun, charged []*price.Q
 			least = min(least, *a.Epsilon)
 		}
 	}
-	return text + ". " + guarantee(s.Filter, least), nil
+	return text + ". " + guarantee(s.Filter, part, least), nil
 }
 
-// guarantee says what an answer promises alone, which is not its price.
-func guarantee(f *budget.Filter, epsilon float64) string {
-	return fmt.Sprintf("As the only answer it would guarantee epsilon %s at delta %s", server.Number(epsilon), server.Number(f.Delta))
+// guarantee says what an answer, or its new part, promises alone. That is not its price.
+func guarantee(f *budget.Filter, part string, epsilon float64) string {
+	of := "As the only answer it"
+	if part == newPart {
+		of = "The new part alone"
+	}
+	return fmt.Sprintf("%s would guarantee epsilon %s at delta %s", of, server.Number(epsilon), server.Number(f.Delta))
 }
 
 // rowsInWords says how many rows of a person count; "" where that is no question. made is the release that answers, or is measured again; nil: there is none.

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/price"
+	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -55,8 +56,22 @@ func tableName(t *plan.Table) string {
 	return "a table that you may not see"
 }
 
-// accountantsLine is what each accountant says of all that a statement is charged, by itself.
-func accountantsLine(s *session.Session, charged ...*price.Quote) (answer.Line, error) {
+// What a guarantee speaks of: all that a statement is charged. That is less than the answer where stored releases are a part of it.
+const (
+	wholeAnswer = "this statement alone"
+	newPart     = "the new part alone"
+)
+
+// guaranteedPart is wholeAnswer, or newPart where the answer contains a stored release.
+func guaranteedPart(list []*private.StageRun) string {
+	if slices.ContainsFunc(list, func(st *private.StageRun) bool { return st.IsCharged() && st.Release != nil }) {
+		return newPart
+	}
+	return wholeAnswer
+}
+
+// accountantsLine is what each accountant says of all that a statement is charged, by itself. It says which part of the answer that is.
+func accountantsLine(s *session.Session, part string, charged ...*price.Quote) (answer.Line, error) {
 	f := s.Filter
 	var events []dp.Event
 	for _, mp := range charged {
@@ -76,14 +91,14 @@ func accountantsLine(s *session.Session, charged ...*price.Quote) (answer.Line, 
 		}
 		values = append(values, v)
 	}
-	return answer.Line{Text: fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", server.Number(f.Delta), strings.Join(words, ". ")), Key: "Accountants", Value: values}, nil
+	return answer.Line{Text: fmt.Sprintf("By each accountant, %s at delta %s: %s", part, server.Number(f.Delta), strings.Join(words, ". ")), Key: "Accountants", Value: values}, nil
 }
 
 // togetherSizes are the numbers of people of whom EXPLAIN says what a statement tells of all of them together: a couple, a family, a class.
 var togetherSizes = []int{2, 5, 30}
 
-// groupLine is what all that a statement is charged tells of several people together, by itself.
-func groupLine(s *session.Session, charged ...*price.Quote) (answer.Line, error) {
+// groupLine is what all that a statement is charged tells of several people together, by itself. It says which part of the answer that is.
+func groupLine(s *session.Session, part string, charged ...*price.Quote) (answer.Line, error) {
 	var events []dp.Event
 	for _, mp := range charged {
 		events = append(events, mp.Events()...)
@@ -103,7 +118,7 @@ func groupLine(s *session.Session, charged ...*price.Quote) (answer.Line, error)
 		}
 		words = append(words, text)
 	}
-	return answer.Keyed("Group privacy", "this statement alone at delta %s: %s", server.Number(s.Filter.Delta), strings.Join(words, ", ")), nil
+	return answer.Keyed("Group privacy", "%s at delta %s: %s", part, server.Number(s.Filter.Delta), strings.Join(words, ", ")), nil
 }
 
 type accountantJSON struct {
