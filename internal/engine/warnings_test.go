@@ -149,6 +149,8 @@ func TestNoDeclaredValue(t *testing.T) {
 		"select count(*) from encounters where readmitted = 'wbe' or days > 20":                                                         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
 		"select count(*) filter (where readmitted = 'wbe'), sum(free) filter (where days > 20) from encounters":                         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
 		"select (select count(*) from encounters where readmitted = 'wbe') + (select count(*) from encounters where days > 20)":         "These conditions keep them: WHERE days BETWEEN 1 AND 14 AND readmitted IN ('NO', '<30', '>30').",
+		"select count(*) from encounters where kind_id = 99":                                                                            "These conditions keep them: WHERE kind_id IN (1, 2, 3, 4).", // the list is a public table's
+		"select sum(free) from encounters where kind_id > 90 and diag = 'a'":                                                            "These conditions keep them: WHERE kind_id IN (1, 2, 3, 4).",
 		"select count(*) from stays where admitted > '2021-01-01'":                                                                      "These conditions keep them: WHERE admitted BETWEEN '2018-03-01' AND '2020-12-31'.",
 		"select days from (select days, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n":       listed,
 		"select count(*) from patients where patient_id in (select patient_id from encounters where days = 3) and gender = 'Femaleish'": "",
@@ -167,6 +169,8 @@ func TestNoDeclaredValue(t *testing.T) {
 		"select count(*) from encounters where readmitted = 'wbe' or diag = 'a'",
 		"select count(*) from encounters where readmitted in ('wbe', diag)",
 		"select count(*) from encounters where readmitted = null",
+		"select count(*) from encounters where kind_id in (1, 99)",
+		"select count(*) from encounters where kind_id = 99 or diag = 'a'",
 		"select count(*) from encounters where readmitted = 'NO' and readmitted = '<30'",
 		"select count(*), count(*) filter (where readmitted = 'wbe') from encounters",
 		"select (select count(*) from encounters), (select count(*) from encounters where readmitted = 'wbe')",

@@ -31,11 +31,12 @@ func (z *Grouper) WarnNoValues() {
 	}
 	for _, s := range z.Scans {
 		for i, c := range s.Scan.Table.Columns {
-			if !c.Visible || c.Domain == nil || len(c.Domain.Values) == 0 || s.Scan.Rows != nil {
+			if !c.Visible || c.Domain == nil || s.Scan.Rows != nil {
 				continue
 			}
-			if allowed, nodes := z.Allowed(s, s.Scan.Columns[i]); nodes > 0 && nodes*len(c.Domain.Values) <= interval.MostChecked && !slices.ContainsFunc(c.Domain.Values, allowed) && (!allowed(nil) || !z.CanColumnBeNull(s.Scan.Columns[i], interval.Stored)) {
-				note(a.VisibleName(s.Scan.Columns[i]))
+			id := s.Scan.Columns[i]
+			if allowed, nodes := z.Allowed(s, id); nodes > 0 && z.keepsNone(id, z.publicValues(id), allowed, nodes) {
+				note(a.VisibleName(id))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ const mostListed = 20
 
 // FindUnmet notes the columns of whose declared values the whole answer asks for none.
 //
-// Proof: what is noted follows from the statement's literals and the policy's lists and ranges alone, so that a statement may be refused for it. (1) The conditions are true in every row of the body, or stand in the FILTER of every aggregate
+// Proof: what is noted follows from the statement's literals, the policy's lists and ranges and public tables that it takes lists from alone, so that a statement may be refused for it. (1) The conditions are true in every row of the body, or stand in the FILTER of every aggregate
 // over public groups: without a row that meets them, nothing is counted. (2) Of a column with listed values each one fails a condition, and so does NULL where it may be stored; of one with a range, a condition holds beyond it only, and NULL fails a comparison.
 func (z *Grouper) FindUnmet() {
 	if len(z.Blocks) == 0 || len(z.Ownerless) > 0 { // groups of a public table LEFT JOIN a private one are there without such rows
@@ -104,13 +104,17 @@ func (z *Grouper) unmetColumn(s *scope.ScanInfo, i int, cond plan.Scalar) string
 	}
 	name := plan.QuoteIdent(c.Name)
 	literal := func(v sqltype.Value) string { return plan.Readable(z.Out.Query, &plan.Const{Value: v, T: c.Type}) }
-	if c.Domain != nil && len(c.Domain.Values) > 0 {
+	if c.Domain != nil {
 		allowed, nodes := z.AllowedBy(conds, id)
-		if nodes == 0 || nodes*len(c.Domain.Values) > interval.MostChecked || slices.ContainsFunc(c.Domain.Values, allowed) || allowed(nil) && z.CanColumnBeNull(id, interval.Stored) {
+		if nodes == 0 {
+			return ""
+		}
+		values := z.publicValues(id)
+		if !z.keepsNone(id, values, allowed, nodes) {
 			return ""
 		}
 		var texts []string
-		for _, v := range c.Domain.Values {
+		for _, v := range values {
 			if v != nil && len(texts) < mostListed {
 				texts = append(texts, literal(v))
 			}
@@ -129,4 +133,9 @@ func (z *Grouper) unmetColumn(s *scope.ScanInfo, i int, cond plan.Scalar) string
 		lo, hi = "'"+lo+"'", "'"+hi+"'"
 	}
 	return fmt.Sprintf("%s BETWEEN %s AND %s", name, lo, hi)
+}
+
+// keepsNone reports that conditions on a column keep none of its public values, and not NULL where it may be stored. No values: they are not known.
+func (z *Grouper) keepsNone(id plan.ColID, values []sqltype.Value, allowed func(sqltype.Value) bool, nodes int) bool {
+	return len(values) > 0 && nodes*len(values) <= interval.MostChecked && !slices.ContainsFunc(values, allowed) && !(allowed(nil) && z.CanColumnBeNull(id, interval.Stored))
 }
