@@ -176,12 +176,12 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 	words := "rows, or values that differ too little, beside the noise. " + larger
 	switch fn := of.Fn; {
 	case fn == plan.Avg && of.Distinct:
-		words = "different values after noise, so its interval is the whole range. " + larger
+		words = "different values after noise, so its interval would be the whole range and is NULL too. " + larger
 		if !r.isGrouped() {
 			words += ". SELECT avg(x) FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v averages the values that surely have rows"
 		}
 	case fn == plan.Avg && ranged:
-		words = "rows after noise, so its interval is the whole range. " + larger
+		words = "rows after noise, so its interval would be the whole range and is NULL too. " + larger
 	case fn == plan.Avg:
 		words = "rows after noise, so no interval could hold it. " + larger + ". A range of the column in the policy helps if it is narrow"
 	case fn == plan.Min, fn == plan.Max:

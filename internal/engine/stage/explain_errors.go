@@ -248,7 +248,7 @@ func (p *Staged) GroupOfErrors() string {
 	return "largest group"
 }
 
-// LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together. Where rows are chosen by noisy numbers that group may not be among them, so they are the widest of any group that is not NULL.
+// LargestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together. They are NULL where the value is. Where rows are chosen by noisy numbers that group may not be among them, so they are the widest of any group that is not NULL.
 func (p *Staged) LargestErrors(ctx context.Context, a *sensitivity.Analysis, r *release.Release, together int) (out []Expected) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil {
@@ -303,7 +303,12 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 				return nil
 			}
 		case math.IsNaN(width):
-			if g, err := largestShown(s, a, r, a.Formulas[n.Formula]); g != nil && err == nil {
+			g, err := largestShown(s, a, r, a.Formulas[n.Formula])
+			switch {
+			case g == nil || err != nil:
+			case e.For(r, g).IsUnbounded(n.Formula, g.Values):
+				out = append(out, Expected{n.name, isNull, nil})
+			default:
 				width = e.For(r, g).Group(n.Formula, g.Values)
 			}
 		}
@@ -344,15 +349,16 @@ func errorUnit(a *sensitivity.Analysis, formula int, x float64) (unit float64, n
 	return 1, " seconds"
 }
 
-// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or in a group without rows: where there is no other, or an interval is as wide there at least.
+// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown and where it is not NULL, or in a group without rows: where there is no other, or an interval is as wide there at least.
 func WidestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (width float64, err error) {
 	none := e.For(r, nil).Expected(formula, math.NaN())
 	if width = none; e.CanBeCut(formula) {
 		width = math.NaN()
 	}
 	err = eachShown(s, a, r, func(g *release.Group) {
-		if of := e.For(r, g).Group(formula, g.Values); !(of <= width) && !math.IsNaN(of) {
-			width = of
+		of := e.For(r, g)
+		if x := of.Group(formula, g.Values); !(x <= width) && !math.IsNaN(x) && !of.IsUnbounded(formula, g.Values) {
+			width = x
 		}
 	})
 	if math.IsNaN(width) {
