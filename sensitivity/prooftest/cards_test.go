@@ -32,6 +32,7 @@ func TestNeighboursOfUniqueUnits(t *testing.T) {
 			}
 		}
 		if own {
+			generated(t, cat, units, ownerless, dbs)
 			continue
 		}
 		a := analyzeGuests(neighbour.CardStatements[0], cat, t, sensitivity.Options{MaxGroups: 2, MaxRows: 3})

@@ -17,6 +17,9 @@ cards unit=person_id path=person_id->people.person_id key=person_id key=card_id 
 uses path=card_id->cards.card_id m=3
   card_id int4
   minutes int4 range=0..60
+sorts public key=name
+  name text notnull
+  rank int4 notnull
 `
 
 // CardCatalog is cards, whose rows without a person are units of their own, or are dropped.
@@ -33,6 +36,7 @@ func cardTable(name string) string { return fmt.Sprintf("%q.%q", schemaName, nam
 // CardRows has cards 1 to 40, of which the first 10 are of a person, with points at the ends of their range and beyond.
 func CardRows() (out []string) {
 	pick := func(n int, of ...string) string { return of[n%len(of)] }
+	out = append(out, fmt.Sprintf("INSERT INTO %s VALUES ('gold', 1), ('blue', 2)", cardTable("sorts")))
 	for p := 1; p <= 12; p++ {
 		out = append(out, fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", cardTable("people"), p, pick(p, "'Oslo'", "'Bergen'", "NULL")))
 	}
@@ -90,10 +94,16 @@ var (
 		"select count(*) from cards c where exists (select 1 from uses u where u.card_id = c.card_id and u.minutes > 5)",
 		"select count(*) from cards a join cards b on a.person_id = b.person_id",
 		"select count(distinct points) from cards",
+		"select count(*), sum(greatest(0, least(m, 60))) from (select person_id, max(points) as m from cards group by 1) t",
+		"select count(*) from (select person_id, sort, count(*) as n from cards group by 1, 2) t where n = 1",
+		"select count(*) from (select points, row_number() over (partition by person_id order by points) as n from cards) t where n = 1",
+		"select count(*) from cards c full join people p on p.person_id = c.person_id",
+		"select count(*) from people p where (select max(c.points) from cards c where c.person_id = p.person_id) > 10",
 	}
 	CardRepeats = []string{
 		"select count(*), sum(u.minutes) from uses u join cards c on c.card_id = u.card_id",
 		"select c.sort, count(*) from uses u join cards c on c.card_id = u.card_id join people p on p.person_id = c.person_id group by 1",
 		"select count(*) from uses",
+		"select c.points, count(*) from uses u join cards c on c.card_id = u.card_id where c.points is not null group by 1",
 	}
 )
