@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // outcome is what a kind of model predicts.
@@ -67,11 +68,11 @@ func (f *Feature) cure(what outcome) string {
 	}
 	switch {
 	case what == oneOfTwo && numbers:
-		return fmt.Sprintf("Compare it in the query, as in %s > %v AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)
+		return fmt.Sprintf("Compare it in the query, as in %[1]s > %[2]v AS %[1]s; linear_regression predicts numbers.", plan.QuoteIdent(f.Name), middle)
 	case what == oneOfTwo:
-		return fmt.Sprintf("Compare it in the query, as in %s = '...' AS %s; softmax_regression predicts one of several values.", f.Name, f.Name)
+		return fmt.Sprintf("Compare it in the query, as in %[1]s = '...' AS %[1]s; softmax_regression predicts one of several values.", plan.QuoteIdent(f.Name))
 	case what == oneOfSeveral && numbers:
-		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %s > %v AS %s, linear_regression numbers.", f.Name, middle, f.Name)
+		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %[1]s > %[2]v AS %[1]s, linear_regression numbers.", plan.QuoteIdent(f.Name), middle)
 	case !numbers:
 		return "logistic_regression predicts one of two values, softmax_regression one of several."
 	case f.Hi > f.Lo:

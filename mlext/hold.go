@@ -84,9 +84,9 @@ func (s *Store) taken(ctx context.Context, name, owner string, replace bool) err
 	case ofCubes:
 		return sqlerr.New(sqlerr.DuplicateObject, "cube %q already exists", name).WithHint("Take another name, or DROP DP CUBE %s first.", pgsyntax.QuoteIdent(name))
 	case ofTables:
-		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP SYNTHETIC TABLE %s ...", name)
+		return sqlerr.New(sqlerr.DuplicateObject, "synthetic table %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP SYNTHETIC TABLE %s ...", pgsyntax.QuoteIdent(name))
 	}
-	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
+	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", pgsyntax.QuoteIdent(name))
 }
 
 // Keep stores a trained model. Where its name was taken although it was held (the session that held it was cut off), it overwrites nothing: it is kept by the first free name of m_2, m_3 ..., which is in the error.

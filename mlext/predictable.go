@@ -13,7 +13,7 @@ import (
 // fewClasses refuses more classes than a prediction has scores.
 func (t *Training) fewClasses() error {
 	if t.Loss.Outputs > plan.MostScores {
-		return sqlerr.New(sqlerr.TooComplex, "the target %s is one of %d values, a model says at most %d", t.Of.Name, t.Loss.Outputs, plan.MostScores).At(int(t.Spec.targetAt)).WithHint("logistic_regression predicts whether it is one of some: %s IN (...) AS %s.", t.Of.Name, t.Of.Name)
+		return sqlerr.New(sqlerr.TooComplex, "the target %s is one of %d values, a model says at most %d", t.Of.Name, t.Loss.Outputs, plan.MostScores).At(int(t.Spec.targetAt)).WithHint("logistic_regression predicts whether it is one of some: %[1]s IN (...) AS %[1]s.", plan.QuoteIdent(t.Of.Name))
 	}
 	return nil
 }

@@ -13,6 +13,25 @@ func Readable(q *Query, x Scalar) string {
 	return (&printer{columns: q.Columns, plain: true}).scalar(x)
 }
 
+// Writable is an expression as an analyst can paste it; "" where another query names its columns, or where it is too long for a message.
+func Writable(q *Query, x Scalar) string {
+	if call, is := x.(*Call); is && len(call.Args) == 1 && strings.Contains(call.Fn.Name, " ") { // no function of a statement
+		x = call.Args[0]
+	}
+	computed := map[ColID]bool{}
+	for id, c := range q.Columns {
+		computed[ColID(id)] = c.Table == nil
+	}
+	text := Readable(q, x)
+	if len(text) > longestWritten || strings.Contains(text, "extract('") || ReadsAny(x, computed) {
+		return ""
+	}
+	return text
+}
+
+// longestWritten is the length of an expression in a message.
+const longestWritten = 60
+
 // ReadableAggregate is an aggregate of a query as an analyst would write it.
 func ReadableAggregate(q *Query, a AggItem) string {
 	p, filter := &printer{columns: q.Columns, plain: true}, a.Filter

@@ -55,7 +55,7 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 	elsewhere := b.tablesWith(name)
 	if len(elsewhere) == 1 {
 		if join := b.joinTo(s, elsewhere[0]); join != "" {
-			return err.WithHint("It is a column of %s: add %s to FROM.", QuoteIdent(elsewhere[0].Name), join)
+			return err.WithHint("It is a column of %s: add %s to FROM.", elsewhere[0].Spelled(), join)
 		}
 	}
 	n := sqlerr.Nearest(name, names)
@@ -73,7 +73,7 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 		return err.WithHint("Double quotes are for names, and the policy shows no column of this one. If a text is meant, write it in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
 	}
 	if len(elsewhere) == 1 && len(s.tables) > 0 {
-		return err.WithHint("It is a column of %s.", QuoteIdent(elsewhere[0].Name))
+		return err.WithHint("It is a column of %s.", elsewhere[0].Spelled())
 	}
 	if len(names) > 0 && len(names) <= maxHinted {
 		return err.WithHint("There are: %s.", strings.Join(names, ", "))
@@ -132,7 +132,7 @@ func joinText(from map[string]*Table, taken []string, to *Table, tables []*Table
 		for _, next := range tables {
 			if on := keyText(w.at, w.alias, next, len(taken) == 1); on != "" && !seen[next] && len(w.joins) < mostJoins && !slices.Contains(taken, next.Name) {
 				seen[next] = true
-				ways = append(ways, way{next, next.Name, append(slices.Clone(w.joins), "JOIN "+QuoteIdent(next.Name)+" "+on)})
+				ways = append(ways, way{next, next.Name, append(slices.Clone(w.joins), "JOIN "+next.Spelled()+" "+on)})
 			}
 		}
 	}

@@ -72,10 +72,14 @@ func (z *Measurer) noRange(x plan.Scalar, g plan.AggItem) error {
 			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy. Or bound it by constants of your own: greatest(lo, least(%s, hi)) counts what is outside as lo or hi, and NULL as hi. WHERE with BETWEEN leaves both out%s.", z.TableColumn(s, slices.Index(s.Scan.Columns, id)), z.Named(c.ID), such)
 		}
 	}
-	if names := z.withoutRange(x); len(names) > 0 {
-		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy, from which that of the expression follows. Or bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", strings.Join(names, " and "), such)
+	text := plan.Writable(z.Out.Query, x)
+	if text == "" {
+		text, such = "x", such+"; x stands for the expression"
 	}
-	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition%s.", such)
+	if names := z.withoutRange(x); len(names) > 0 {
+		return err.WithHint("The owner can declare range: [lo, hi] for %[1]s in the policy, from which that of the expression follows. Or bound it by constants of your own, as in greatest(lo, least(%[2]s, hi)): what is outside counts as lo or hi, and NULL as hi unless %[2]s IS NOT NULL is a condition%[3]s.", strings.Join(names, " and "), text, such)
+	}
+	return err.WithHint("Bound it by constants of your own, as in greatest(lo, least(%[1]s, hi)): what is outside counts as lo or hi, and NULL as hi unless %[1]s IS NOT NULL is a condition%[2]s.", text, such)
 }
 
 // LacksRange says that columns have no declared range; of none, that the expression over them has none.

@@ -24,6 +24,14 @@ Orders key=orderId unit=member_id path=member_id->members.member_id m=3
 items path=orderId->Orders.orderId m=9
   orderId int4
   price int4 range=0..9
+crm.people key=id unit=id
+  id int4 notnull
+  plan text
+  Age-Class int4
+crm.visits key=visit path=person->people.id m=4
+  visit int4 notnull
+  person int4
+  days int4 range=0..9
 `
 
 func analyzeMixed(sql string) (*sensitivity.Analysis, error) {
@@ -54,6 +62,17 @@ func TestHintsWordForWord(t *testing.T) {
 		{`SELECT median(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(lo, least(a.total, hi)) counts`,
 			`SELECT median(greatest(0, least(a.total, 10))) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`},
 		{`SELECT string_agg(DISTINCT rating::text, ',') FROM members`, `as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1 HAVING dp_low(count(*)) > 0) AS v.`, ``},
+		{`SELECT id, count(*) FROM crm.people GROUP BY id`, `SELECT count(*), avg(n) FROM (SELECT id, count(*) AS n FROM crm.people GROUP BY id) AS t`,
+			`SELECT count(*), avg(n) FROM (SELECT id, count(*) AS n FROM crm.people GROUP BY id) AS t`},
+		{`SELECT "orderId", count(*) FROM "Orders" GROUP BY 1`, `Leave "orderId" out of GROUP BY; or aggregate once more: SELECT count(*), avg(n) FROM (SELECT "orderId", count(*) AS n FROM "Orders" GROUP BY "orderId") AS t`,
+			`SELECT count(*), avg(n) FROM (SELECT "orderId", count(*) AS n FROM "Orders" GROUP BY "orderId") AS t`},
+		{`SELECT max(plan) FROM crm.people`, `SELECT plan, count(*) FROM crm.people GROUP BY 1 ORDER BY 1 DESC NULLS LAST LIMIT 1.`, `SELECT plan, count(*) FROM crm.people GROUP BY 1`},
+		{`SELECT median("Age-Class") FROM crm.people`, `range: [lo, hi] for crm.people."Age-Class" in the policy. Or bound it by constants of your own: greatest(lo, least("Age-Class", hi))`, `SELECT median(greatest(0, least("Age-Class", 9))) FROM crm.people`},
+		{`SELECT median("Age-Class" * 2) FROM crm.people`, `as in greatest(lo, least("Age-Class" * 2, hi)): what is outside counts as lo or hi, and NULL as hi unless "Age-Class" * 2 IS NOT NULL is a condition`,
+			`SELECT median(greatest(0, least("Age-Class" * 2, 9))) FROM crm.people WHERE "Age-Class" * 2 IS NOT NULL`},
+		{`SELECT count(*) FROM crm.visits a JOIN crm.visits b ON a.days = b.days`, `JOIN crm.people AS a_people ON a_people.id = a.person`, ``},
+		{`SELECT count(*) FROM crm.people WHERE days > 3`, `It is a column of crm.visits: add JOIN crm.visits ON visits.person = people.id to FROM.`,
+			`SELECT count(*) FROM crm.people JOIN crm.visits ON visits.person = people.id WHERE days > 3`},
 		{`SELECT stddev(DISTINCT price) FROM items`, `or leave DISTINCT out.`, `SELECT stddev(price) FROM items`},
 	} {
 		_, err := analyzeMixed(c.sql)

@@ -28,7 +28,7 @@ func (z *Grouper) RefusePerUnitGroups() error {
 	}
 	var alone, all []string
 	for _, id := range a.Agg.Keys {
-		name := a.Query.Columns[id].Name
+		name := z.Named(id)
 		if all = append(all, name); one(id) {
 			alone = append(alone, name)
 		}

@@ -99,10 +99,7 @@ func example(q *plan.Query, from plan.Rel) string {
 		fmt.Fprintf(&b, ", avg(%s)", avg)
 	}
 	b.WriteString(" FROM ")
-	if t.Schema != "" && t.Schema != "public" && t.Schema != "main" {
-		b.WriteString(plan.QuoteIdent(t.Schema) + ".")
-	}
-	b.WriteString(plan.QuoteIdent(t.Name))
+	b.WriteString(t.Spelled())
 	if group != "" {
 		b.WriteString(" GROUP BY " + group)
 	}

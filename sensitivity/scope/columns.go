@@ -165,7 +165,7 @@ func (z *Scope) Named(id plan.ColID) string {
 
 // TableColumn is the name of a column of the table.
 func (z *Scope) TableColumn(s *ScanInfo, attr int) string {
-	return s.Scan.Table.Name + "." + s.Scan.Table.Columns[attr].Name
+	return s.Scan.Table.Spelled() + "." + plan.QuoteIdent(s.Scan.Table.Columns[attr].Name)
 }
 
 // IsTagged reports that the column holds computed values.

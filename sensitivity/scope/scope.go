@@ -51,7 +51,7 @@ func (z *Scope) Warn(list ...string) {
 // FromText is the body as messages have it in FROM: its table, or ... of several.
 func (z *Scope) FromText() string {
 	if len(z.Scans) == 1 && len(z.Scans[0].Scan.Table.Columns) > 0 && z.Scans[0].Scan.Rows == nil {
-		return plan.QuoteIdent(z.Scans[0].Scan.Table.Name)
+		return z.Scans[0].Scan.Table.Spelled()
 	}
 	return "..."
 }

@@ -191,5 +191,5 @@ func (z *Linker) example() string {
 		return "WHERE " + column(in.Alias, in) + " = " + column(out.Alias, out)
 	}
 	inner := in.Alias + "_2"
-	return fmt.Sprintf("FROM %s AS %s WHERE %s = %s", plan.QuoteIdent(in.Table.Name), plan.QuoteIdent(inner), column(inner, in), column(out.Alias, out))
+	return fmt.Sprintf("FROM %s AS %s WHERE %s = %s", in.Table.Spelled(), plan.QuoteIdent(inner), column(inner, in), column(out.Alias, out))
 }

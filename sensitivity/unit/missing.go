@@ -35,7 +35,7 @@ func (m *missing) add(s, p *scope.ScanInfo, j *plan.Join) {
 		return
 	}
 	if j != nil && j.On != nil && isOneRowEach(s) && s.Scan.Table == p.Scan.Table { // on the unit each row meets itself
-		m.apart = fmt.Sprintf("A row of %s is a person, and a join of two rows reads two people. Ask of one row", plan.QuoteIdent(s.Scan.Table.Name))
+		m.apart = fmt.Sprintf("A row of %s is a person, and a join of two rows reads two people. Ask of one row", s.Scan.Table.Spelled())
 		if column := linkColumn(j.On, s, p); column != "" {
 			m.apart += ", as with WHERE " + column + " IS NOT NULL"
 		}
@@ -118,7 +118,7 @@ func wayUp(s *scope.ScanInfo) (unit string, tables []string, ok bool) {
 			}
 			on = append(on, scope.Quoted(next, parent.Name)+" = "+scope.Quoted(name, child.Name))
 		}
-		tables = append(tables, fmt.Sprintf("%s AS %s ON %s", plan.QuoteIdent(path.Parent.Name), plan.QuoteIdent(next), strings.Join(on, " AND ")))
+		tables = append(tables, fmt.Sprintf("%s AS %s ON %s", path.Parent.Spelled(), plan.QuoteIdent(next), strings.Join(on, " AND ")))
 		at, name = path.Parent, next
 	}
 	return "", nil, false

@@ -143,7 +143,7 @@ func TooLong(m *mlext.Model, text, args int) *sqlerr.Error {
 	if 4*args*len(m.Scores) > text { // each stands twice in each score
 		return e.WithHint("%s", inDerived)
 	}
-	return e.WithHint("It has too many coefficients: EXPORT DP MODEL %s AS onnx predicts elsewhere; or train on fewer features, or on columns with fewer values.", m.Name)
+	return e.WithHint("It has too many coefficients: EXPORT DP MODEL %s AS onnx predicts elsewhere; or train on fewer features, or on columns with fewer values.", pgsyntax.QuoteIdent(m.Name))
 }
 
 func modelName(x *pgsyntax.FuncCall) (string, bool) {

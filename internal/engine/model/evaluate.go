@@ -146,7 +146,7 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 	var told *sqlerr.Error
 	switch {
 	case errors.As(err, &told) && sqlerr.ID(err) == sqlerr.Grouping.ID && len(e.Node.Query.GroupBy) > 0:
-		return nil, split, nil, told.WithHint("GROUP BY before ON evaluates each group: EVALUATE DP MODEL %s GROUP BY sex ON SELECT ...", stored.Name)
+		return nil, split, nil, told.WithHint("GROUP BY before ON evaluates each group: EVALUATE DP MODEL %s GROUP BY sex ON SELECT ...", pgsyntax.QuoteIdent(stored.Name))
 	case err != nil:
 		return nil, split, nil, err
 	}
@@ -217,7 +217,7 @@ func (e *Evaluation) Prepare(ctx context.Context) (whole session.Kind, split sen
 func (e *Evaluation) publicGroups(of session.Kind) error {
 	if p, ok := of.(*private.Statement); ok && len(e.groups) > 0 && slices.ContainsFunc(p.Stages, func(st *stage.Stage) bool { return !st.An.Groups.Public }) {
 		return sqlerr.New(sqlerr.PrivateShape, "the values of %s are not public", e.groups[0].Name).At(int(e.Node.By[0].Pos)).
-			WithHint("Keep the values that you name, as in WHERE %s IN (...), or ask the owner for its values in the policy.", e.groups[0].Name)
+			WithHint("Keep the values that you name, as in WHERE %s IN (...), or ask the owner for its values in the policy.", pgsyntax.QuoteIdent(e.groups[0].Name))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func PrepareModel(ctx context.Context, s *session.Session, n pgsyntax.Node, stat
 		return prepareEvaluate(ctx, s, n, statement, ask)
 	case *pgsyntax.Models:
 		if _, ok := exports[strings.ToLower(n.To.Text)]; n.Verb == "EXPORT" && !ok {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
+			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", pgsyntax.QuoteIdent(n.Name.Text))
 		}
 		return &models{s, n}, nil
 	}

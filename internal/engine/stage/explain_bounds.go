@@ -371,19 +371,10 @@ const LargerPrice = "a larger dpsql.price with SET dpsql.fresh = on"
 
 // ReadableArg is the text of a measure's argument as a statement can have it, or x where it is another or too long for a message.
 func ReadableArg(a *sensitivity.Analysis, measure int) string {
-	arg := a.Measures[measure].Arg
-	if call, is := arg.(*plan.Call); is && len(call.Args) == 1 && strings.Contains(call.Fn.Name, " ") { // no function of a statement
-		arg = call.Args[0]
+	if text := plan.Writable(a.Query, a.Measures[measure].Arg); text != "" {
+		return text
 	}
-	computed := map[plan.ColID]bool{} // another query has names of its own for them
-	for id, c := range a.Query.Columns {
-		computed[plan.ColID(id)] = c.Table == nil
-	}
-	text := plan.Readable(a.Query, arg)
-	if len(text) > longestName || strings.Contains(text, "extract('") || plan.ReadsAny(arg, computed) {
-		return "x"
-	}
-	return text
+	return "x"
 }
 
 // Clamped is the text of an expression with constants as its least and greatest value.

@@ -107,7 +107,7 @@ func bind(ctx context.Context, s *session.Session, n *pgsyntax.Synthesize, most 
 	var asks []string
 	for i, o := range inner.Outputs {
 		if seen[o.Name] {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "column %q is named twice", o.Name).At(int(n.Query.Pos)).WithHint("Give it another name, as in x AS %s_2.", o.Name)
+			return nil, sqlerr.New(sqlerr.InvalidParam, "column %q is named twice", o.Name).At(int(n.Query.Pos)).WithHint("Give it another name, as in x AS %s.", plan.QuoteIdent(o.Name+"_2"))
 		}
 		if err := pgsyntax.CheckNewName(o.Name); err != nil {
 			return nil, err.At(int(n.Query.Pos))
@@ -213,7 +213,7 @@ func (src *source) unranged(ctx context.Context, s *session.Session, of model.Ro
 
 func noRange(q *pgsyntax.Select, name string, cause error) error {
 	return sqlerr.New(sqlerr.NoRange, "the values of column %s have no declared range, so they have no bins", name).At(int(q.Pos)).
-		WithHint("Ask the owner for its range in the policy, leave the column out, or give bounds yourself: greatest(0, least(%s, 100)) AS %s.", name, name).WithCause(cause)
+		WithHint("Ask the owner for its range in the policy, leave the column out, or give bounds yourself: greatest(0, least(%[1]s, 100)) AS %[1]s.", plan.QuoteIdent(name)).WithCause(cause)
 }
 
 // noDomain refuses a column whose values are not declared.
@@ -223,7 +223,7 @@ func noDomain(err error, q *pgsyntax.Select, o plan.Output) error {
 		return err
 	}
 	return sqlerr.New(sqlerr.NoRange, "column %s of type %s has no domain of values in the policy", o.Name, o.Type).At(int(q.Pos)).
-		WithHint("Ask the owner for its values in the policy, leave the column out, or make a number or a boolean of it: %s = '...' AS %s.", o.Name, o.Name).WithCause(err)
+		WithHint("Ask the owner for its values in the policy, leave the column out, or make a number or a boolean of it: %[1]s = '...' AS %[1]s.", plan.QuoteIdent(o.Name)).WithCause(err)
 }
 
 // Empty is the table without rows, as a rehearsal binds statements to it.

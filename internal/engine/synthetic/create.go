@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/explain"
@@ -71,7 +72,7 @@ func (c *Creation) prepare(ctx context.Context) (err error) {
 		return sqlerr.New(sqlerr.InvalidParam, "the name %q of a synthetic table has a dot", n.Name.Text).At(int(n.Name.Pos)).WithHint("Take a name without one: %s.", strings.ReplaceAll(n.Name.Text, ".", "_"))
 	}
 	if _, taken := s.Catalog.Table("", n.Name.Text); taken {
-		return sqlerr.New(sqlerr.DuplicateObject, "there is a table %q, which the synthetic one would hide behind", n.Name.Text).At(int(n.Name.Pos)).WithHint("Take another name, such as %s_synthetic.", n.Name.Text)
+		return sqlerr.New(sqlerr.DuplicateObject, "there is a table %q, which the synthetic one would hide behind", n.Name.Text).At(int(n.Name.Pos)).WithHint("Take another name, such as %s.", plan.QuoteIdent(n.Name.Text+"_synthetic"))
 	}
 	if c.options, err = read(s, n); err != nil {
 		return err

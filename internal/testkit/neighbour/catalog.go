@@ -34,11 +34,11 @@ type Catalog struct {
 
 // Table resolves a name in schema public.
 func (c *Catalog) Table(schema, name string) (*plan.Table, bool) {
-	if schema != "" && schema != schemaName {
-		return nil, false
+	if schema == "" {
+		schema = schemaName
 	}
 	t, ok := c.byName[name]
-	return t, ok
+	return t, ok && t.Schema == schema
 }
 
 // VisibleTables lists all tables.
@@ -65,6 +65,9 @@ func ParseCatalog(text string) (*Catalog, error) {
 		if line[0] != ' ' {
 			finish()
 			table = &plan.Table{OID: uint32(20000 + len(c.Tables)), Schema: schemaName, Name: fields[0], UnitCol: -1}
+			if schema, name, ok := strings.Cut(table.Name, "."); ok {
+				table.Schema, table.Name = schema, name
+			}
 			words = fields[1:]
 			c.Tables = append(c.Tables, table)
 			c.byName[table.Name] = table
