@@ -234,12 +234,12 @@ func literals(n ast.Node) (out []string) {
 	return out
 }
 
-var verb = regexp.MustCompile(`%[a-z]`)
+var verb = regexp.MustCompile(`%(\\\[\d\\\])?[a-z]`)
 
 // wildcards matches what a format makes. Numbers are limits, which a rewriting keeps and does not repeat.
 func wildcards(format string) *regexp.Regexp {
 	text := verb.ReplaceAllStringFunc(regexp.QuoteMeta(format), func(v string) string {
-		if v == "%d" {
+		if strings.HasSuffix(v, "d") {
 			return `[0-9]+`
 		}
 		return "(.*)"

@@ -67,17 +67,16 @@ func (s *schema) setUnit(unit string) error {
 	switch plain := strings.Split(unit, "."); {
 	case err != nil && !strings.Contains(unit, `"`) && (len(plain) == 2 || len(plain) == 3) && !slices.Contains(plain, ""):
 		return fmt.Errorf("the unit: write double quotes around names that have spaces or signs: --unit '%s'", policy.Qualified(plain...))
+	case err == nil && s.named(parts) != nil:
+		t := s.named(parts)
+		return fmt.Errorf("the unit: %s is a table. Add its column that stands for one person, as in --unit %s", s.spell(t), policy.Qualified(s.policySchema(t), t.rel.Name, t.likelyUnit()))
 	case err != nil || len(parts) < 2:
 		return fmt.Errorf("the unit must be table.column, not %q", unit)
 	}
 	name, column := parts[:len(parts)-1], parts[len(parts)-1]
 	t := s.named(name)
 	if t == nil || t.rel.Kind != sqltype.KindTable && !t.standsIn {
-		var known []string
-		for _, t := range s.tables {
-			known = append(known, s.spell(t))
-		}
-		return fmt.Errorf("the unit: the database has no table %s%s", policy.Qualified(name...), meant(policy.Qualified(name...), known))
+		return fmt.Errorf("the unit: the database has no table %s%s", policy.Qualified(name...), s.meantTable(name))
 	}
 	c, ok := t.rel.Column(column)
 	switch {
@@ -92,6 +91,37 @@ func (s *schema) setUnit(unit string) error {
 	}
 	s.root, s.unit = t, column
 	return nil
+}
+
+// likelyUnit is a column to name as an example: the table's key, or its first column.
+func (t *table) likelyUnit() string {
+	for _, k := range t.rel.Keys {
+		if len(k) == 1 {
+			return k[0]
+		}
+	}
+	for _, c := range t.rel.Columns {
+		return c.Name
+	}
+	return "id"
+}
+
+// meantTable asks whether a table was meant that could have the unit: of that name in another schema, or of a similar one.
+func (s *schema) meantTable(name []string) string {
+	var known, elsewhere []string
+	for _, t := range s.tables {
+		if t.rel.Kind != sqltype.KindTable && !t.standsIn {
+			continue
+		}
+		known = append(known, s.spell(t))
+		if strings.EqualFold(t.rel.Name, name[len(name)-1]) {
+			elsewhere = append(elsewhere, s.spell(t))
+		}
+	}
+	if len(elsewhere) > 0 {
+		return ": did you mean " + strings.Join(elsewhere, " or ") + "?"
+	}
+	return meant(policy.Qualified(name...), known)
 }
 
 // meant asks whether a misspelt name meant one of those that there are.

@@ -213,3 +213,29 @@ func TestUnitWithSpaces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUnitOfOtherSchemas: a unit without its column, or without its schema, is told what to write; a view is never proposed.
+func TestUnitOfOtherSchemas(t *testing.T) {
+	rel := func(schema, name string, kind sqltype.RelationKind, columns ...string) sqltype.Relation {
+		r := sqltype.Relation{Schema: schema, Name: name, Kind: kind, Keys: [][]string{{columns[len(columns)-1]}}}
+		for _, c := range columns {
+			r.Columns = append(r.Columns, sqltype.RelationColumn{Name: c, Type: sqltype.Type{OID: sqltype.OIDInt8}})
+		}
+		return r
+	}
+	rels := []sqltype.Relation{rel("crm", "people", sqltype.KindTable, "age", "id"), rel("Web Shop", "Orders", sqltype.KindTable, "OrderID"), rel("public", "v_orders", sqltype.KindView, "OrderID"),
+		rel("public", "stays", sqltype.KindTable, "stay")}
+	for unit, want := range map[string]string{
+		"crm.people":     "crm.people is a table. Add its column that stands for one person, as in --unit crm.people.id",
+		"stays":          "stays is a table. Add its column that stands for one person, as in --unit stays.stay",
+		"people.id":      "has no table people: did you mean crm.people?",
+		"Orders.OrderID": `has no table Orders: did you mean "Web Shop".Orders?`,
+		"v_order.x":      "has no table v_order",
+		"crm.peopel.id":  "has no table crm.peopel: did you mean crm.people?",
+	} {
+		_, err := Init(rels, InitOptions{Dataset: "d", Backend: backendPostgres, URL: "postgres://x", Unit: unit})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", unit, err, want)
+		}
+	}
+}
