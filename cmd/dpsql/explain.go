@@ -23,7 +23,7 @@ spends nothing. Begin with (VERBOSE) to see each bound and noise:
 
 In place of a statement, name a file of statements, or - for standard input. Each is explained with
 its line. SET changes the price and the settings of the statements that follow. Statements that
-EXPLAIN does not accept are skipped.
+EXPLAIN does not accept are skipped, and so are psql's own commands, which begin with a backslash.
 
 Exit code: 0 all were explained, 1 could not explain, 3 some statements of the file were refused.
 `+fmt.Sprintf(askLong, "explain workload.sql"), "EXPLAIN ")
@@ -46,9 +46,9 @@ func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	pieces, err := pgsyntax.Split(script)
+	pieces, err := pgsyntax.SplitFile(script)
 	if err != nil {
-		return err
+		return atLine(path, script, err)
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	c, err := q.connect(ctx, noticesTo(cmd.ErrOrStderr()))
@@ -56,9 +56,14 @@ func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	refused := 0
+	refused, skipped := 0, 0
 	for _, p := range pieces {
 		_, _ = fmt.Fprintf(out, "line %d: %s\n", 1+strings.Count(script[:p.Offset], "\n"), oneLine(p.Text))
+		if p.IsPsql() {
+			_, _ = fmt.Fprintln(out, psqlSkipped+"\n")
+			skipped++
+			continue
+		}
 		t, err := c.explain(ctx, p.Text)
 		var known *sqlerr.Error
 		switch r := refusal(""); {
@@ -77,7 +82,7 @@ func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {
 		}
 		_, _ = fmt.Fprintln(out)
 	}
-	if _, err := fmt.Fprintf(out, "%s, %d refused\n", counted(len(pieces), "statement"), refused); err != nil {
+	if _, err := fmt.Fprintf(out, "%s, %d refused\n", counted(len(pieces)-skipped, "statement"), refused); err != nil {
 		return err
 	}
 	if refused > 0 {

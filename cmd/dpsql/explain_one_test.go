@@ -76,3 +76,30 @@ func TestAskServerElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptOfPsql: a file that psql runs is explained and rehearsed without psql's own commands; what cannot be read names the file and the line.
+func TestScriptOfPsql(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	file := filepath.Join(filepath.Dir(path), "work.sql")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"explain", "rehearse"} {
+		write("\\dt\n\\echo 'it is\nselect count(*) from patients\n\\g\nselect '\n\\x' from nowhere; -- \\y\n")
+		out, code := ran(t, "", name, file, "--config", path, "--analyst", "analyst")
+		for _, want := range []string{"skipped: psql's own command", `\dt`, `\echo 'it is`, "select count(*) from patients", "2 statements", "1 refused"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+		if code != exitFound || strings.Count(out, "skipped: psql") != 3 {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
+		}
+		write("select 1;\nselect 'open")
+		if out, code := ran(t, "", name, file, "--config", path, "--analyst", "analyst"); code != exitFailed || !strings.Contains(out, file+", line 2: unterminated") {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
+		}
+	}
+}

@@ -32,6 +32,8 @@ statement it tells:
 It also names the first statement that the budget would not hold. It reads the schema and public
 tables, but no private row, and spends nothing.
 
+A line that begins with a backslash is psql's own command: it is skipped.
+
 EVALUATE and EXECUTE are not rehearsed, as they need a trained model, or values. A watch is priced
 for one window of the budget: it costs as much again in each later window that it looks in.
 
@@ -42,7 +44,7 @@ Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not, or w
 			if err != nil {
 				return err
 			}
-			return rehearse(cmd, config, analyst, script)
+			return rehearse(cmd, config, analyst, args[0], script)
 		},
 	}
 	configFlag(c, &config)
@@ -60,7 +62,7 @@ func readFile(cmd *cobra.Command, path string) (string, error) {
 	return string(text), err
 }
 
-func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
+func rehearse(cmd *cobra.Command, config, analyst, path, script string) (err error) {
 	ctx := cmd.Context()
 	p, err := policy.Load(config)
 	if err != nil {
@@ -84,10 +86,22 @@ func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
 	r.Progress = progress
 	list, err := r.Play(ctx, analyst, script)
 	if err != nil {
-		return err
+		return atLine(path, script, err)
 	}
 	return printForecasts(cmd.OutOrStdout(), list)
 }
+
+// atLine adds the file and the line to an error of a script as a whole.
+func atLine(path, script string, err error) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Pos < 1 || e.Pos > len(script) {
+		return err
+	}
+	return fmt.Errorf("%s, line %d: %w", path, 1+strings.Count(script[:e.Pos-1], "\n"), err)
+}
+
+// psqlSkipped is said of a command of psql in a file.
+const psqlSkipped = "skipped: psql's own command"
 
 // analystOr is the analyst that was named, or the policy's only one.
 func analystOr(p *policy.Policy, name string) (string, error) {
@@ -106,7 +120,7 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
 	say("line\toutcome\tprice\tleft after\texpected 95%% interval\tstatement\n")
-	refused, over, unknown, total := 0, 0, 0, 0.0
+	refused, over, unknown, skipped, total := 0, 0, 0, 0, 0.0
 	for _, f := range list {
 		outcome, price, left := "public, free", "", ""
 		switch {
@@ -116,6 +130,9 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 		case f.Class == engine.NotRehearsed:
 			outcome = f.Class
 			unknown++
+		case f.Class == engine.PsqlCommand:
+			outcome = psqlSkipped
+			skipped++
 		case f.Class == "session":
 			outcome = "setting"
 		case f.Free && f.Computed:
@@ -150,7 +167,7 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 	if unknown > 0 {
 		not = fmt.Sprintf(", %d not rehearsed", unknown)
 	}
-	_, err := fmt.Fprintf(out, "%d statements: prices add up to %.4g, %d refused, %d over budget%s\n", len(list), total, refused, over, not)
+	_, err := fmt.Fprintf(out, "%d statements: prices add up to %.4g, %d refused, %d over budget%s\n", len(list)-skipped, total, refused, over, not)
 	if err == nil && refused+over+unknown > 0 {
 		err = errFound
 	}

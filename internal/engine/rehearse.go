@@ -32,7 +32,7 @@ type Forecast struct {
 	SQL      string
 	Line     int // of the script, from 1
 	Err      error
-	Class    string  // "private", "public" (also where nothing private is read), "session", or NotRehearsed
+	Class    string  // "private", "public" (also where nothing private is read), "session", PsqlCommand, or NotRehearsed
 	Free     bool    // private, but what was asked before answers it
 	Computed bool    // free, and some of it is computed from other questions' releases
 	Price    float64 // of all releases, whole
@@ -46,6 +46,9 @@ type Forecast struct {
 
 // NotRehearsed is the class of statements that a rehearsal does not price: they need a trained model, or values.
 const NotRehearsed = "not rehearsed"
+
+// PsqlCommand is the class of commands that psql runs itself, such as \dt: they are skipped.
+const PsqlCommand = "psql"
 
 // Rehearsal plays statements against an empty ledger of its own. It reads no private row.
 type Rehearsal struct {
@@ -91,7 +94,7 @@ func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecas
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := pgsyntax.Split(script)
+	pieces, err := pgsyntax.SplitFile(script)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +102,10 @@ func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecas
 	for i, p := range pieces {
 		r.Progress.At(fmt.Sprintf("statement %d of %d", i+1, len(pieces)))
 		f := Forecast{SQL: p.Text, Line: 1 + strings.Count(script[:p.Offset], "\n")}
-		f.Err = r.forecast(ctx, s, &f)
+		if f.Class = PsqlCommand; !p.IsPsql() {
+			f.Class = ""
+			f.Err = r.forecast(ctx, s, &f)
+		}
 		out = append(out, f)
 	}
 	return out, nil

@@ -37,6 +37,7 @@ const (
 	tOp    // an operator, "!=" as "<>"
 	tPunct // one of ( ) [ ] , ; . : and the pairs :: := => ..
 	tList  // many literals with their commas, behind "IN ("
+	tPsql  // a command of psql, to the end of its line
 )
 
 // token is one token; text is what it means, raw the analyst's own spelling at pos.
@@ -70,13 +71,18 @@ type lexer struct {
 	src    string
 	pos    int
 	toks   []token
+	script bool               // a file for psql: a backslash begins a command of it
 	listed int                // literals in lists that are one token
 	gap    func(from, to int) // hears of blanks and comments, of some more than once; nil: nothing does
 }
 
 // lex cuts a whole message into at most so many tokens and a tEnd behind them. The text is valid UTF-8 without NUL.
 func lex(src string, most int) ([]token, error) {
-	l := &lexer{src: src, toks: make([]token, 0, min(len(src)/5+8, MaxTokens+1))}
+	return (&lexer{src: src, toks: make([]token, 0, min(len(src)/5+8, MaxTokens+1))}).all(most)
+}
+
+func (l *lexer) all(most int) ([]token, error) {
+	src := l.src
 	for {
 		if err := l.skipBlank(); err != nil {
 			return nil, err
@@ -89,6 +95,13 @@ func lex(src string, most int) ([]token, error) {
 		if len(l.toks) >= most {
 			return nil, sqlerr.New(sqlerr.TooComplex, "message of more than %d words, literals and signs", most).At(l.pos).
 				WithHint("A message has at most %d: split it, and a long list into several statements or a range (BETWEEN).", most)
+		}
+		if l.script && src[l.pos] == '\\' {
+			at := l.pos
+			line, _, _ := strings.Cut(src[at:], "\n")
+			l.pos += len(strings.TrimRight(line, " \t\r"))
+			l.add(tPsql, at, "")
+			continue
 		}
 		if err := l.next(); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package pgsyntax
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
@@ -54,11 +55,15 @@ func cut(toks []token) []span {
 	var out []span
 	first := 0
 	for i := range toks {
-		if toks[i].kind == tEnd || toks[i].punct(";") {
+		psql := toks[i].kind == tPsql
+		if toks[i].kind == tEnd || toks[i].punct(";") || psql {
 			if i > first {
 				out = append(out, span{first, i})
 			}
 			first = i + 1
+		}
+		if psql {
+			out = append(out, span{i, i + 1})
 		}
 	}
 	return out
@@ -72,13 +77,29 @@ func Split(text string) ([]Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	return statementsOf(text, toks), nil
+}
+
+// SplitFile is Split of a file that may be written for psql. Each command of psql (IsPsql) is a piece of its own, to the end of its line, and ends the statement before it.
+func SplitFile(text string) ([]Statement, error) {
+	toks, err := (&lexer{src: text, script: true}).all(math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	return statementsOf(text, toks), nil
+}
+
+// IsPsql says whether a piece of a file is a command of psql, such as \dt.
+func (s Statement) IsPsql() bool { return strings.HasPrefix(s.Text, "\\") }
+
+func statementsOf(text string, toks []token) []Statement {
 	spans := cut(toks)
 	out := make([]Statement, len(spans))
 	for i, s := range spans {
 		first, last := toks[s.first], toks[s.end-1]
 		out[i] = Statement{Text: text[first.pos:last.end()], Offset: first.pos}
 	}
-	return out, nil
+	return out
 }
 
 // parseStatement reads one statement; its last token is the one behind it, and becomes its end.
