@@ -172,7 +172,7 @@ func (b *binding) table(bt *boundTable) {
 		if c != nil && c.shape != nil && rc.Type.OID == 0 && rc.List.OID != 0 {
 			rc.Type = rc.List // which is an array of that length, or left out
 		}
-		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.IsReadable()}
+		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Collate: rc.Collate && rc.Type.IsString(), Visible: (c != nil || d.allColumns) && rc.Type.IsReadable(), Unread: (c != nil || d.allColumns) && !rc.Type.IsReadable()}
 		if c != nil {
 			b.declared(bt, c, &pc)
 			pc.Unprotected = c.unprotected

@@ -207,7 +207,8 @@ func (c *Catalogs) view(analyst string) (*view, error) {
 		t.Columns = slices.Clone(t.Columns)
 		for i := range t.Columns {
 			col := &t.Columns[i]
-			col.Visible = col.Visible && (whole[d] || some[d][col.Name] || d.public && len(a.may) > 0)
+			may := whole[d] || some[d][col.Name] || d.public && len(a.may) > 0
+			col.Visible, col.Unread = col.Visible && may, col.Unread && may
 		}
 		copies[c.tables[d]] = &t
 		for _, of := range c.tables[d].Of {

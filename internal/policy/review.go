@@ -196,9 +196,13 @@ func (w *warnings) schema(b *binding) {
 			}
 		}
 		for _, c := range bt.rel.Columns {
-			if d := t.column(c.Name); d != nil && !c.Type.IsReadable() {
-				says := w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name))
-				if cure := asText(p.Backend, bt.rel, c); cure != "" {
+			if d := t.column(c.Name); (d != nil || t.allColumns) && !c.Type.IsReadable() {
+				at := t.at
+				if d != nil {
+					at = d.name.position
+				}
+				says := w.add(at, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name))
+				if cure := asText(p.Backend, bt.rel, c, d != nil); cure != "" {
 					says.hint("%s", cure)
 				}
 			}
@@ -214,7 +218,7 @@ func (w *warnings) schema(b *binding) {
 }
 
 // asText is how a column of a type that dpsql does not read can be asked for as text; "" where no way is known.
-func asText(b Backend, r *sqltype.Relation, c sqltype.RelationColumn) string {
+func asText(b Backend, r *sqltype.Relation, c sqltype.RelationColumn, listed bool) string {
 	table, column, then := sqlIdentifier(r.Schema)+"."+sqlIdentifier(r.Name), c.Name, ""
 	if r.View != nil {
 		table, column, then = sqlIdentifier(r.View.Base.Schema)+"."+sqlIdentifier(r.View.Base.Name), r.BaseColumn(c.Name), " give it in the view,"
@@ -224,7 +228,11 @@ func asText(b Backend, r *sqltype.Relation, c sqltype.RelationColumn) string {
 		name += "_"
 	}
 	from, to := sqlIdentifier(column), sqlIdentifier(name)
-	then += " then list " + quoteName(name)
+	if listed {
+		then += " then list " + quoteName(name)
+	} else {
+		then += " then analysts see " + quoteName(name)
+	}
 	switch {
 	case len(r.PartOf) > 0:
 		return ""

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -913,6 +914,40 @@ func TestAddToNoAnalysts(t *testing.T) {
 		}
 		if p, err := parse("p.yaml", added, testEnv); err != nil || len(p.Analysts) != 1 || !strings.HasPrefix(string(added), text+"\nanalysts:\n  ann: ") {
 			t.Errorf("%v\n%s", err, added)
+		}
+	}
+}
+
+// TestUnreadOfPublicTables: of a public table that lists no columns, check names those whose types are not read, and a statement that names one is told so.
+func TestUnreadOfPublicTables(t *testing.T) {
+	people, stays := peopleAndStays()
+	money := sqltype.RelationColumn{Name: "price", TextBy: sqltype.TextByTrigger}
+	secret := sqltype.RelationColumn{Name: "secret"}
+	people.Columns = append(people.Columns, secret)
+	products := sqltype.Relation{Schema: "public", Name: "products", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("sku", sqltype.Int4, true), money}}
+	r := review(t, strings.Replace(twoTables, "EXTRA", "  products: {public: true}", 1), people, stays, products)
+	if len(r.Problems) > 0 {
+		t.Fatal(r.Problems)
+	}
+	want := "column products.price has a type that dpsql does not compute with: it does not exist for analysts"
+	i := slices.IndexFunc(r.Warnings, func(p Problem) bool {
+		return strings.Contains(fmt.Sprint(p), want) && strings.Contains(fmt.Sprint(p), "then analysts see price_text")
+	})
+	if i < 0 {
+		t.Errorf("no %q in %v", want, r.Warnings)
+	}
+	cat, err := r.Catalogs.For("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sql, want := range map[string]string{"select price from products": `"price" has a type that dpsql does not read`, "select p.price from products p": `"price" has a type that dpsql does not read`,
+		"select secret from people": `"secret" does not exist`, "select cost from products": `"cost" does not exist`} {
+		list, err := pgsyntax.Parse(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Bind(list[0].Node.(*pgsyntax.Select), cat, plan.BindOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", sql, err)
 		}
 	}
 }

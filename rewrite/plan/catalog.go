@@ -99,6 +99,7 @@ type TableColumn struct {
 	Type        sqltype.Type
 	NotNull     bool // by a constraint of the database or a checked file
 	Visible     bool
+	Unread      bool             // listed for this analyst, of a type that dpsql does not read
 	Collate     bool             // a text with a collation of its own (sqltype.RelationColumn)
 	System      bool             // of PostgreSQL's catalogs: a name may be tableoid, and * has it not
 	Range       *num.Interval    // declared; enforced by a clamp at the scan where a proof uses it

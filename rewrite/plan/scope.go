@@ -52,6 +52,12 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 	for _, c := range s.cols {
 		names = append(names, c.name)
 	}
+	if b.isUnread(s, name) {
+		unread := sqlerr.New(sqlerr.UndefinedColumn, "column %q has a type that dpsql does not read", name).
+			WithHint("The owner can keep its values in another column, as text or as a number, and list that in the policy: dpsql check says how.")
+		unread.Pos = err.Pos
+		return unread
+	}
 	elsewhere := b.tablesWith(name)
 	if len(elsewhere) == 1 {
 		if join := b.joinTo(s, elsewhere[0]); join != "" {
@@ -79,6 +85,14 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 		return err.WithHint("There are: %s.", strings.Join(names, ", "))
 	}
 	return err
+}
+
+// isUnread says whether a name is a column of a table of the scope, of a type that is not read.
+func (b *binder) isUnread(s *scope, name string) bool {
+	return slices.ContainsFunc(s.cols, func(c scopeCol) bool {
+		t := b.columns[c.id].Table
+		return t != nil && slices.ContainsFunc(t.Columns, func(of TableColumn) bool { return of.Unread && of.Name == name })
+	})
 }
 
 // tablesWith are the tables of the data with a visible column of a name.
