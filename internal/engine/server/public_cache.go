@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -131,6 +132,19 @@ func (c *PublicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID
 // ErrGrown says that a public table gives a person more rows than it did when the statement was analysed.
 var ErrGrown = errors.New("engine: a public table has grown since the statement was analysed")
 
+// logUnreadPublic tells the owner which public tables could not be read, and why. A backend's own words stay out, as a public view may read private tables.
+func logUnreadPublic(log *slog.Logger, tables string, err error) {
+	if errors.Is(err, backend.ErrSchema) {
+		log.Warn("the database's schema changed while a public table was read: the statement was refused, and nothing was spent", "table", tables)
+		return
+	}
+	words := append([]any{"table", tables}, Logged(err)...)
+	if be := (*backend.Error)(nil); !errors.As(err, &be) {
+		words = append(words, "cause", err.Error())
+	}
+	log.Error("a public table could not be read: statements that need it are refused, and nothing is spent", words...)
+}
+
 // Forget drops what was read of public tables.
 func (c *PublicCache) Forget() {
 	c.mu.Lock()
@@ -162,7 +176,7 @@ func (c *PublicCache) read(ctx context.Context, tables, name string, print func(
 	}
 	tuples, err := c.engine.ReadPublic(ctx, c.world, st, nil, int(c.world.Policy.Limits.PublicRows))
 	if err != nil {
-		c.engine.Log.Error("a public table could not be read", Logged(err)...)
+		logUnreadPublic(c.engine.Log, tables, err)
 		if errors.Is(err, backend.ErrSchema) {
 			return nil, sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
 				WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
