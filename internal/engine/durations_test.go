@@ -232,7 +232,7 @@ func TestHintChains(t *testing.T) {
 func TestHintsOfExtremes(t *testing.T) {
 	const number = "(greatest(lo, least(%s, hi))) has both ends"
 	times := func(x string) string {
-		return "Ends of times are NULL, but not those of extract(epoch FROM " + x + ") with WHERE " + x + " BETWEEN lo AND hi"
+		return "Its ends are NULL. Those of extract(epoch FROM " + x + ") are known with WHERE " + x + " BETWEEN lo AND hi"
 	}
 	s := tickets(t, funcs.DuckDB)
 	for _, c := range []struct{ fn, x, where, hint, then, thenWhere string }{

@@ -44,7 +44,7 @@ func TestFewUnseenBesideNull(t *testing.T) {
 	}
 	const words = "people may have far more than all others"
 	for sql, want := range map[string]string{
-		"select sum(cost), count(cost), count(*) from visits": words + " in count(cost), count(*), which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps, or max_rows_per_unit in the policy",
+		"select sum(cost), count(cost), count(*) from visits": words + " in count(cost), count(*), which dp_low and dp_high would not hold. What helps: a larger dpsql.price with SET dpsql.fresh = on. The owner can declare max_rows_per_unit, but intervals grow with it",
 		"select count(cost), count(*) from visits":            words + ", which",
 	} {
 		s := enginetest.PersonlessSession(t, funcs.DuckDB, officePolicy, statements)

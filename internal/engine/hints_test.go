@@ -63,6 +63,7 @@ var unpaired = map[string]string{
 	"Write '%s' for '%s'.":                        "the clinic has no enum (TestEnums)",
 	"Write it with fewer: a product":              "it takes more than a thousand operators: TestTooManyOperators asks it",
 	"Each place that reads a computed column":     "it takes a prediction of hundreds of levels: TestWalkable asks it",
+	"The owner can keep its values in another":    "the clinic has no column of such a type: TestUnreadOfPublicTables (internal/policy) asks it",
 	"The owner can add a unique constraint there": "it asks for a change of the database; checked in internal/policy",
 	"Use shorter lists and fewer expressions":     "the printer's limit is above the front end's",
 	"The reason: ":                                 "the registry's own words, which name no statement",

@@ -93,6 +93,14 @@ type UnitPath struct {
 	ParentColumns []int
 }
 
+// Spelled is the table's name as a statement finds it: with its schema, unless that is the backend's usual one.
+func (t *Table) Spelled() string {
+	if t.Schema == "" || t.Schema == "public" || t.Schema == "main" {
+		return QuoteIdent(t.Name)
+	}
+	return QuoteIdent(t.Schema) + "." + QuoteIdent(t.Name)
+}
+
 // TableColumn is one column. A column that is not Visible exists only for the unit path.
 type TableColumn struct {
 	Name        string

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,10 +24,19 @@ func Writable(q *Query, x Scalar) string {
 		computed[ColID(id)] = c.Table == nil
 	}
 	text := Readable(q, x)
-	if len(text) > longestWritten || strings.Contains(text, "extract('") || ReadsAny(x, computed) {
+	if len(text) > longestWritten || strings.Contains(text, "extract('") || ReadsAny(x, computed) || !hasPlainParts(x) {
 		return ""
 	}
 	return text
+}
+
+// hasPlainParts says whether an expression is made of columns, constants and calls: a parameter or a subquery has another text than the statement's.
+func hasPlainParts(x Scalar) bool {
+	switch x.(type) {
+	case *Col, *Const, *Call, *Logic, *Is, *In, *Case, *Coalesce, *MinMax:
+		return !slices.ContainsFunc(Children(x), func(of Scalar) bool { return of != nil && !hasPlainParts(of) })
+	}
+	return false
 }
 
 // longestWritten is the length of an expression in a message.

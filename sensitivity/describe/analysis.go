@@ -101,12 +101,15 @@ func (a explainer) unitText() string {
 	return name
 }
 
+// HiddenUnit stands for the unit's column where the analyst may not see it.
+const HiddenUnit = "a column that you may not see"
+
 // unitName is the unit's column, where the analyst may see it.
 func (a explainer) unitName(id plan.ColID) string {
 	if by := a.VisibleName(id); by != "" {
 		return by
 	}
-	return "the privacy unit, by a column that you may not see"
+	return HiddenUnit
 }
 
 func (a explainer) sourcesWhy() string {

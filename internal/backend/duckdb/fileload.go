@@ -360,7 +360,7 @@ func (s *source) check(ctx context.Context, conn *sql.Conn, cols []wanted) error
 			first(w, "contains("+w.raw+", chr(0))", "the text has a byte zero")
 		}
 		if w.duck != w.has.duck {
-			first(w, fmt.Sprintf("%s IS NOT NULL AND (%s) IS NULL", w.raw, w.value()), "the value cannot be kept as "+w.Type.String())
+			first(w, fmt.Sprintf("%s IS NOT NULL AND (%s) IS NULL", w.raw, w.value()), "the value cannot be kept as "+w.Type.String()+writtenAs(w.Type))
 		}
 		if w.NotNull {
 			first(w, w.raw+" IS NULL", "there is no value, but the column is declared not_null")
@@ -436,4 +436,15 @@ func (s *source) failed(ctx context.Context, err error) error {
 		return s.errorf("it is not Parquet, or cut or damaged")
 	}
 	return s.errorf("it cannot be loaded (%s)", failure(ctx, err).Code)
+}
+
+// writtenAs says how a type's values are written, where many files write them otherwise.
+func writtenAs(t sqltype.Type) string {
+	switch t.OID {
+	case sqltype.OIDDate:
+		return ": it is written year-month-day, as 2024-05-13"
+	case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+		return ": it is written year-month-day hour:minute:second, as 2024-05-13 14:30:00"
+	}
+	return ""
 }

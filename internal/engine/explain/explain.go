@@ -262,7 +262,11 @@ func releasesInWords(r *private.Run, n int) string {
 	case len(r.Releases()):
 		return fmt.Sprintf("%d stored releases of the same data", n)
 	default:
-		return fmt.Sprintf("%d releases of the same data. %d of them answer as stored. The others are charged together, each with its part of the price", n, stored)
+		answers := "of them answer"
+		if stored == 1 {
+			answers = "of them answers"
+		}
+		return fmt.Sprintf("%d releases of the same data. %d %s as stored. The others are charged together, each with its part of the price", n, stored, answers)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
 	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/describe"
 )
 
 // EXPLAIN without VERBOSE: what an analyst needs before a statement is asked, in words. It says nothing that EXPLAIN (VERBOSE) does not follow from.
@@ -169,7 +170,10 @@ func briefly(ctx context.Context, r *private.Run, rep *answer.Report, list []*pr
 				say("Protects: every person in a joined row")
 			default:
 				what := fmt.Sprint(l.Value)
-				if units := st.An.Units(); len(units) == 1 && string(units[0]) != what {
+				units := st.An.Units()
+				if rest, hidden := strings.CutPrefix(what, describe.HiddenUnit); hidden && len(units) == 1 {
+					what = string(units[0]) + rest
+				} else if len(units) == 1 && string(units[0]) != what {
 					what = fmt.Sprintf("%s, here by %s", units[0], what)
 				}
 				say("Protects: each person, by %s", what)

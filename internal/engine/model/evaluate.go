@@ -57,6 +57,9 @@ func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evalua
 		case o.Name.Text != "price" && o.Name.Text != "epsilon" && o.Name.Text != "split": // epsilon is the older name of price
 			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes price and split.")
 		case o.List, e.price > 0 && o.Name.Text != "split", e.part.Text != "" && o.Name.Text == "split":
+			if !o.List && o.Name.Text != "split" && slices.ContainsFunc(n.With, func(of pgsyntax.Option) bool { return of.Name.Text != o.Name.Text && of.Name.Text != "split" }) {
+				return nil, sqlerr.New(sqlerr.InvalidParam, "price and epsilon are one option").At(int(o.Name.Pos)).WithHint("Leave epsilon out, which is the older name of price.")
+			}
 			return nil, sqlerr.New(sqlerr.InvalidParam, "option %s takes one value", o.Name.Text).At(int(o.Name.Pos))
 		case o.Name.Text == "split":
 			e.part = pgsyntax.Word{Pos: o.Values[0].Pos, Text: strings.ToLower(o.Values[0].Text)}

@@ -144,6 +144,7 @@ func TestSplit(t *testing.T) {
 		for sql, says := range map[string]string{
 			"EVALUATE DP MODEL part SPLIT 0.8 ON " + query:                                                  "was trained on the part 0.75",
 			"EVALUATE DP MODEL part SPLIT others ON " + query:                                               "SPLIT cannot be others",
+			"EVALUATE DP MODEL part SPLIT test WITH (epsilon = 1, price = 1) ON " + query:                   "price and epsilon are one option",
 			"EVALUATE DP MODEL part SPLIT test SPLIT test ON " + query:                                      "takes one value",
 			"EVALUATE DP MODEL whole SPLIT test ON " + query:                                                "was trained on everybody",
 			"EVALUATE DP MODEL part ON " + query + " WHERE days > (SELECT avg(days) FROM encounters)":       "reads releases",

@@ -214,7 +214,7 @@ func (r *Run) StateNote() string {
 // SmallTopUpNote says why a release answers for which more was asked than it was made at.
 func SmallTopUpNote(r *release.Release, ask price.Request) string {
 	if p := r.LastQuote(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
-		return "; measuring again takes a quarter more than that"
+		return "; only a price a quarter higher measures again"
 	}
 	return ""
 }

@@ -141,12 +141,12 @@ func (r *Run) openLines(a *StageRun) (lines []string) {
 		line := fmt.Sprintf("of %s only the rank is known, as %s: with 95 %% it %s", fn, claims.LacksRange(a.An.Measures[f.Sum].Tree.NoRange), stage.RankText(a.An, e, i))
 		x, isTime := stage.ReadableArg(a.An, f.Sum), funcs.TimeRange(a.An.Measures[f.Sum].Arg.Type().OID) != nil
 		if isTime {
-			cure = fmt.Sprintf(". Ends of times are NULL, but not those of extract(epoch FROM %s) with WHERE %s BETWEEN lo AND hi", x, x)
+			cure = fmt.Sprintf(". Its ends are NULL. Those of extract(epoch FROM %s) are known with WHERE %s BETWEEN lo AND hi", x, x)
 		} else {
 			cure = fmt.Sprintf(". Its %s is NULL. With constants lo and hi, %s(%s) has both ends. It counts values outside as lo or hi, and NULL as hi unless %s IS NOT NULL is a condition", end, fn, stage.Clamped(x), x)
 		}
 		if ends := a.An.Measures[f.Sum].Tree.Ends(); ends != "" {
-			cure += ". Values beyond " + ends + " count as these"
+			cure += ". Values beyond " + ends + " count as the nearer of the two"
 		}
 		if !isTime || cure != before { // of min and max once
 			line += cure
@@ -414,39 +414,41 @@ func (r *Run) fewLines(ctx context.Context, a *StageRun) []string {
 	if len(of) < len(a.An.Formulas) {
 		words += " in " + stage.FirstFew(stage.AggregateNames(a.An, slices.Sorted(maps.Keys(of))))
 	}
-	words += ", which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps"
-	if cures := fewCures(a.An, sums, single); len(cures) > 0 {
-		words += ", or " + strings.Join(cures, ", or ")
-		if strings.HasPrefix(cures[0], perUnit) {
-			words += ". Intervals grow with max_rows_per_unit"
-		}
-	}
+	words += ", which dp_low and dp_high would not hold. What helps: " + stage.LargerPrice + fewCures(a.An, sums, single)
 	return []string{words}
 }
 
-// perUnit bounds the rows of a person.
-const perUnit = "max_rows_per_unit in the policy"
-
-// fewCures are the bounds after which nothing is left to choose: of the values of sums and, unless each person has a single row, of the rows of a person. Where a person may be in several groups none is named: the noise of that many rows in each is far wider.
-func fewCures(a *sensitivity.Analysis, sums []int, single bool) (cures []string) {
+// fewCures are the bounds after which nothing is left to choose, the analyst's own first: of the values of sums and, unless each person has a single row, of the rows of a person. Where a person may be in several groups none is named: the noise of that many rows in each is far wider.
+func fewCures(a *sensitivity.Analysis, sums []int, single bool) string {
 	if len(a.Keys) > 0 && !single {
-		return nil
+		return ""
 	}
+	var bounds []string
+	declared := false
 	if len(sums) > 0 {
-		cures = stage.RangeCures(a, sums...)
-		if last := len(cures) - 1; !single && cures[last] == stage.DeclaredRange {
-			cures[last] = "a narrow range in the policy" // beside rows the bound of a wide one is chosen too
+		bounds = stage.RangeCures(a, sums...)
+		if last := len(bounds) - 1; bounds[last] == stage.DeclaredRange {
+			bounds, declared = bounds[:last], true
 		}
 	}
-	switch {
-	case single || a.MaxRows > 0:
-		return cures
-	case cures == nil:
-		return []string{perUnit}
-	default:
-		return []string{perUnit + ", together with " + strings.Join(cures, ", or ")}
+	values := strings.Join(bounds, ", or ")
+	switch rows := !single && a.MaxRows <= 0; {
+	case rows && values == "":
+		return perUnit
+	case rows && declared: // beside rows the bound of a wide range is chosen too
+		return perUnit + ". Values then need bounds too: " + values + ", or a narrow range from the owner"
+	case rows:
+		return perUnit + ". Values then need bounds too: " + values
+	case declared:
+		return ", or " + values + ". The owner can declare a range"
+	case values != "":
+		return ", or " + values
 	}
+	return ""
 }
+
+// perUnit is what the owner can do where the rows of a person have no declared bound.
+const perUnit = ". The owner can declare max_rows_per_unit, but intervals grow with it"
 
 // narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.
 func (r *Run) narrowerNoise(a *StageRun) string {

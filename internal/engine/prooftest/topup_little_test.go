@@ -35,7 +35,7 @@ func TestTopUpOfLittle(t *testing.T) {
 		enginetest.Set(t, s, "dpsql.price", epsilon)
 		if n := enginetest.Charged(t, s.Engine, func() {
 			_, a := enginetest.Ask(t, s, sql)
-			if fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) || !strings.Contains(a.Notice, "measuring again takes a quarter more") {
+			if fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) || !strings.Contains(a.Notice, "only a price a quarter higher measures again") {
 				t.Errorf("at %s: %v, %q", epsilon, a.Rows, a.Notice)
 			}
 		}); n != 0 {

@@ -248,7 +248,7 @@ func (s *Session) LeftLine(b ledger.Balance, asked dp.Loss) string {
 	case n > 0 && like < n:
 		return fmt.Sprintf("left: %s like this one, by its delta (%d at price %s without delta)", server.StatementCount(like), n, server.Number(e))
 	case n > 0 && n < own:
-		return fmt.Sprintf("%s%s (your own budget alone holds %d)", left, noise, own)
+		return fmt.Sprintf("%s%s (shared with other analysts; your own budget holds %d)", left, noise, own)
 	case n > 0:
 		return left + noise
 	}

@@ -119,7 +119,7 @@ func TestBudgetLine(t *testing.T) {
 		t.Error(text)
 	}
 	enginetest.Set(t, bob, "dpsql.price", "0.01")
-	if text := line(bob); !strings.Contains(text, "(your own budget alone holds ") {
+	if text := line(bob); !strings.Contains(text, "(shared with other analysts; your own budget holds ") {
 		t.Error(text)
 	}
 }

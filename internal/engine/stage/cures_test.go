@@ -59,9 +59,9 @@ func librarySession(t testing.TB, d dialect.Dialect) *session.Session {
 
 // TestCuresOfFewPeople: where a warning says that few people may have far more than all others, each statement and policy that it names ends it, and the interval holds the plain answer. One in eight years of birth and four in five fines are NULL. Grouped loans have no such cure.
 func TestCuresOfFewPeople(t *testing.T) {
-	const words, price = "people may have far more than all others", ", which dp_low and dp_high would not hold. A larger dpsql.price with SET dpsql.fresh = on helps"
-	const perUnit, between = ", or max_rows_per_unit in the policy", " BETWEEN lo AND hi, which leaves other rows out"
-	const ranges, greatest, person = ", or a range in the policy", "greatest(lo, least(X, hi)) with constants and X IS NOT NULL", "(select borrower_id, count(*) n from loans group by 1) t"
+	const words, price = "people may have far more than all others", ", which dp_low and dp_high would not hold. What helps: a larger dpsql.price with SET dpsql.fresh = on"
+	const perUnit, between = ". The owner can declare max_rows_per_unit, but intervals grow with it", " BETWEEN lo AND hi, which leaves other rows out"
+	const ranges, greatest, person = ". The owner can declare a range", "greatest(lo, least(X, hi)) with constants and X IS NOT NULL", "(select borrower_id, count(*) n from loans group by 1) t"
 	rows := []string{"max_rows_per_unit: auto", "max_rows_per_unit: 22"}
 	for _, c := range []struct {
 		agg, from, cures string
@@ -72,8 +72,8 @@ func TestCuresOfFewPeople(t *testing.T) {
 		{"avg(born)", "borrowers", ", or WHERE born" + between + ranges, "avg(born)", "borrowers where born between 1930 and 2025", nil, 1978.99},
 		{"avg(born)", "borrowers", ", or WHERE born" + between + ranges, "avg(born)", "borrowers", []string{"born: {}", "born: {range: [1930, 2025]}"}, 1978.99},
 		{"avg(born * 2)", "borrowers", ", or " + strings.ReplaceAll(greatest, "X", "born * 2") + ranges, "avg(greatest(3800, least(born * 2, 4100)))", "borrowers where born * 2 is not null", nil, 2 * 1978.99},
-		{"avg(n)", person, ", or " + strings.ReplaceAll(greatest, "X", "x"), "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
-		{"sum(fine)", "loans", perUnit + ", together with WHERE fine" + between + ", or a narrow range in the policy", "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
+		{"avg(n)", person, ", or " + strings.ReplaceAll(greatest, "X", "x") + ", where x is the aggregate's argument", "avg(greatest(0, least(n, 30)))", person + " where n is not null", nil, 5.74},
+		{"sum(fine)", "loans", perUnit + ". Values then need bounds too: WHERE fine" + between + ", or a narrow range from the owner", "sum(fine)", "loans where fine between 0 and 16", rows, 53363.5},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", rows, 34440},
 		{"count(*)", "loans", perUnit, "count(*)", "loans", []string{"price: 0.5", "price: 2"}, 34440},
 		{"count(*)", "loans group by branch_id", "", "", "", nil, 0},
@@ -89,7 +89,7 @@ func TestCuresOfFewPeople(t *testing.T) {
 		if c.with == "" {
 			edits = c.edits
 		}
-		if _, told := ask(c.agg, c.from, edits...); !strings.Contains(told, words+price+c.cures) || strings.Contains(told, "Intervals grow with max_rows_per_unit") != strings.HasPrefix(c.cures, perUnit) {
+		if _, told := ask(c.agg, c.from, edits...); !strings.Contains(told, words+price+c.cures) || strings.Contains(told, "intervals grow with it") != strings.HasPrefix(c.cures, perUnit) {
 			t.Errorf("%s of %s: %q", c.agg, c.from, told)
 		}
 		if c.with == "" {

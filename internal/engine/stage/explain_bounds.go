@@ -388,7 +388,11 @@ func clamp(a *sensitivity.Analysis, sums []int) string {
 			x = "x"
 		}
 	}
-	return Clamped(x) + " with constants and " + x + " IS NOT NULL"
+	text := Clamped(x) + " with constants and " + x + " IS NOT NULL"
+	if x == "x" {
+		text += ", where x is the aggregate's argument"
+	}
+	return text
 }
 
 // DeclaredRange is what the owner can do for a sum without a range.
