@@ -60,7 +60,7 @@ func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {
 	for _, p := range pieces {
 		_, _ = fmt.Fprintf(out, "line %d: %s\n", 1+strings.Count(script[:p.Offset], "\n"), oneLine(p.Text))
 		if p.IsPsql() {
-			_, _ = fmt.Fprintln(out, psqlSkipped+"\n")
+			_, _ = fmt.Fprint(out, psqlSkipped+"\n\n")
 			skipped++
 			continue
 		}
