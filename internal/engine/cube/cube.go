@@ -140,7 +140,11 @@ func (c *Creation) check(p *private.Statement) error {
 	}
 	for _, g := range n.Aggs {
 		if g.Distinct || !slices.Contains([]plan.AggFunc{plan.CountRows, plan.Count, plan.Sum, plan.Avg}, g.Fn) {
-			return sqlerr.New(sqlerr.Unsupported, "a cube has no %s", g.Name()).At(g.Pos).WithHint("A cube has count(*), count(x), sum(x) and avg(x). Ask for others by a SELECT of their own.")
+			name := g.Name()
+			if g.Distinct {
+				name += "(DISTINCT ...)"
+			}
+			return sqlerr.New(sqlerr.Unsupported, "a cube has no %s", name).At(g.Pos).WithHint("A cube has count(*), count(x), sum(x) and avg(x). Ask for others by a SELECT of their own.")
 		}
 	}
 	for i, st := range p.Stages {
@@ -169,11 +173,11 @@ func undeclared(a *sensitivity.Analysis) *sqlerr.Error {
 			names = append(names, name)
 		}
 	}
-	of := "of GROUP BY"
-	if len(names) > 0 {
-		of = "of " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		return sqlerr.New(sqlerr.Unsupported, "the groups of a cube are public, and the values of what it is grouped by do not follow from the policy").
+			WithHint("Group by columns whose values the policy lists, or by constants, as in CASE WHEN x < 10 THEN 'low' ELSE 'high' END.")
 	}
-	return sqlerr.New(sqlerr.Unsupported, "the groups of a cube are public, and the values %s are not all listed in the policy", of).
+	return sqlerr.New(sqlerr.Unsupported, "the groups of a cube are public, and the values of %s are not all listed in the policy", strings.Join(names, ", ")).
 		WithHint("Name them in a condition, as WHERE x IN ('a', 'b'), or ask the owner of the data to list the values of the column.")
 }
 

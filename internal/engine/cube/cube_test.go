@@ -346,7 +346,8 @@ func TestCubeRefused(t *testing.T) {
 		"CREATE DP CUBE d AS SELECT kind, count(*) FROM people GROUP BY CUBE (kind) LIMIT 1":                          "a cube is one SELECT with GROUP BY CUBE",
 		"CREATE DP CUBE d AS SELECT kind, count(*), (SELECT count(*) FROM calls) FROM people GROUP BY CUBE (kind)":    "a cube is one SELECT with GROUP BY CUBE",
 		"CREATE DP CUBE d AS SELECT kind, median(age) FROM people GROUP BY CUBE (kind)":                               "a cube has no median",
-		"CREATE DP CUBE d AS SELECT kind, count(DISTINCT age) FROM people GROUP BY CUBE (kind)":                       "a cube has no count",
+		"CREATE DP CUBE d AS SELECT kind, count(DISTINCT age) FROM people GROUP BY CUBE (kind)":                       "a cube has no count(DISTINCT ...)",
+		"CREATE DP CUBE d AS SELECT coalesce(nick, '?'), count(*) FROM people GROUP BY CUBE (1)":                      "the values of what it is grouped by do not follow from the policy",
 		"CREATE DP CUBE d AS SELECT nick, count(*) FROM people GROUP BY CUBE (nick)":                                  "the values of people.nick are not all listed in the policy",
 		"CREATE DP CUBE d AS SELECT 1, count(*) FROM generate_series(1, 3) GROUP BY CUBE (1)":                         "a cube is over rows of people",
 		"CREATE DP CUBE d AS SELECT kind, count(*) FROM people WHERE age > $1 GROUP BY CUBE (kind)":                   "parameters in CREATE DP CUBE",
@@ -369,6 +370,10 @@ func TestCubeRefused(t *testing.T) {
 	var refused *sqlerr.Error
 	if !errors.As(err, &refused) || refused.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(refused.Hint, "WITH (price = ") {
 		t.Errorf("over the budget: %v", err)
+	}
+	const byCase = "CREATE DP CUBE d AS SELECT CASE WHEN age < 10 THEN 'low' ELSE 'high' END AS x, count(*) FROM people GROUP BY CUBE (1)" // what a hint names
+	if told := enginetest.Explained(t, s, byCase); strings.Contains(told, "Refused") {
+		t.Error(told)
 	}
 	if told := enginetest.Explained(t, s, made); !strings.Contains(told, `Refused: cube "c" already exists. Take another name, or DROP DP CUBE c first.`) {
 		t.Error(told)
