@@ -186,7 +186,8 @@ func TestRoundedAverageOfIntervals(t *testing.T) {
 
 // TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
 func TestHintChains(t *testing.T) {
-	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition."
+	const least, range10 = "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition; lo and hi are such as interval '30 days'", "greatest(lo, least(x, hi)): what is outside counts as lo or hi, and NULL as hi unless x IS NOT NULL is a condition"
+	ofX := regexp.MustCompile(`least\((.*), hi\)(\): what is outside counts as lo or hi, and NULL as hi unless) .* IS NOT NULL`) // a hint has the expression that was asked for in place of x
 	for _, d := range enginetest.Dialects {
 		s := tickets(t, d)
 		for _, c := range []struct {
@@ -220,8 +221,8 @@ func TestHintChains(t *testing.T) {
 					continue
 				}
 				var e *sqlerr.Error
-				if !errors.As(err, &e) || !strings.Contains(e.Hint, c.steps[i+1]) {
-					t.Errorf("%s: %s: %v", d, c.steps[i], err)
+				if !errors.As(err, &e) || !strings.Contains(ofX.ReplaceAllString(e.Hint, "least(x, hi)$2 x IS NOT NULL"), c.steps[i+1]) {
+					t.Errorf("%s: %s: %v: %s", d, c.steps[i], err, e.Hint)
 				}
 			}
 		}

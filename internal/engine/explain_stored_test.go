@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -197,11 +198,12 @@ func TestNoticeOfChosenRows(t *testing.T) {
 	}
 }
 
-// TestUnseenWords: the NOTICE, and EXPLAIN before, say of about how many people with far more than all others no interval holds what they have: the largest threshold of the choices of bounds. Where bounds are declared they say nothing of it.
+// TestUnseenWords: the NOTICE, and EXPLAIN before, say of about how many people with far more than all others no interval holds what they have: the most that a choice of bounds may not see. Where bounds are declared they say nothing of it.
 func TestUnseenWords(t *testing.T) {
 	unseen := regexp.MustCompile(`; it is larger if a few people \(fewer than about (\d+)\) have far more than all others`)
-	plans := []*price.Quote{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6}}}}
-	for n, of := range map[string][]*price.Quote{"": plans[:1], "7": plans, "6": plans[2:]} {
+	one := dp.Scale{Num: 1, Den: 1}
+	plans := []*price.Quote{{}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 7, Scale: one, Margin: 30}, dp.Choice{Edges: 3}, dp.AboveThreshold{Threshold: 5, Scale: one}}}, {Choices: []dp.Event{dp.AboveThreshold{Threshold: 6, Scale: one}}}}
+	for n, of := range map[string][]*price.Quote{"": plans[:1], "10": plans, "9": plans[2:]} {
 		if told := unseen.FindStringSubmatch(private.OutlierNote(of...)); (told == nil) != (n == "") || told != nil && told[1] != n {
 			t.Errorf("%v, not %s", told, n)
 		}
@@ -219,7 +221,7 @@ func TestUnseenWords(t *testing.T) {
 		most, choices := uint64(0), 0
 		for _, ev := range s.Last.(*private.LastAnswer).Releases[0].Release.Plan.Choices {
 			if ev, ok := ev.(dp.AboveThreshold); ok {
-				most = max(most, ev.Threshold)
+				most = max(most, ev.Threshold+uint64(math.Ceil(3*ev.Scale.Float())))
 				choices++
 			}
 		}

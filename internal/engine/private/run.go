@@ -70,7 +70,7 @@ func (a *StageRun) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8]
 
 // NewRun prices the stages, and knows the keys of those that read no other.
 func NewRun(ctx context.Context, p *stage.Staged, args []sqltype.Value) (*Run, error) {
-	r := &Run{Staged: p, args: args, PublicRows: map[plan.Rel]*eval.Relation{}, whyNull: map[plan.ColID]string{}}
+	r := &Run{Staged: p, args: args, PublicRows: map[plan.Rel]*eval.Relation{}}
 	stages, err := p.Settled(ctx, args)
 	if err != nil {
 		return nil, err
@@ -198,6 +198,9 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 		words = "rows after noise to be told from none. " + larger
 	}
 	short, _, _ := strings.Cut(words, ". ")
+	if r.whyNull == nil {
+		r.whyNull = map[plan.ColID]string{}
+	}
 	r.whyNull[of.ID] = "too few " + short
 	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
 }

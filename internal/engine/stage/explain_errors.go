@@ -349,16 +349,15 @@ func errorUnit(a *sensitivity.Analysis, formula int, x float64) (unit float64, n
 	return 1, " seconds"
 }
 
-// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown and where it is not NULL, or in a group without rows: where there is no other, or an interval is as wide there at least.
+// WidestShown is the widest half interval that an aggregate has by e in a group of a release that is shown, or in a group without rows: where there is no other, or an interval is as wide there at least.
 func WidestShown(s *session.Session, a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (width float64, err error) {
 	none := e.For(r, nil).Expected(formula, math.NaN())
 	if width = none; e.CanBeCut(formula) {
 		width = math.NaN()
 	}
 	err = eachShown(s, a, r, func(g *release.Group) {
-		of := e.For(r, g)
-		if x := of.Group(formula, g.Values); !(x <= width) && !math.IsNaN(x) && !of.IsUnbounded(formula, g.Values) {
-			width = x
+		if of := e.For(r, g).Group(formula, g.Values); !(of <= width) && !math.IsNaN(of) {
+			width = of
 		}
 	})
 	if math.IsNaN(width) {
