@@ -198,11 +198,16 @@ func (r *Run) noValue(of plan.AggItem, ranged bool) {
 		words = "rows after noise to be told from none. " + larger
 	}
 	short, _, _ := strings.Cut(words, ". ")
+	r.because(of.ID, "too few "+short)
+	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
+}
+
+// because notes why an aggregate is NULL.
+func (r *Run) because(id plan.ColID, why string) {
 	if r.whyNull == nil {
 		r.whyNull = map[plan.ColID]string{}
 	}
-	r.whyNull[of.ID] = "too few " + short
-	r.isNull(fmt.Sprintf("%s is NULL%s too few %s", of.Name(), where, words))
+	r.whyNull[id] = why
 }
 
 // nullsLast is what shows other rows where NULL comes first.
@@ -251,7 +256,7 @@ func (r *Run) noBounds(ctx context.Context, a *sensitivity.Analysis, of *release
 	}
 	for i, g := range a.Agg.Aggs {
 		if e.HasTooFewPeople(i) {
-			r.whyNull[g.ID] = seeWarnings
+			r.because(g.ID, seeWarnings)
 		}
 	}
 	return nil
