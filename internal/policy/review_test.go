@@ -796,14 +796,13 @@ func TestDoubts(t *testing.T) {
 
 // TestUnitWithoutKey: a unit that is no key is warned of with what makes it one: in a database a constraint, of files a line of the policy.
 func TestUnitWithoutKey(t *testing.T) {
-	people, stays := peopleAndStays()
-	people.Keys = nil
 	database := strings.Replace(twoTables, "EXTRA\n", "", 1)
 	for text, want := range map[string]string{
 		database: "make id unique in the database, if each person has one row",
 		strings.Replace(database, `{postgres: "postgres://h/d"}`, "{files: ./data}", 1): "write key: id for the table, if each person has one row",
 	} {
-		if strings.Contains(text, "files") {
+		people, stays := peopleAndStays()
+		if people.Keys = nil; strings.Contains(text, "files") {
 			people.Schema, stays.Schema, stays.ForeignKeys = "main", "main", nil
 		}
 		r := review(t, text, people, stays)

@@ -117,7 +117,7 @@ func TestLargerPriceAsFresh(t *testing.T) {
 		if row, told := ask(few, price, "off"); row[0] != nil || !strings.Contains(told, "A larger dpsql.price with SET dpsql.fresh = on, conditions") {
 			t.Errorf("price %s: %v %q", price, row, told)
 		}
-		if row, told := ask(all, price, "off"); row[1].(float64) < 2000 || !strings.Contains(told, "A larger dpsql.price with SET dpsql.fresh = on helps") {
+		if row, told := ask(all, price, "off"); row[1].(float64) < 2000 || !strings.Contains(told, "What helps: a larger dpsql.price with SET dpsql.fresh = on") {
 			t.Errorf("price %s: %v %q", price, row, told)
 		}
 	}
