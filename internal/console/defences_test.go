@@ -714,7 +714,7 @@ func TestUnreadAnswers(t *testing.T) {
 		if err := boss.request("POST", "/api/owner/budget", strings.NewReader("{}")).Write(unread); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := unread.Read(make([]byte, 1)); err != nil { // it is being written
+		if _, err := unread.Read(make([]byte, 1)); err != nil && wait == time.Hour { // it is being written, or its time was over before
 			t.Fatal(err)
 		}
 		for range maxOfAddress {
