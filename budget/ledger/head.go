@@ -45,8 +45,8 @@ func (h Head) own() (Head, error) {
 	return h, nil
 }
 
-// accepts compares what the data set's head says with what the policy says.
-func (h *Head) accepts(wanted Head) error {
+// Accepts compares what the data set's head says with what the policy says.
+func (h *Head) Accepts(wanted Head) error {
 	switch {
 	case h.People != wanted.People:
 		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, wanted.People)

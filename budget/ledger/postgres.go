@@ -102,7 +102,7 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 		return err
 	}
 	if known := l.state.find(head.Dataset); known != nil { // before anything is written
-		if err := known.head.accepts(head); err != nil {
+		if err := known.head.Accepts(head); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func (l *book) raise(ctx context.Context, wanted Head, by, reason string) error 
 		if then.Filter = filter; p.Lifetime != nil {
 			then.Lifetime = p.Lifetime
 		}
-		if err := then.accepts(wanted); err != nil {
+		if err := then.Accepts(wanted); err != nil {
 			return nil, err
 		}
 		return []*Record{{Promise: p}}, nil

@@ -21,7 +21,7 @@ func (l *book) serve(head Head, o *Opening) error {
 	}
 	first := func(time.Time) ([]*Record, error) {
 		if known := l.state.find(head.Dataset); known != nil {
-			return nil, known.head.accepts(head)
+			return nil, known.head.Accepts(head)
 		}
 		l.began = l.state.seq == 0
 		return []*Record{{Head: &head}}, nil
@@ -116,7 +116,7 @@ func (l *book) Filter() *budget.Filter {
 
 // promised refuses what would be charged, or shown, under another promise than that of the policy which is served: one that another process made larger since it was read. Under mu.
 func (l *book) promised() error {
-	if err := l.serving.head.accepts(l.served); err != nil && (l.raising == nil || l.serving.head.accepts(*l.raising) != nil) {
+	if err := l.serving.head.Accepts(l.served); err != nil && (l.raising == nil || l.serving.head.Accepts(*l.raising) != nil) {
 		return fmt.Errorf("%w: run dpsql reload with the policy that says it (%w)", ErrPromise, err)
 	}
 	return nil
@@ -149,7 +149,7 @@ func (l *book) SetHead(ctx context.Context, wanted Head) error {
 		if head.Dataset != wanted.Dataset {
 			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, wanted.Dataset)
 		}
-		if err := head.accepts(wanted); err != nil || l.epoch == wanted.Epoch {
+		if err := head.Accepts(wanted); err != nil || l.epoch == wanted.Epoch {
 			return nil, err
 		}
 		return []*Record{{Epoch: &Epoch{Epoch: wanted.Epoch, Dataset: wanted.Dataset}}}, nil

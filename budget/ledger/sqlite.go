@@ -174,7 +174,7 @@ func (l *SQLite) enter(head Head) error {
 	}
 	var err error
 	if known := l.state.find(head.Dataset); known != nil {
-		err = known.head.accepts(head)
+		err = known.head.Accepts(head)
 	} else {
 		err = l.state.checkHead(&head)
 	}

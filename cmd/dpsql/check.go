@@ -33,6 +33,7 @@ func checkCommand() *cobra.Command {
   - tables whose rows lead to a second person, and views whose rows come from several people
   - row-level security
   - rights that the backend's role lacks or does not need, with the SQL that mends them
+  - a budget that is not the one that the ledger promised
 
 A warning is about something that dpsql accepts, but that you should look at. In a PostgreSQL with
 Citus that includes tables that are not distributed by the unit's column. No row is read.
@@ -102,6 +103,9 @@ func check(cmd *cobra.Command, config string) (err error) {
 		found, err := otherLedger(ctx, b, r.Policy)
 		if err != nil {
 			return err
+		}
+		if found == nil {
+			found = otherPromise(ctx, r.Policy)
 		}
 		if found != nil {
 			say("%v\n", found)

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/server"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -28,6 +29,37 @@ func otherLedger(ctx context.Context, b backend.Backend, p *policy.Policy) (foun
 		}
 	}
 	return nil, nil
+}
+
+// otherPromise is found where the ledger promised another budget than the policy's, or cannot be read. One that a server has which is not to be asked is left to that server.
+func otherPromise(ctx context.Context, p *policy.Policy) (found error) {
+	wanted, err := server.Head(p, "")
+	if err != nil {
+		return nil // a mistake of the policy's, which is told
+	}
+	l, err := openLedger(ctx, p)
+	if errors.Is(err, errNothingServed) || errors.Is(err, ledger.ErrInUse) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { found = errors.Join(found, l.Close()) }()
+	b, err := l.Budget(ctx)
+	at := slices.IndexFunc(b.Datasets, func(d owner.DatasetOf) bool { return d.Dataset == p.Dataset })
+	if err != nil || at < 0 {
+		return err
+	}
+	d, kept := b.Datasets[at], *p
+	kept.People, kept.Budget = b.People, policy.Budget{Epsilon: d.Epsilon, Delta: d.Delta, Accountant: d.Accountant, Per: d.Per}
+	if b.Lifetime.Epsilon != nil {
+		kept.Budget.Lifetime = *b.Lifetime.Epsilon
+	}
+	promised, err := server.Head(&kept, "")
+	if err != nil {
+		return err
+	}
+	return promised.Accepts(wanted)
 }
 
 // rivals warn of the other policies in the folder that read the same database and unit, and have another ledger.

@@ -89,3 +89,36 @@ func TestSlips(t *testing.T) {
 	}
 	s.kill()
 }
+
+// TestOtherPromise: check says of a budget that the ledger did not promise what serve would say, beside a running server and alone.
+func TestOtherPromise(t *testing.T) {
+	path := smallServer(t, 1, 0.25)
+	read, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serveDir(t, path)
+	changed := strings.Replace(string(read), "epsilon: 1,", "epsilon: 2,", 1)
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const words = "it promises epsilon 1, "
+	if said := failing(t, "check", "--config", path); !strings.Contains(said, words) || !strings.Contains(said, "dpsql budget raise") || !strings.Contains(said, "1 mistake, 0 warnings") {
+		t.Error(said)
+	}
+	if err := server.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	_ = server.cmd.Wait()
+	for _, args := range [][]string{{"check"}, {"serve", "--listen", "127.0.0.1:0"}} {
+		if said := failing(t, append(args, "--config", path)...); !strings.Contains(said, words) || !strings.Contains(said, "dpsql budget raise") {
+			t.Error(said)
+		}
+	}
+	if err := os.WriteFile(path, read, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := output(t, "check", "--config", path); !strings.Contains(said, "no mistakes, 0 warnings") {
+		t.Error(said)
+	}
+}

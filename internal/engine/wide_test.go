@@ -154,12 +154,12 @@ func TestBoundOfAllIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestFewRowsOfOrderStatistics: the least and the greatest value of few people are NULL, with a warning, and their intervals too; a percentile of few is warned of where its interval is the whole range. Of many each is a number without such a warning.
+// TestFewRowsOfOrderStatistics: the least and the greatest value of few people are NULL, with a warning, and their intervals too; a percentile of few is warned of where its interval is more than half of the range. Of many each is a number without such a warning.
 func TestFewRowsOfOrderStatistics(t *testing.T) {
 	s := scalesSession(t, "balance:    {}", "balance:    {range: [0, 300000]}", "max_rows_per_unit: auto", "max_rows_per_unit: 1")
 	for _, c := range []struct{ x, words string }{
-		{"percentile_cont(0.5) within group (order by balance)", "median: the interval is the whole range. What mends that: a larger dpsql.price"},
-		{"percentile_disc(0.9) within group (order by balance)", "percentile_disc: the interval is the whole range. What mends that: a larger dpsql.price"},
+		{"percentile_cont(0.5) within group (order by balance)", "median: the interval is more than half of the range. What mends that: a larger dpsql.price"},
+		{"percentile_disc(0.9) within group (order by balance)", "percentile_disc: the interval is more than half of the range. What mends that: a larger dpsql.price"},
 		{"min(balance)", "min is NULL, as there are too few people after noise to show a value of any. "},
 		{"max(balance)", "max is NULL, as there are too few people after noise to show a value of any. "},
 	} {

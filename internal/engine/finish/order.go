@@ -107,11 +107,11 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 	return value, low, high, nil
 }
 
-// IsWholeRange reports an order statistic whose 95% interval in a group is all that it can be.
-func (e *Errors) IsWholeRange(i int, g *release.Group) bool {
+// IsMostOfRange reports an order statistic whose 95% interval in a group is more than half of its range.
+func (e *Errors) IsMostOfRange(i int, g *release.Group) bool {
 	tree := e.a.Measures[e.a.Formulas[i].Sum].Tree
 	_, low, high, err := e.orderInterval(i, g)
-	return err == nil && low <= inFloats(tree, tree.Lo) && high >= inFloats(tree, tree.Hi)
+	return err == nil && high-low > (inFloats(tree, tree.Hi)-inFloats(tree, tree.Lo))/2
 }
 
 // OrderError is the larger half of an order statistic's 95% interval in a group; NaN where nothing can be said.

@@ -207,7 +207,7 @@ func (r *Run) lowerThreshold(a *StageRun) (epsilon float64, threshold int64) {
 // WorthNaming is how many times narrower intervals have to be that another setting is named.
 const WorthNaming = 2
 
-// wideLines say that many groups' intervals are wider than their values, or all of a percentile's range, with all that makes them narrower: where the largest group's is narrow a bound of its own for the others, other noise, a larger price, fewer rows of a person, a narrower range, fewer groups, or another choice of the bound, which noise may have made far too large.
+// wideLines say that many groups' intervals are wider than their values, or more than half of a percentile's range, with all that makes them narrower: where the largest group's is narrow a bound of its own for the others, other noise, a larger price, fewer rows of a person, a narrower range, fewer groups, or another choice of the bound, which noise may have made far too large.
 func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 	if a.Release.Run == nil || a.Release.IsOnDisk() {
 		return nil
@@ -226,7 +226,7 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		isChosen := slices.ContainsFunc(f.Uses(), func(m int) bool { return m >= 0 && a.An.Measures[m].Bound != nil })
 		fn, than := a.An.Agg.Aggs[i].Name(), [2]string{"wider than the value", "wider than its value"}
 		if f.IsOrderStatistic() {
-			than = [2]string{"the whole range", "the whole range"}
+			than = [2]string{"more than half of the range", "more than half of the range"}
 		}
 		line := fmt.Sprintf("%s: the intervals of %d of %d groups are wider than their values", fn, wide, groups)
 		switch {
@@ -237,7 +237,7 @@ func (r *Run) wideLines(ctx context.Context, a *StageRun) (lines []string) {
 		case f.Kind == sensitivity.IsCount, wide < 2, groups < 3, 3*wide < groups:
 			continue
 		case f.IsOrderStatistic():
-			line = fmt.Sprintf("%s: the intervals of %d of %d groups are the whole range", fn, wide, groups)
+			line = fmt.Sprintf("%s: the intervals of %d of %d groups are more than half of the range", fn, wide, groups)
 		}
 		var cures []string
 		if m := f.Sum; narrow && m >= 0 && a.An.Measures[m].Bound != nil && a.An.Measures[m].IsSumBounded() {
@@ -473,8 +473,8 @@ func wideGroups(a *StageRun, e *finish.Errors, aggregate int, least int64) (wide
 		}
 		shown++
 		if a.An.Formulas[aggregate].IsOrderStatistic() {
-			isWhole := of.IsWholeRange(aggregate, &a.Release.Groups[g])
-			if all = all && isWhole; isWhole {
+			isMost := of.IsMostOfRange(aggregate, &a.Release.Groups[g])
+			if all = all && isMost; isMost {
 				wide++
 			}
 			continue
