@@ -214,6 +214,7 @@ func (w *writer) foot() {
 		"  per: month     # the window after which epsilon is there again",
 		"  lifetime: 60   # epsilon of all windows together, for ever: here six of them",
 		"# query: {price: 0.1}  # price of a statement where the session says nothing",
+		"# console: {listen: 127.0.0.1:8543}  # a page for browsers: dpsql console link --user NAME logs an analyst in",
 		"",
 		"# This adds an analyst, and reads the password from standard input. --may lists the tables and columns that the analyst sees.")
 	seen := "TABLE"
