@@ -61,7 +61,7 @@ func TestClients(t *testing.T) {
 // demoServer is a running `dpsql demo`: its data, its policy.
 func demoServer(t *testing.T) (addr string) {
 	t.Helper()
-	cmd := program(t.Context(), "demo", "--listen", "127.0.0.1:0")
+	cmd := program(t.Context(), "demo", "--no-questions", "--listen", "127.0.0.1:0")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

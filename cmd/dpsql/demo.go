@@ -29,7 +29,7 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	var once bool
+	var once, quiet bool
 	var listen string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -39,11 +39,13 @@ lies in a temporary folder. An ordinary PostgreSQL client asks sixteen telling q
 proxy stays up for yours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once}
+			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once, quiet: quiet}
 			return d.run(cmd.Context())
 		},
 	}
 	c.Flags().BoolVar(&once, "once", false, "exit after the questions: 0 if each went as it should, else 1")
+	c.Flags().BoolVar(&quiet, "no-questions", false, "ask nothing: the proxy is up at once, with its whole budget")
+	c.MarkFlagsMutuallyExclusive("once", "no-questions")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:6543", "address to listen on (another free port if it is taken and was not asked for)")
 	return c
 }
@@ -54,6 +56,7 @@ type demonstration struct {
 	listen string
 	chosen bool
 	once   bool
+	quiet  bool // no questions
 }
 
 func (d *demonstration) run(ctx context.Context) (err error) {
@@ -192,7 +195,7 @@ func questions() ([]question, error) {
 // ask puts the questions as an ordinary client and says how many went other than they should.
 func (d *demonstration) ask(ctx context.Context, addr string) (wrong int, err error) {
 	list, err := questions()
-	if err != nil {
+	if err != nil || d.quiet {
 		return 0, err
 	}
 	for i, q := range list {
