@@ -42,7 +42,7 @@ var clipStatements = []struct {
 // TestClipIntervals: what dpsql.clip and chosen bounds cut is in the interval. Each cell of each statement is asked 9 times at each of two clips and without; if each answer misses in 5 % of draws, all 9 miss in one of 150 cells with a probability below 1e-9.
 func TestClipIntervals(t *testing.T) {
 	const rounds, most = 9, 8
-	db := enginetest.DemoDuck(t)
+	db := enginetest.Keeping(enginetest.DemoDuck(t))
 	for _, c := range clipStatements {
 		s := enginetest.DemoSession(t, db, "analyst", func(p *policy.Policy) { p.Budget.Epsilon, p.Query.Bounding, p.Query.MaxGroups = 10_000, "auto", 0 })
 		enginetest.Set(t, s, "dpsql.fresh", "on")

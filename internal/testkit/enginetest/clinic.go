@@ -318,6 +318,7 @@ func SessionOver(t *testing.T, d dialect.Dialect, name string, statements []stri
 			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
 			return err
 		}, duckdb.Options{Threads: 1})
+		b = Keeping(b)
 	} else {
 		s := SharedServer(t)
 		if err = s.CreateDB(name); err == nil {

@@ -112,6 +112,7 @@ func Personless(t testing.TB, d dialect.Dialect, text string, statements []strin
 			}
 			return nil
 		}, duckdb.Options{Threads: 1})
+		b = Keeping(b)
 	} else {
 		name := strings.ToLower(t.Name())
 		if err := SharedServer(t).CreateDB(name); err != nil {

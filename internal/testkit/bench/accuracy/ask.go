@@ -156,7 +156,7 @@ type printed struct {
 	rows [][]secret.Value
 }
 
-func (p printed) replay() *replay { return &replay{rows: p.rows} }
+func (p printed) replay() *enginetest.Replay { return enginetest.NewReplay(p.rows) }
 
 func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 	s, err := w.unread(ctx, sql)
@@ -238,17 +238,6 @@ func (s *scan) at(ctx context.Context, m *release.Releaser) (printed, error) {
 	}
 	return p, nil
 }
-
-// replay gives rows that were kept as a backend would.
-type replay struct {
-	rows [][]secret.Value
-	at   int
-}
-
-func (r *replay) Next() bool          { r.at++; return r.at <= len(r.rows) }
-func (r *replay) Row() []secret.Value { return r.rows[r.at-1] }
-func (r *replay) Err() error          { return nil }
-func (r *replay) Close()              {}
 
 // answer holds values by group as text, and the bounds that were chosen for it.
 type answer struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/bench/baseline"
+	"github.com/dpsql/dpsql/internal/testkit/enginetest"
 	"github.com/dpsql/dpsql/noise"
 )
 
@@ -123,7 +124,7 @@ func TestMadeKinds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := maker.Read(s.first.st.Columns, &replay{rows: rows})
+				r, err := maker.Read(s.first.st.Columns, enginetest.NewReplay(rows))
 				if err != nil {
 					t.Fatal(err)
 				}
