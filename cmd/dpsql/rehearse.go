@@ -27,7 +27,8 @@ statement it tells:
 
   - whether it is accepted, and if not, why
   - what it costs
-  - the 95% error of its noise, which for averages is that of the declared population
+  - the 95% error of its noise, for averages at the declared population. Of a free line it is that of
+    the release which answers
 
 It also names the first statement that the budget would not hold. It reads the schema and public
 tables, but no private row, and spends nothing.

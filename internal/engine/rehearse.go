@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/explain"
 	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/private"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -64,10 +65,13 @@ type Rehearsal struct {
 // rehearsedRelease is a release that a rehearsal stands for: the plan that was charged first, and the price that it was topped up to.
 type rehearsedRelease struct {
 	first    *price.Quote
+	whole    *price.Quote // what it costs anew at its price
 	price    float64
-	made     int                // how often its values changed
-	snapshot int                // that it was read in
-	reusable *rehearsedReusable // nil: nothing is computed from it
+	made     int              // how often its values changed
+	snapshot int              // that it was read in
+	stage    *stage.Stage     // what it is of
+	release  *release.Release // without numbers; nil: its noise depends on bounds that are chosen, and nothing is computed from it
+	family   ledger.Hash      // zero: nothing is computed from it
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
@@ -284,17 +288,7 @@ func (r *Rehearsal) chargeOf(ctx context.Context, p *stage.Staged, stages []*sta
 		if err != nil {
 			return c, err
 		}
-		words, given, note, err := explain.Explainer{Staged: p, St: &private.StageRun{Stage: st, Args: noArgs(p), Plan: mp}, Alone: len(p.Stages) == 1}.ExpectedIntervals(ctx)
-		if err != nil {
-			return c, err
-		}
-		if len(words) > 0 {
-			words[len(words)-1] += given
-		}
-		if note != "" {
-			c.note = strings.TrimPrefix(note, ". ")
-		}
-		if c.expected = append(c.expected, words...); st.As != i || !st.IsCharged() {
+		if st.As != i || !st.IsCharged() {
 			keys[i] = keys[st.As]
 			continue
 		}
@@ -311,6 +305,9 @@ func (r *Rehearsal) chargeOf(ctx context.Context, p *stage.Staged, stages []*sta
 		}
 		if earlier != nil && !st.Request.IsWorthTopUp(earlier.price) {
 			c.states[earlier.snapshot] = true
+			if err := c.tell(ctx, p, &private.StageRun{Stage: st, Plan: earlier.whole, Release: earlier.release, Free: true}); err != nil {
+				return c, err
+			}
 			continue
 		}
 		if !anew {
@@ -321,21 +318,35 @@ func (r *Rehearsal) chargeOf(ctx context.Context, p *stage.Staged, stages []*sta
 			if of != nil {
 				c.computed, c.states[of.snapshot] = true, true
 				keys[i] = sha256.Sum256(fmt.Appendf(nil, "computed %x %x %d", key, of.of, of.made))
+				form := *st
+				form.An = of.analysis
+				if err := c.tell(ctx, p, &private.StageRun{Stage: &form, Plan: of.release.Plan, Release: of.release, Free: true}); err != nil {
+					return c, err
+				}
 				continue
 			}
 		}
 		if st.An.NeedsFreshRelease() || p.Data() == "" { // it is released anew
 			earlier = nil
 		}
-		before := 0.0
+		before, answers := 0.0, &private.StageRun{Stage: st, Plan: mp}
 		if earlier != nil { // the release of the smaller price is topped up
 			before = earlier.price
+			if answers.Release, err = earlier.toppedUp(st); err != nil {
+				return c, err
+			}
 			if mp, err = price.ForecastTopUp(st.An, earlier.first, earlier.price, st.Request); err != nil {
 				return c, err
 			}
-			if mp == nil {
-				continue
+			if answers.Free = mp == nil; answers.Free {
+				answers.Plan = earlier.whole
 			}
+		}
+		if err := c.tell(ctx, p, answers); err != nil {
+			return c, err
+		}
+		if mp == nil {
+			continue
 		}
 		if stored != nil {
 			made[key]++
@@ -347,24 +358,36 @@ func (r *Rehearsal) chargeOf(ctx context.Context, p *stage.Staged, stages []*sta
 		c.done = append(c.done, func() (err error) {
 			switch {
 			case earlier != nil:
-				if earlier.reusable != nil {
-					if err := earlier.reusable.topUp(st, earlier.price); err != nil {
-						return err
-					}
-				}
+				earlier.release, earlier.whole = answers.Release, answers.Plan
 				earlier.price = mp.Price
 				earlier.made++
 				return nil
 			case stored != nil && stored.price > mp.Price: // that one goes on answering
 				return nil
 			}
-			one := &rehearsedRelease{first: mp, price: mp.Price, made: made[key], snapshot: len(r.snapshots)}
-			r.releases[key] = one
-			one.reusable, err = reusableOf(p, st, mp)
+			r.releases[key], err = rehearsed(p, st, mp)
+			r.releases[key].made, r.releases[key].snapshot = made[key], len(r.snapshots)
 			return err
 		})
 	}
 	return c, nil
+}
+
+// tell adds what intervals a stage's answer is expected to have: those of the release that answers, where there is one.
+func (c *rehearsedCharge) tell(ctx context.Context, p *stage.Staged, st *private.StageRun) error {
+	st.Args = noArgs(p)
+	words, given, note, err := explain.Explainer{Staged: p, St: st, Alone: len(p.Stages) == 1}.ExpectedIntervals(ctx)
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 {
+		words[len(words)-1] += given
+	}
+	if note != "" {
+		c.note = strings.TrimPrefix(note, ". ")
+	}
+	c.expected = append(c.expected, words...)
+	return nil
 }
 
 // names are those of a statement's releases, whatever the values of other releases are that they read.

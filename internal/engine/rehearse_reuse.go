@@ -12,54 +12,56 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/engine/stage"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // What a rehearsal says is computed from another question's release: the engine's own rules, on releases without numbers. Of groups that are chosen, and bounds, a rehearsal knows none:
 // one for one is how those are computed, and each choice is taken to be its least edge.
 
-// rehearsedReusable is a release that others may be computed from.
-type rehearsedReusable struct {
-	family  ledger.Hash
-	release *release.Release
-	stage   *stage.Stage // what it is of
-}
-
-// reusableOf is what a stage's release is to others; nil where none is computed from it.
-func reusableOf(p *stage.Staged, st *stage.Stage, mp *price.Quote) (*rehearsedReusable, error) {
+// rehearsed is the release of a stage at that quote.
+func rehearsed(p *stage.Staged, st *stage.Stage, mp *price.Quote) (one *rehearsedRelease, err error) {
+	one = &rehearsedRelease{first: mp, whole: mp, price: mp.Price, stage: st}
 	k := p.ReuseCandidate(st, noArgs(p))
 	if k == nil || st.An.Groups.Public && st.An.Groups.Count > stage.MaxReusableGroups {
+		if len(st.An.Choices) == 0 {
+			one.release = &release.Release{Plan: mp, Run: mp.Run()}
+		}
+		return one, nil
+	}
+	if one.release, err = release.NewPlaceholder(st.An, mp); err != nil {
+		return one, err
+	}
+	one.release.Shape, one.family = k.Shape(), p.Family(k.Family())
+	return one, nil
+}
+
+// toppedUp is its release once a stage has topped it up, or as it is where it would not become more exact.
+func (one *rehearsedRelease) toppedUp(st *stage.Stage) (*release.Release, error) {
+	if one.release == nil {
 		return nil, nil
 	}
-	r, err := release.NewPlaceholder(st.An, mp)
-	if err != nil {
-		return nil, err
-	}
-	r.Shape = k.Shape()
-	return &rehearsedReusable{p.Family(k.Family()), r, st}, nil
-}
-
-// topUp is done to a release of that price, if it becomes more exact by it.
-func (k *rehearsedReusable) topUp(st *stage.Stage, epsilon float64) error {
-	top, err := price.TopUp(st.An, k.release.Run, epsilon, st.Request)
+	top, err := price.TopUp(st.An, one.release.Run, one.price, st.Request)
 	if err != nil || top == nil {
-		return err
+		return one.release, err
 	}
-	more, err := k.release.With(st.An, top)
-	if more != nil {
-		k.release = more
+	more, err := one.release.With(st.An, top)
+	if more == nil {
+		return one.release, err
 	}
-	return err
+	return more, err
 }
 
-// rehearsedRelative is a release that another one is computed from.
+// rehearsedRelative is a release that is computed from another question's.
 type rehearsedRelative struct {
 	of       ledger.Hash
 	made     int
 	snapshot int
+	release  *release.Release
+	analysis *sensitivity.Analysis // what it is of
 }
 
-// computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
-func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Stage, earlier *rehearsedRelease) (*rehearsedRelative, error) {
+// computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules: of those that will do, that with the least noise.
+func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Stage, earlier *rehearsedRelease) (best *rehearsedRelative, err error) {
 	k := p.ReuseCandidate(st, noArgs(p))
 	if k == nil {
 		return nil, nil
@@ -68,12 +70,13 @@ func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Sta
 	for _, text := range k.Families() {
 		families[p.Family(text)] = true
 	}
+	least := math.Inf(1)
 	for _, key := range slices.SortedFunc(maps.Keys(r.releases), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
 		one := r.releases[key]
-		if one == earlier || one.reusable == nil || !families[one.reusable.family] || st.Request.IsWorthTopUp(one.price) || !p.CanRead(one.reusable.release.Shape.Reads) {
+		if one == earlier || one.family == (ledger.Hash{}) || !families[one.family] || st.Request.IsWorthTopUp(one.price) || !p.CanRead(one.release.Shape.Reads) {
 			continue
 		}
-		text, err := release.Encode(one.reusable.stage.An, one.reusable.release)
+		text, err := release.Encode(one.stage.An, one.release)
 		if err != nil {
 			return nil, err
 		}
@@ -85,20 +88,24 @@ func (r *Rehearsal) computed(ctx context.Context, p *stage.Staged, st *stage.Sta
 		if made == nil {
 			continue
 		}
-		if noise, err := stage.LogNoise(ctx, an, made); err != nil || math.IsInf(noise, 1) {
+		noise, err := stage.LogNoise(ctx, an, made)
+		if err != nil {
 			return nil, err
 		}
+		if noise >= least {
+			continue
+		}
 		enough := earlier == nil
-		if !enough && an == st.An && earlier.reusable != nil {
-			if enough, err = private.ErrsLess(ctx, st.An, made, earlier.reusable.release); err != nil {
+		if !enough && an == st.An && earlier.release != nil {
+			if enough, err = private.ErrsLess(ctx, st.An, made, earlier.release); err != nil {
 				return nil, err
 			}
 		}
 		if enough {
-			return &rehearsedRelative{key, one.made, one.snapshot}, nil
+			best, least = &rehearsedRelative{key, one.made, one.snapshot, made, an}, noise
 		}
 	}
-	return nil, nil
+	return best, nil
 }
 
 // noArgs are a script's parameters, which it has none for.

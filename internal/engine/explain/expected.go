@@ -75,7 +75,7 @@ func boundedBy(a *sensitivity.Analysis, c *sensitivity.Choice) string {
 	return "a person's rows"
 }
 
-// ExpectedIntervals are those of a new release, and what they assume: the bounds of an earlier release of the statement and what it told that they cut, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
+// ExpectedIntervals are those of the stage's release, if it has one, else of a new one, and what they assume: the bounds of an earlier release of the statement and what it told that they cut, else none, as multiples of the bounds that are chosen; and so many rows a group as dpsql.expected_size or the policy's population say. The note says what makes bounds known.
 func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assuming, note string, err error) {
 	a, mp := x.St.An, x.St.Plan
 	if x.St.Aimed != nil { // the target's line says of which group
@@ -85,6 +85,14 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		for _, e := range x.St.Aimed {
 			words = append(words, e.Column+" "+limit+plusMinus(e.Words))
+		}
+		return words, "", "", nil
+	}
+	made := x.St.Release // what answers
+	if made != nil && made.Of != nil && len(a.Choices) > 0 {
+		list, _ := stage.ToldAggregates(x.Program, a)
+		for _, n := range list {
+			words = append(words, n.Column+" depends on the bounds that were chosen")
 		}
 		return words, "", "", nil
 	}
@@ -123,7 +131,12 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 		}
 		return e.Simultaneous(together), nil
 	}
-	e, err := of(chosen)
+	var e *finish.Errors
+	if made == nil || len(a.Choices) > 0 {
+		e, err = of(chosen)
+	} else if e, err = finish.Of(ctx, a, made); err == nil {
+		e = e.Simultaneous(together).For(made, nil)
+	}
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -224,7 +237,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	switch {
 	case a.Clipped && old == nil && a.CanAnyBeClipped():
 		note = fmt.Sprintf(". What dpsql.clip = %d cuts makes intervals wider", a.MaxRows)
-	case unknown && e == nil:
+	case unknown && e == nil && !x.St.Free:
 		note = ". dpsql chooses bounds when you ask, and what they cut makes intervals wider" + stage.KnownBefore(a)
 	}
 	return words, assuming, note, nil

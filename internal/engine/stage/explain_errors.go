@@ -49,9 +49,9 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.Formula])
 		switch f := a.Formulas[n.Formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
-			out = append(out, Expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", server.Number(e.Measure(f.Count)))})
+			out = append(out, Expected{Column: n.Column, Words: fmt.Sprintf("is decided by more than %s people", server.Number(e.Measure(f.Count)))})
 		case !f.IsPick() && (!ok || f.Kind == sensitivity.IsRatio || f.Kind == sensitivity.IsMoment && unit != "" && !f.Moments.Stat.Facts().IsProportional):
-			out = append(out, Expected{Column: n.name, Words: DependsOnChoice})
+			out = append(out, Expected{Column: n.Column, Words: DependsOnChoice})
 		case f.IsPick():
 		case f.IsOrderStatistic():
 			words := RankText(a, e, n.Formula)
@@ -59,7 +59,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 				rank, _ := e.Rank(n.Formula)
 				words = server.Number(rank/times) + " rows in rank" + unit
 			}
-			out = append(out, Expected{Column: n.name, Words: words})
+			out = append(out, Expected{Column: n.Column, Words: words})
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
 			var of []string
 			rows := counts
@@ -77,10 +77,10 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 				}
 				of = append(of, text)
 			}
-			out = append(out, Expected{Column: n.name, Words: strings.Join(of, ", ")})
+			out = append(out, Expected{Column: n.Column, Words: strings.Join(of, ", ")})
 		default:
 			width := e.Expected(n.Formula, math.NaN()) / times
-			col := Expected{Column: n.name, Words: ErrorText(a, n.Formula, width) + unit}
+			col := Expected{Column: n.Column, Words: ErrorText(a, n.Formula, width) + unit}
 			if unit == "" {
 				col.Error = Finite(width)
 			}
@@ -145,7 +145,7 @@ func inBounds(a *sensitivity.Analysis, mp *price.Quote, chosen price.Chosen, f s
 
 // NamedAggregate is an aggregate that is an output column itself.
 type NamedAggregate struct {
-	name    string
+	Column  string
 	Formula int
 }
 
@@ -227,14 +227,14 @@ func toldApart(a *sensitivity.Analysis, list []NamedAggregate) []NamedAggregate 
 		if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == a.Formulas[n.Formula].Agg }); at >= 0 {
 			all[i] = plan.ReadableAggregate(a.Query, a.Agg.Aggs[at])
 		}
-		if often[n.name]++; texts[n.name] == nil {
-			texts[n.name] = map[string]bool{}
+		if often[n.Column]++; texts[n.Column] == nil {
+			texts[n.Column] = map[string]bool{}
 		}
-		texts[n.name][all[i]] = true
+		texts[n.Column][all[i]] = true
 	}
 	for i, n := range slices.Clone(list) {
-		if often[n.name] > 1 && len(texts[n.name]) == often[n.name] && all[i] != "" {
-			list[i].name = all[i]
+		if often[n.Column] > 1 && len(texts[n.Column]) == often[n.Column] && all[i] != "" {
+			list[i].Column = all[i]
 		}
 	}
 	return list
@@ -267,11 +267,11 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 	names, _ := ToldAggregates(pr, a)
 	for _, n := range names {
 		if e.HasTooFewPeople(n.Formula) {
-			out = append(out, Expected{n.name, isNull, nil})
+			out = append(out, Expected{n.Column, isNull, nil})
 			continue
 		}
 		if words := RankText(a, e, n.Formula); words != "" {
-			out = append(out, Expected{n.name, words, nil})
+			out = append(out, Expected{n.Column, words, nil})
 			continue
 		}
 		width := e.For(r, nil).Expected(n.Formula, math.NaN())
@@ -307,13 +307,13 @@ func (p *Staged) LargestErrorsBy(e *finish.Errors, a *sensitivity.Analysis, r *r
 			switch {
 			case g == nil || err != nil:
 			case e.For(r, g).IsUnbounded(n.Formula, g.Values):
-				out = append(out, Expected{n.name, isNull, nil})
+				out = append(out, Expected{n.Column, isNull, nil})
 			default:
 				width = e.For(r, g).Group(n.Formula, g.Values)
 			}
 		}
 		if !math.IsNaN(width) {
-			out = append(out, Expected{n.name, RoundedErrorText(a, n.Formula, width), Finite(width)})
+			out = append(out, Expected{n.Column, RoundedErrorText(a, n.Formula, width), Finite(width)})
 		}
 	}
 	return out

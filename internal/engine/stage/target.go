@@ -293,11 +293,11 @@ func (p *Staged) Widths(ctx context.Context, st *Stage, t session.Target, size u
 	for _, n := range named {
 		f := st.An.Formulas[n.Formula]
 		if f.Kind == sensitivity.IsAvg && isDistinctCount(st.An, f) {
-			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.name, t).
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.Column, t).
 				WithHint("%s", once)
 		}
 		if t.Relative && !(math.Abs(valueAt(st.An, f, rows)) > 0) {
-			return nil, sqlerr.New(sqlerr.TargetUnknown, "how large %q will be is not known, and so not at which price it has an error of %s", n.name, t).
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "how large %q will be is not known, and so not at which price it has an error of %s", n.Column, t).
 				WithHint("SET dpsql.target_error to a number in place of a part. Or: %s", once)
 		}
 	}
@@ -373,7 +373,7 @@ func (p *Staged) errorsAt(st *Stage, rows float64, named []NamedAggregate) func(
 		e = e.Simultaneous(p.ExpectedRows(st.An, nil))
 		var out []namedError
 		for _, n := range named {
-			out = append(out, namedError{n.name, valueAt(st.An, st.An.Formulas[n.Formula], rows), e.Expected(n.Formula, rows)})
+			out = append(out, namedError{n.Column, valueAt(st.An, st.An.Formulas[n.Formula], rows), e.Expected(n.Formula, rows)})
 		}
 		return out, nil
 	}

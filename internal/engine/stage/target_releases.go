@@ -148,7 +148,7 @@ func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *rele
 			if !t.Relative {
 				hint = "Ask once more at a larger price with SET dpsql.target_error = off."
 			}
-			return nil, sqlerr.New(sqlerr.TargetUnknown, "what was released earlier does not tell how large %q is, and so not at which price it has an error of %s", n.name, t).WithHint("%s", hint)
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "what was released earlier does not tell how large %q is, and so not at which price it has an error of %s", n.Column, t).WithHint("%s", hint)
 		}
 	}
 	return groups, nil
@@ -157,7 +157,7 @@ func (p *Staged) sizes(ctx context.Context, st *Stage, t session.Target, r *rele
 // errorsIn are each aggregate's errors in the group that it is largest in.
 func errorsIn(of func(*release.Group) *finish.Errors, named []NamedAggregate, size []*release.Group) (out []namedError) {
 	for i, n := range named {
-		one := namedError{name: n.name}
+		one := namedError{name: n.Column}
 		if size[i] == nil {
 			one.width = of(nil).Expected(n.Formula, math.NaN())
 		} else {
