@@ -117,7 +117,7 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 		return err
 	}
 	if opt.Unit == "" && opt.Merge == nil {
-		for _, l := range owner.CandidateWarnings(rels, kind) {
+		for _, l := range owner.CandidateWarnings(rels, opt) {
 			_, _ = fmt.Fprintln(i.err, "warning: "+l)
 		}
 	}

@@ -72,27 +72,28 @@ func (s *schema) candidates() []Candidate {
 }
 
 // CandidateWarnings says why the first candidate may not be who is to be protected, and what to do; nothing where it looks like people.
-func CandidateWarnings(rels []sqltype.Relation, backend string) []string {
-	s, err := newSchema(rels, backend)
+func CandidateWarnings(rels []sqltype.Relation, opt InitOptions) []string {
+	s, err := newSchema(rels, opt.Backend)
 	if err != nil {
 		return nil
 	}
-	if list := s.candidates(); len(list) > 0 {
-		return s.candidateWarnings(list[0])
-	}
-	return nil
+	return s.candidateWarnings(s.candidates(), opt)
 }
 
-func (s *schema) candidateWarnings(c Candidate) []string {
-	if c.People {
+func (s *schema) candidateWarnings(list []Candidate, opt InitOptions) []string {
+	if len(list) == 0 || list[0].People {
 		return nil
 	}
-	table := inComment(s.spell(s.find(c.Schema, c.Table)))
-	out := []string{fmt.Sprintf("%s is a guess: nothing says that rows of %s are people. What is hidden is one row of it, not a person who has several.", inComment(c.Name), table)}
+	table := inComment(s.spell(s.find(list[0].Schema, list[0].Table)))
+	out := []string{fmt.Sprintf("%s is a guess: nothing says that rows of %s are people. What is hidden is one row of it, not a person who has several.", inComment(list[0].Name), table)}
 	if list := s.personColumns(); len(list) > 0 {
-		return append(out, "These columns look as if they name people: "+strings.Join(list, ", ")+". To protect them, run dpsql init --unit "+list[0])
+		var names []string
+		for _, c := range list {
+			names = append(names, inComment(c))
+		}
+		return append(out, "These columns look as if they name people: "+strings.Join(names, ", ")+". To protect them, run "+opt.command(list[0]))
 	}
-	return append(out, "If a column says whose the rows are, run dpsql init --unit table.column")
+	return append(out, "If a column says whose the rows are, run "+opt.command(anyUnit))
 }
 
 // personColumns are columns by whose names a row belongs to somebody, though no table of these people is there.
@@ -107,7 +108,7 @@ func (s *schema) personColumns() (out []string) {
 				of = of || peopleNames[singular(w[n-1])] > 0
 			}
 			if of && t.proposable() && policy.CanBeUnit(c.Type) && writableName(c.Name) && len(out) < mostNamed {
-				out = append(out, inComment(policy.Qualified(s.policySchema(t), t.rel.Name, c.Name)))
+				out = append(out, policy.Qualified(s.policySchema(t), t.rel.Name, c.Name))
 			}
 		}
 	}

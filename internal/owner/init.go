@@ -25,6 +25,37 @@ type InitOptions struct {
 	Merge   []byte // an older policy to bring up to the schema; nil: none
 }
 
+// anyUnit stands for a unit that the owner knows.
+const anyUnit = "table.column"
+
+// command is init with that unit, as a shell runs it from a comment's line.
+func (o InitOptions) command(unit string) string {
+	if inComment(unit) != unit {
+		unit = anyUnit
+	}
+	place := "URL"
+	switch name, isVariable := strings.CutPrefix(o.URL, "env:"); {
+	case isVariable:
+		place = `"$` + name + `"`
+	case o.Backend == backendPostgres && hasPassword(o.URL):
+		place = `"$` + URLVariable + `"`
+	case inComment(o.URL) == o.URL:
+		place = shellQuoted(o.URL)
+	}
+	return "dpsql init --backend " + place + " --unit " + shellQuoted(unit)
+}
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// shellQuoted is a text as one word of a shell.
+func shellQuoted(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // Init writes a first policy from the schema alone: keys, foreign keys, types and comments, never values. What only the owner can
 // say is left as FILL_IN, which policy.Parse refuses on its line, or as a comment. With Merge it gives that text with every byte
 // kept, new tables and columns added and vanished ones marked; see merge. The same input gives the same bytes, and Init of its
@@ -52,10 +83,11 @@ func Init(rels []sqltype.Relation, opt InitOptions) ([]byte, error) {
 	case len(candidates) > 0:
 		s.root, s.unit = s.find(candidates[0].Schema, candidates[0].Table), candidates[0].Column
 	}
+	warnings := s.candidateWarnings(candidates, opt)
 	s.findPaths()
 	s.sort()
 	w := &writer{s: s}
-	w.head(opt, candidates)
+	w.head(opt, candidates, warnings)
 	w.tables()
 	w.foot()
 	return []byte(strings.Join(w.lines, "\n") + "\n"), nil
@@ -66,10 +98,10 @@ func (s *schema) setUnit(unit string) error {
 	parts, err := policy.SplitName(unit, 3)
 	switch plain := strings.Split(unit, "."); {
 	case err != nil && !strings.Contains(unit, `"`) && (len(plain) == 2 || len(plain) == 3) && !slices.Contains(plain, ""):
-		return fmt.Errorf("the unit: write double quotes around names that have spaces or signs: --unit '%s'", policy.Qualified(plain...))
+		return fmt.Errorf("the unit: write double quotes around names that have spaces or signs: --unit %s", shellQuoted(policy.Qualified(plain...)))
 	case err == nil && s.named(parts) != nil:
 		t := s.named(parts)
-		return fmt.Errorf("the unit: %s is a table. Add its column that stands for one person, as in --unit %s", s.spell(t), policy.Qualified(s.policySchema(t), t.rel.Name, t.likelyUnit()))
+		return fmt.Errorf("the unit: %s is a table. Add its column that stands for one person, as in --unit %s", s.spell(t), shellQuoted(policy.Qualified(s.policySchema(t), t.rel.Name, t.likelyUnit())))
 	case err != nil || len(parts) < 2:
 		return fmt.Errorf("the unit must be table.column, not %q", unit)
 	}
@@ -132,7 +164,7 @@ func meant(name string, known []string) string {
 	return ""
 }
 
-func (w *writer) head(opt InitOptions, candidates []Candidate) {
+func (w *writer) head(opt InitOptions, candidates []Candidate, warnings []string) {
 	w.add("# yaml-language-server: $schema=policy.schema.json", "# Editors complete and check keys by that line, once dpsql schema > policy.schema.json has run beside this file.")
 	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types, constraints and comments. No value was read.")
 	w.add("# To finish it: read every comment, replace FILL_IN where it stands, then run dpsql check. A table or column that is not listed")
@@ -150,7 +182,7 @@ func (w *writer) head(opt InitOptions, candidates []Candidate) {
 		note = "  # a path without / in front begins at this file's folder"
 	}
 	w.add("backend: {" + opt.Backend + ": " + scalar(place) + "}" + note)
-	w.unit(opt, candidates)
+	w.unit(opt, candidates, warnings)
 	w.add("# population: 100000  # about how many people the data is of. It is public, and check compares budget.delta with it")
 	w.units(candidates)
 	w.add("")
@@ -181,18 +213,18 @@ func (w *writer) units(candidates []Candidate) {
 		fmt.Sprintf("# list %s below with its columns, and give those tables the way to it as also_unit: column -> %s", other, inComment(c.Name)))
 }
 
-func (w *writer) unit(opt InitOptions, candidates []Candidate) {
+func (w *writer) unit(opt InitOptions, candidates []Candidate, warnings []string) {
 	s := w.s
 	if s.root == nil {
 		w.add("unit: "+fillIn+"  # the column that stands for one person, table.column: no table has a key of one column that could.",
-			"# dpsql init --unit table.column writes the ways to it, too.")
+			"# "+opt.command(anyUnit)+" writes the ways to it, too.")
 		return
 	}
 	w.add("unit: " + scalar(s.unitName()) + "  # the column that stands for one person: what one person adds or removes is hidden")
 	if opt.Unit != "" {
 		return
 	}
-	for _, l := range s.candidateWarnings(candidates[0]) {
+	for _, l := range warnings {
 		w.add("# WARNING: " + l)
 	}
 	var others []string
@@ -202,7 +234,7 @@ func (w *writer) unit(opt InitOptions, candidates []Candidate) {
 		}
 	}
 	if len(others) > 0 {
-		w.add("# Others that look like people: " + strings.Join(others, ", ") + "; dpsql init --unit table.column takes one of them.")
+		w.add("# Others that look like people: " + strings.Join(others, ", ") + "; " + opt.command(anyUnit) + " takes one of them.")
 	}
 }
 
@@ -218,14 +250,11 @@ func (w *writer) foot() {
 		"",
 		"# This adds an analyst, and reads the password from standard input. --may lists the tables and columns that the analyst sees.")
 	seen := "TABLE"
-	if w.s.root != nil && plainTable.MatchString(w.s.spell(w.s.root)) {
-		seen = w.s.spell(w.s.root)
+	if w.s.root != nil && inComment(w.s.spell(w.s.root)) == w.s.spell(w.s.root) {
+		seen = shellQuoted(w.s.spell(w.s.root))
 	}
 	w.add("#   dpsql user add NAME --may "+seen+" --config policy.yaml", "analysts: {}")
 }
-
-// plainTable is a table's name that a shell takes as it is.
-var plainTable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // hasPassword reports a URL that must not stand in a file; one that cannot be read whole might hide a password.
 func hasPassword(text string) bool {

@@ -3,6 +3,7 @@ package owner
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -181,16 +182,17 @@ func TestNoPeople(t *testing.T) {
 	for schema, want := range map[string][]string{
 		"table orders\n  order_id int key\n  customer_id int\n  email text\n  total int\ntable items\n  item_id int key\n  order_id int\n  fk order_id -> orders order_id\n": {
 			"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.",
-			"These columns look as if they name people: orders.customer_id, orders.email. To protect them, run dpsql init --unit orders.customer_id"},
-		"table orders\n  order_id int key\n  total int\n": {"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.", "If a column says whose the rows are, run dpsql init --unit table.column"},
+			"These columns look as if they name people: orders.customer_id, orders.email. To protect them, run dpsql init --backend postgres://reader@db/shop --unit orders.customer_id"},
+		"table orders\n  order_id int key\n  total int\n": {"orders.order_id is a guess: nothing says that rows of orders are people. What is hidden is one row of it, not a person who has several.", "If a column says whose the rows are, run dpsql init --backend postgres://reader@db/shop --unit table.column"},
 		"table customers\n  id int key\n":                 nil,
 	} {
 		rels := readSchema(t, "public", schema)
-		out, err := Init(rels, InitOptions{Dataset: "shop", Backend: "postgres", URL: "postgres://reader@db/shop"})
+		opt := InitOptions{Dataset: "shop", Backend: "postgres", URL: "postgres://reader@db/shop"}
+		out, err := Init(rels, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := CandidateWarnings(rels, "postgres"); !slices.Equal(got, want) || strings.Count(string(out), "# WARNING: ") != len(want) {
+		if got := CandidateWarnings(rels, opt); !slices.Equal(got, want) || strings.Count(string(out), "# WARNING: ") != len(want) {
 			t.Errorf("%q\n%s", got, out)
 		}
 		for _, l := range want {
@@ -198,6 +200,46 @@ func TestNoPeople(t *testing.T) {
 				t.Errorf("no %q in\n%s", l, out)
 			}
 		}
+	}
+}
+
+// TestSuggestedUnit: the file and the terminal suggest one command, a shell takes it as it stands, and its unit works.
+func TestSuggestedUnit(t *testing.T) {
+	column := func(name string) sqltype.RelationColumn {
+		return sqltype.RelationColumn{Name: name, Type: sqltype.Type{OID: sqltype.OIDInt8}}
+	}
+	rels := []sqltype.Relation{
+		{Schema: "main", Name: "Patients List", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("Patient No")}},
+		{Schema: "main", Name: "visits 2025", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("id"), column("Patient No")}},
+	}
+	for url, want := range map[string]string{"my 'data'": "my 'data'", "data": "data", "env:PLACE": "of the environment"} {
+		opt := InitOptions{Dataset: "d", Backend: backendFiles, URL: url}
+		text, err := Init(rels, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := CandidateWarnings(rels, opt)
+		if len(list) != 2 || !strings.Contains(string(text), "\n# WARNING: "+list[1]+"\n") {
+			t.Fatalf("%q and\n%s", list, text)
+		}
+		_, command, _ := strings.Cut(list[1], ", run ")
+		shell := exec.Command("sh", "-c", `dpsql() { printf '%s\n' "$@"; }; `+command)
+		shell.Env = []string{"PLACE=of the environment"}
+		out, err := shell.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		words := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+		if len(words) != 5 || !slices.Equal(words[:4], []string{"init", "--backend", want, "--unit"}) {
+			t.Fatalf("%s: %q", command, words)
+		}
+		opt.Unit = words[4]
+		if _, err := Init(rels, opt); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := (InitOptions{Backend: backendPostgres, URL: "postgres://reader:hunter2@db/shop"}).command(anyUnit); got != `dpsql init --backend "$DPSQL_DATABASE_URL" --unit table.column` {
+		t.Error(got)
 	}
 }
 
