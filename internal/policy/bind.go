@@ -236,6 +236,8 @@ func (b *binding) declared(bt *boundTable, c *columnDecl, pc *plan.TableColumn) 
 	pc.Description = c.description
 	if c.shape != nil {
 		b.elements(t, c, pc)
+	} else if c.lo != nil && isDay(pc.Type) {
+		b.add(c.rangeAt, "column %s.%s: range: that of a column of %s has dates", t, quoteName(pc.Name), typeText(pc.Type)).hint("%s", writeDays)
 	} else if c.lo != nil {
 		if err := checkRange(*c.lo, *c.hi, pc.Type); err != nil {
 			b.add(c.rangeAt, "column %s.%s: range: %v", t, quoteName(pc.Name), err)

@@ -176,12 +176,31 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 		f.add(at(n), "%s must be %s or [lowest, highest]", what, auto)
 		return
 	}
-	if first, last, ok := f.days(list, what); ok {
+	first, last := f.day(list.Values[0]), f.day(list.Values[1])
+	switch {
+	case first != "" && last != "":
 		c.first, c.last, c.rangeAt = first, last, at(n)
+		return
+	case first+last != "":
+		other := list.Values[0]
+		if first != "" {
+			other = list.Values[1]
+		}
+		if s, ok := f.scalar(other, what); ok && !f.blank(s, what) {
+			f.add(s.position, "%s: %q is no date", what, clip(s.text)).hint("%s", writeDays)
+		}
 		return
 	}
 	var d [2]decimal.Decimal
 	for i, e := range list.Values {
+		if s, isText := e.(*ast.StringNode); isText && s.Token.Value != Blank {
+			if _, isNumber := parseDecimal(s.Token.Value); !isNumber {
+				f.tell(e, sight{kind: sawNumber})
+				f.add(at(e), "%s: %q is neither a date nor a number of at most %d digits", what, clip(s.Token.Value), maxDigits).hint("%s", writeDays)
+				ok = false
+				continue
+			}
+		}
 		x, _, good := f.decimal(e, what)
 		d[i], ok = x, ok && good
 	}
@@ -194,18 +213,16 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 	}
 }
 
-// days are the ends of a range of dates or timestamps, as they were written; bind knows the column's type.
-func (f *file) days(list *ast.SequenceNode, what string) (first, last string, ok bool) {
-	var ends [2]string
-	for i, n := range list.Values {
-		f.tell(n, sight{kind: sawDay})
-		s, isText := n.(*ast.StringNode)
-		if !isText || !dayLike.MatchString(s.Token.Value) {
-			return "", "", false
-		}
-		ends[i] = s.Token.Value
+// writeDays says how the ends of a range of dates or timestamps are written.
+const writeDays = `write dates as year-month-day, 2024-05-13; of timestamps with a time too, "2024-05-13 08:00"`
+
+// day is an end of a range of dates or timestamps, as it was written; "" of anything else. bind knows the column's type.
+func (f *file) day(n ast.Node) string {
+	f.tell(n, sight{kind: sawDay})
+	if s, isText := n.(*ast.StringNode); isText && dayLike.MatchString(s.Token.Value) {
+		return s.Token.Value
 	}
-	return ends[0], ends[1], true
+	return ""
 }
 
 func (f *file) values(c *columnDecl, n ast.Node, what string) {
