@@ -193,10 +193,10 @@ func TestNoGroupsCostNothing(t *testing.T) {
 			enginetest.Set(t, s, "dpsql.fresh", fresh)
 			for sql, near := range map[string]string{
 				"select gender, count(*), avg(weight) from patients where gender = 'Femal' group by 1":                                       "Write 'Female' for 'Femal'",
-				"select kind_id, sum(free) from encounters where kind_id > 1000 group by 1":                                                  "",
+				"select kind_id, sum(free) from encounters where kind_id > 1000 group by 1":                                                  "These conditions keep them: WHERE kind_id IN (1, ",
 				"select k.id, count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgnt' group by 1":                "Write 'Urgent' for 'Urgnt'",
 				"select readmitted, median(days), count(distinct patient_id) from encounters where readmitted = 'no' group by 1":             "Write 'NO' for 'no'",
-				"select * from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n": "",
+				"select * from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t where n > 3 order by n": "These conditions keep them: WHERE readmitted IN ('NO', '<30', '>30')",
 			} {
 				told := enginetest.Explained(t, s, sql)
 				_, a := enginetest.Ask(t, s, sql)
@@ -243,7 +243,7 @@ func TestNoGroupsJoined(t *testing.T) {
 		s := enginetest.ClinicSession(t, enginetest.Tame, d, enginetest.AutoEdits...)
 		enginetest.Set(t, s, "dpsql.notices", "brief")
 		for sql, want := range map[string]string{
-			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1":          "[] of encounters.readmitted",
+			"select readmitted, count(*) from encounters where readmitted = 'wbe' and days > (select avg(days) from encounters) group by 1":          "[] These conditions keep them: WHERE readmitted IN ('NO', '<30', '>30')",
 			"select (select count(*) from encounters), n from (select readmitted, count(*) n from encounters where readmitted = 'wbe' group by 1) t": "[] of encounters.readmitted",
 			"select (select count(*) from encounters), n from (select kind_id, count(*) n from encounters where kind_id > 1000 group by 1) t":        "[] keep none of the public values of encounters.kind_id",
 		} {

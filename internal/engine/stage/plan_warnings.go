@@ -156,8 +156,9 @@ func Omitted(list ...*sensitivity.Analysis) (lines []string) {
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
 	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	none = slices.DeleteFunc(none, func(name string) bool { return slices.Contains(empty, name) })
-	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list")
-	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups")
+	cure := strings.ReplaceAll(keepingWords(list), "%", "%%")
+	say(none, "the conditions keep none of the public values of %s: what is left are rows of values that the policy does not list"+cure)
+	say(empty, "the conditions keep none of the public values of %s: no group is left, so nothing is read or charged for the groups"+cure)
 	inNone := "are in no group"
 	if slices.ContainsFunc(list, hasPick) { // its groups are not of the statement
 		inNone = "are not counted"
@@ -192,7 +193,7 @@ func Unread(list []*sensitivity.Analysis) (lines []string) {
 	if len(none) > 0 {
 		why = "the conditions keep none of the public values of " + either(none)
 	}
-	if lines = append(lines, why+": nothing is read or charged, and no number is given"); len(near) > 0 {
+	if lines = append(lines, why+": nothing is read or charged, and no number is given"+keepingWords(list)); len(near) > 0 {
 		lines = append(lines, fmt.Sprintf(notPublic, either(near)))
 	}
 	return lines
@@ -202,7 +203,8 @@ func Unread(list []*sensitivity.Analysis) (lines []string) {
 //
 // Proof: it follows from the statement, the policy and public values alone (groups.FindUnmet), and is decided before anything is charged or read.
 func RefuseUnmet(stages []*Stage) error {
-	var columns, cures, near []string
+	var columns, near []string
+	var list []*sensitivity.Analysis
 	for _, st := range stages {
 		if !st.IsCharged() {
 			continue
@@ -211,19 +213,36 @@ func RefuseUnmet(stages []*Stage) error {
 			return nil
 		}
 		for _, u := range st.An.Unmet {
-			columns, cures = append(columns, u.Column), append(cures, u.Cure)
+			columns = append(columns, u.Column)
 		}
-		near = append(near, st.An.Suggestions...)
+		list, near = append(list, st.An), append(near, st.An.Suggestions...)
 	}
 	if columns == nil {
 		return nil
 	}
-	slices.Sort(cures)
-	hint := fmt.Sprintf("These conditions keep them: WHERE %s.", strings.Join(slices.Compact(cures), " AND "))
+	hint := strings.TrimPrefix(keepingWords(list), ". ") + "."
 	if len(near) > 0 {
 		hint = fmt.Sprintf("Write %s. ", either(near)) + hint
 	}
 	return sqlerr.New(sqlerr.NoDeclaredValue, "the conditions keep none of the values that the policy declares for %s", either(columns)).WithHint("%s", hint)
+}
+
+// keepingWords say which conditions keep declared values, where conditions keep none.
+func keepingWords(list []*sensitivity.Analysis) string {
+	var cures []string
+	for _, a := range list {
+		if a == nil {
+			continue
+		}
+		for _, u := range a.Unmet {
+			cures = append(cures, u.Cure)
+		}
+	}
+	if len(cures) == 0 {
+		return ""
+	}
+	slices.Sort(cures)
+	return ". These conditions keep them: WHERE " + strings.Join(slices.Compact(cures), " AND ")
 }
 
 const notPublic = "a condition asks for a value that is not public. Write %s"
