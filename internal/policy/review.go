@@ -61,6 +61,9 @@ func check(name string, text []byte, lookup func(string) (string, bool), look fu
 		r.Catalogs = nil
 	}
 	var w warnings
+	f.bare = slices.DeleteFunc(f.bare, func(at word) bool { // the mistake says what to write
+		return slices.ContainsFunc(r.Problems, func(p Problem) bool { return position{p.Line, p.Col} == at.position })
+	})
 	w.file(f)
 	if err == nil {
 		w.schema(bound)

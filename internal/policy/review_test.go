@@ -950,3 +950,31 @@ func TestUnreadOfPublicTables(t *testing.T) {
 		}
 	}
 }
+
+// TestOneWrongWord: a word in the place of true, false or a number is one mistake, and no warning advises quotes that would be refused too.
+func TestOneWrongWord(t *testing.T) {
+	people, stays := peopleAndStays()
+	people.Columns = append(people.Columns, column("smokes", sqltype.Type{OID: sqltype.OIDBool}, true))
+	base := strings.Replace(twoTables, "EXTRA", "", 1)
+	for _, c := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"  stays: {", "  wards: {public: yes}\n  stays: {", []string{`table wards: public must be true or false, not "yes"`}},
+		{"  stays: {", "  wards: {public: \"true\"}\n  stays: {", []string{"table wards: public must be true or false, without quotes"}},
+		{"  stays: {", "  stays: {public: nein, ", []string{`table stays: public must be true or false, not "nein"`}},
+		{"budget: {", "query: {price: yes}\nbudget: {", []string{`query.price must be a decimal number of at most 60 digits, not "yes"`}},
+		{"{id: {}", "{id: {}, smokes: {values: [yes, no]}", []string{`column people.smokes: values: "yes" is not true or false`, `column people.smokes: values: "no" is not true or false`}},
+	} {
+		text := strings.Replace(base, c.from, c.to, 1)
+		wards := sqltype.Relation{Schema: "public", Name: "wards", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("ward", sqltype.Int4, true)}}
+		r := review(t, text, people, stays, wards)
+		var got []string
+		for _, p := range r.Problems {
+			got = append(got, p.Message)
+		}
+		if text == base || !slices.Equal(got, c.want) || contains(r.Warnings, "without quotes") {
+			t.Errorf("%s: %q, warnings %v", c.to, got, r.Warnings)
+		}
+	}
+}

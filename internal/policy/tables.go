@@ -45,8 +45,12 @@ func (f *file) tables(n ast.Node) {
 func (f *file) table(t *tableDecl, n ast.Node) {
 	what := "table " + t.String()
 	var columns, path, also, often ast.Node
+	mistaken := false // whether it is public is not known
 	f.fields(n, what, []field{
-		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
+		{name: "public", read: func(n ast.Node) {
+			yes, ok := f.flagIf(n, what+": public")
+			t.public, mistaken = yes, !ok
+		}},
 		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
 		{name: "max_rows_per_unit", read: func(n ast.Node) {
 			if x, where, ok := f.countOr(n, auto, what+": max_rows_per_unit", maxRowsLimit); ok {
@@ -65,6 +69,9 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 		}},
 		{name: "key", read: func(n ast.Node) { f.key(t, n, what+": key") }},
 	})
+	if mistaken { // nothing more is said of it
+		t.public, t.pathGiven = path == nil && columns == nil, true
+	}
 	if t.public && (also != nil || t.unprotected) {
 		f.add(t.at, "%s is public: it has neither also_unit nor unprotected", what)
 		also = nil

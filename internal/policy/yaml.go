@@ -366,16 +366,25 @@ func (r *reader) choice(n ast.Node, what string, now, later []string) string {
 
 // flag reads true or false.
 func (r *reader) flag(n ast.Node, what string) bool {
+	yes, _ := r.flagIf(n, what)
+	return yes
+}
+
+// flagIf reads true or false; ok is false where it is neither.
+func (r *reader) flagIf(n ast.Node, what string) (yes, ok bool) {
 	s, ok := r.scalar(n, what)
 	r.tell(n, sight{kind: sawFlag})
 	switch {
 	case !ok:
-	case !s.quoted && s.text == "true":
-		return true
-	case s.quoted || s.text != "false":
-		r.add(s.position, "%s must be true or false", what)
+		return false, false
+	case !s.quoted && (s.text == "true" || s.text == "false"):
+		return s.text == "true", true
+	case s.quoted && (s.text == "true" || s.text == "false"):
+		r.add(s.position, "%s must be true or false, without quotes", what)
+	default:
+		r.add(s.position, "%s must be true or false, not %q", what, clip(s.text))
 	}
-	return false
+	return false, false
 }
 
 // plainNumber is JSON's grammar of numbers with at most a leading sign or point: no hexadecimal, no octal, no underscores, no
