@@ -114,12 +114,18 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 		cancel()
 		err = errors.Join(err, <-served)
 	}()
-	wrong, err := d.ask(ctx, l.Addr().String())
+	var list []question
+	if !d.quiet {
+		if list, err = questions(); err != nil {
+			return err
+		}
+	}
+	wrong, err := d.ask(ctx, l.Addr().String(), list)
 	if err != nil {
 		return err
 	}
-	if wrong > 0 {
-		err = fmt.Errorf("%d of the demo's questions went other than they should", wrong)
+	if len(wrong) > 0 {
+		err = fmt.Errorf("%d of the demo's questions went other than they should:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
 	if d.once {
 		return err
@@ -192,35 +198,35 @@ func questions() ([]question, error) {
 	return out, nil
 }
 
-// ask puts the questions as an ordinary client and says how many went other than they should.
-func (d *demonstration) ask(ctx context.Context, addr string) (wrong int, err error) {
-	list, err := questions()
-	if err != nil || d.quiet {
-		return 0, err
-	}
+// ask puts the questions as an ordinary client and says of each that went other than it should what happened.
+func (d *demonstration) ask(ctx context.Context, addr string, list []question) (wrong []string, err error) {
 	for i, q := range list {
 		fmt.Fprintf(d.out, "\n%s\n%d. %s\n\n", strings.Repeat("-", 100), i+1, q.title)
 		for _, line := range strings.Split(q.sql, "\n") {
 			fmt.Fprintln(d.out, "   ", line)
 		}
 		fmt.Fprintln(d.out)
-		got, err := d.askOne(ctx, addr, q)
+		got, why, err := d.askOne(ctx, addr, q)
 		if err != nil {
 			return wrong, err
 		}
 		if got != q.outcome {
-			wrong++
+			line := fmt.Sprintf("question %d: expected: %s; it was: %s", i+1, q.outcome, got)
+			if why != "" {
+				line += ": " + why
+			}
+			wrong = append(wrong, line)
 			fmt.Fprintf(d.out, "    (expected: %s; it was: %s)\n", q.outcome, got)
 		}
 	}
 	return wrong, nil
 }
 
-// askOne puts one question over a connection of its own and says its outcome.
-func (d *demonstration) askOne(ctx context.Context, addr string, q question) (outcome string, err error) {
+// askOne puts one question over a connection of its own and says its outcome, and why it was refused.
+func (d *demonstration) askOne(ctx context.Context, addr string, q question) (outcome, why string, err error) {
 	cfg, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s:demo@%s/demo?sslmode=disable&application_name=psql", q.user, addr))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	var notice string
 	var warnings []string
@@ -233,11 +239,11 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-	if outcome, err = d.show(ctx, conn, q.sql); err != nil {
-		return "", err
+	if outcome, why, err = d.show(ctx, conn, q.sql); err != nil {
+		return "", "", err
 	}
 	switch {
 	case outcome != "answered":
@@ -258,7 +264,7 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 	if notice != "" {
 		fmt.Fprintln(d.out, "    "+strings.Join(facts(notice), "\n    "))
 	}
-	return outcome, nil
+	return outcome, why, nil
 }
 
 // facts are the parts of a notice; what stands in brackets belongs to what it follows.
@@ -279,7 +285,7 @@ func facts(notice string) (list []string) {
 }
 
 // show prints the answer in the simple protocol's text form, or the refusal.
-func (d *demonstration) show(ctx context.Context, conn *pgx.Conn, sql string) (outcome string, err error) {
+func (d *demonstration) show(ctx context.Context, conn *pgx.Conn, sql string) (outcome, why string, err error) {
 	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
@@ -290,10 +296,10 @@ func (d *demonstration) show(ctx context.Context, conn *pgx.Conn, sql string) (o
 		if refused.Hint != "" {
 			fmt.Fprintf(d.out, "    HINT:   %s\n", refused.Hint)
 		}
-		return "refused " + idOf(refused.Code), nil
+		return "refused " + idOf(refused.Code), refused.Message, nil
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	for _, r := range results {
@@ -311,10 +317,10 @@ func (d *demonstration) show(ctx context.Context, conn *pgx.Conn, sql string) (o
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return "", err
+		return "", "", err
 	}
 	fmt.Fprintln(d.out)
-	return "answered", nil
+	return "answered", "", nil
 }
 
 // idOf finds the stable id of one of dpsql's own SQLSTATEs.
