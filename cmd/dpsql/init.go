@@ -98,7 +98,9 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 	}
 	opt := owner.InitOptions{Dataset: i.dataset, Backend: kind, URL: where, Unit: i.unit}
 	if opt.Dataset == "" {
-		opt.Dataset = datasetOf(kind, where)
+		if opt.Dataset = datasetOf(kind, where); kind == "postgres" && opt.Dataset != sourceOf(where) {
+			opt.Source = sourceOf(where)
+		}
 	}
 	if i.merge != "" {
 		if opt.Merge, err = os.ReadFile(i.merge); err != nil {
@@ -192,16 +194,22 @@ func datasetOf(kind, where string) string {
 	}
 	name := strings.TrimSuffix(filepath.Base(where), filepath.Ext(where))
 	if kind == "postgres" {
-		name = ""
-		if c, err := pgx.ParseConfig(where); err == nil {
-			name = c.Database
-		}
+		name = sourceOf(where)
 	}
 	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "data_" + name
 	}
 	return name[:min(len(name), 63)]
+}
+
+// sourceOf is the name of the database that a URL names; "": none.
+func sourceOf(url string) string {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return ""
+	}
+	return c.Database
 }
 
 // survey reads the schema of what a backend has.

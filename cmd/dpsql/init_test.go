@@ -79,6 +79,9 @@ func TestInitOfOneFile(t *testing.T) {
 		t.Error(err)
 	}
 	t.Chdir(dir)
+	if got, from := datasetOf("postgres", "postgres://db/My%20Shop"), sourceOf("postgres://db/My%20Shop"); got != "My_Shop" || from != "My Shop" {
+		t.Errorf("%s from %s", got, from)
+	}
 	if got, want := datasetOf("files", "."), datasetOf("files", dir); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}

@@ -19,6 +19,7 @@ const URLVariable = "DPSQL_DATABASE_URL"
 // InitOptions say how a first policy is written.
 type InitOptions struct {
 	Dataset string // the data set's name
+	Source  string // the database's own name, where that is another
 	Backend string // "postgres", "duckdb" or "files"
 	URL     string // URL, file or folder, as the policy shall name it; a URL with a password is replaced by env:DPSQL_DATABASE_URL
 	Unit    string // table.column; "": the best of Candidates, or what Merge says
@@ -172,7 +173,11 @@ func (w *writer) head(opt InitOptions, candidates []Candidate, warnings []string
 	if opt.Backend == backendFiles {
 		w.add(typesOfFile)
 	}
-	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to")
+	other := ""
+	if opt.Source != "" {
+		other = ", in place of " + inComment(opt.Source)
+	}
+	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to" + other)
 	place, note := opt.URL, ""
 	if opt.Backend == backendPostgres && hasPassword(opt.URL) {
 		place = "env:" + URLVariable

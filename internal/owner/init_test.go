@@ -243,6 +243,14 @@ func TestSuggestedUnit(t *testing.T) {
 	}
 }
 
+// TestServedName: where the data set has another name than the database, the file says so.
+func TestServedName(t *testing.T) {
+	out, err := Init(nil, InitOptions{Dataset: "My_Shop", Source: "My Shop", Backend: backendPostgres, URL: "postgres://db/My%20Shop"})
+	if want := "\ndataset: My_Shop  # also the database name that clients connect to, in place of My Shop\n"; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestUnitWithSpaces: a unit whose names have spaces is told the quotes that it needs, and works with them.
 func TestUnitWithSpaces(t *testing.T) {
 	rels := []sqltype.Relation{{Schema: "main", Name: "Employees List", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{{Name: "Employee ID", Type: sqltype.Type{OID: sqltype.OIDInt8}}}}}

@@ -239,6 +239,9 @@ func (b Budget) Words() Words {
 	return out
 }
 
+// muchAhead is by how much larger the epsilon of all answers is than the used part of the budget's, where the legend explains it.
+const muchAhead = 1.05
+
 func (d DatasetOf) words() DatasetWords {
 	out := DatasetWords{Columns: []string{"who", "used", "quota", "granted", "epsilon spent", "left", "Renyi spent", "left", "delta spent", "left", "statements", "more", "failures"}}
 	out.Budget = fmt.Sprintf("epsilon %.4g, delta %.4g, accountant %s, ", d.Epsilon, d.Delta, d.Accountant)
@@ -283,6 +286,9 @@ func (d DatasetOf) words() DatasetWords {
 	}
 	if so := d.SoFar; so.Epsilon < d.Epsilon {
 		say("all answers so far together: epsilon %.4g at delta %.4g", so.Epsilon, so.Delta)
+		if len(d.Accounts) > 0 && so.Epsilon > muchAhead*d.Accounts[0].Used*d.Epsilon {
+			say("That epsilon rises fast with the first answers and slowly with later ones: where used is 100 %%, it is at most %.4g", d.Epsilon)
+		}
 	} else { // the filter's own promise says more by now than the odometer
 		say("all answers together, those to come too: epsilon %.4g at delta %.4g, as the budget promises", d.Epsilon, d.Delta)
 	}

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -47,6 +48,27 @@ func TestReportWholePrices(t *testing.T) {
 		got := Report(ledger.Accounts{Datasets: []ledger.DatasetAccounts{d}}, &policy.Policy{Dataset: "other"}).Datasets[0].Accounts[0].More
 		if got != c.want {
 			t.Errorf("%g holds %d statements of %g, want %d", c.epsilon, got, c.price, c.want)
+		}
+	}
+}
+
+// TestReportExplainsEpsilon: where all answers have a larger part of epsilon than of the budget, as Renyi losses do, the legend says why.
+func TestReportExplainsEpsilon(t *testing.T) {
+	const why = "it is at most 10"
+	f, err := budget.NewFilter(budget.Params{Epsilon: 10, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms, err := f.Rooms(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pure, explained := range map[float64]bool{math.Inf(1): true, 2.44: false} {
+		spent := dp.Loss{Pure: pure, Renyi: 0.244 * rooms.Renyi}
+		d := ledger.DatasetAccounts{Dataset: "clinic", Filter: f, Began: f, Account: ledger.Account{Rooms: rooms, Spent: spent, Left: rooms.Left(spent)}}
+		words := Report(ledger.Accounts{Datasets: []ledger.DatasetAccounts{d}}, &policy.Policy{Dataset: "clinic"}).Words().Datasets[0]
+		if got := strings.Join(words.Legend, "\n"); words.Rows[0][1] != "24.4 %" || strings.Contains(got, why) != explained {
+			t.Errorf("%v\n%s", words.Rows, got)
 		}
 	}
 }
