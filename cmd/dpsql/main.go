@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -34,15 +35,15 @@ func main() {
 
 // run executes a command and says on standard error what went wrong.
 func run(ctx context.Context, c *cobra.Command) int {
-	err := c.ExecuteContext(ctx)
-	var wrong usageError
+	ran, err := c.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errFound):
 		return exitFound
-	case errors.As(err, &wrong), strings.HasPrefix(err.Error(), "required flag"), strings.HasPrefix(err.Error(), "unknown command"): // cobra has no types for these
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s %v\nSee dpsql --help.\n", coloured(c.ErrOrStderr(), red, "dpsql:"), err)
+	}
+	if wrong := usageOf(ran, err); wrong != nil {
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s %v\nSee %s --help.\n", coloured(c.ErrOrStderr(), red, "dpsql:"), wrong, ran.CommandPath())
 		return exitUsage
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -63,6 +64,43 @@ func run(ctx context.Context, c *cobra.Command) int {
 // usageError is a command line that means nothing.
 type usageError struct{ error }
 
+// flagsOf finds the flags that cobra names.
+var flagsOf = regexp.MustCompile(`"([^"]+)"|\[([^]]+)\]`)
+
+// usageOf says what is wrong with a command line, and what to write; nil where it is something else. cobra has no types for these.
+func usageOf(c *cobra.Command, err error) error {
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		return wrong
+	}
+	text, flags := err.Error(), []string(nil)
+	for _, m := range flagsOf.FindAllStringSubmatch(text, 2) {
+		for _, name := range strings.Fields(m[1] + m[2]) {
+			flags = append(flags, "--"+name)
+		}
+	}
+	names := strings.Join(flags, " and ")
+	switch {
+	case strings.HasPrefix(text, "unknown command"):
+		return err
+	case strings.HasPrefix(text, "required flag"):
+		return fmt.Errorf("%s is missing: write %s", names, written(c))
+	case strings.HasPrefix(text, "at least one of the flags"):
+		return fmt.Errorf("%s is missing: write %s", strings.Join(flags, " or "), written(c))
+	case strings.HasPrefix(text, "if any flags in the group"):
+		return fmt.Errorf("%s do not go together: write %s", names, written(c))
+	}
+	return nil
+}
+
+// written is how a command is written.
+func written(c *cobra.Command) string {
+	if !c.HasParent() {
+		return c.Use
+	}
+	return c.Parent().CommandPath() + " " + c.Use
+}
+
 // strict makes mistakes of the command line usageError values, in all commands.
 func strict(c *cobra.Command) *cobra.Command {
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -79,6 +117,11 @@ func strict(c *cobra.Command) *cobra.Command {
 					return nil
 				case len(args) > 0 && cmd.Flags().Lookup("config") != nil && isPolicyFile(args[len(args)-1]):
 					return usageError{fmt.Errorf("the policy's file goes behind --config: %s --config %s", cmd.CommandPath(), args[len(args)-1])}
+				case !strings.Contains(err.Error(), "arg(s)"):
+				case len(args) == 0:
+					err = fmt.Errorf("an argument is missing: write %s", written(cmd))
+				default:
+					err = fmt.Errorf("there are %d arguments, but it takes one: write %s, with quotes around an argument that has spaces", len(args), written(cmd))
 				}
 				return usageError{err}
 			}

@@ -200,3 +200,26 @@ func TestDemoOnce(t *testing.T) {
 		t.Errorf("%d questions, want 16", n)
 	}
 }
+
+// TestUsage: a mistaken command line says what to write, in that command's own words.
+func TestUsage(t *testing.T) {
+	for line, want := range map[string]string{
+		"rehearse --config p.yaml":                        "an argument is missing: write dpsql rehearse workload.sql --config policy.yaml\nSee dpsql rehearse --help.",
+		"explain --config p.yaml":                         "an argument is missing: write dpsql explain SQL|FILE --config policy.yaml\nSee dpsql explain --help.",
+		"explain select 1 --config p.yaml":                "there are 2 arguments, but it takes one: write dpsql explain SQL|FILE --config policy.yaml, with quotes around an argument that has spaces\n",
+		"user add --config p.yaml":                        "an argument is missing: write dpsql user add NAME --config policy.yaml\nSee dpsql user add --help.",
+		"console link --config p.yaml":                    "--user or --owner is missing: write dpsql console link --config policy.yaml {--user analyst | --owner}\nSee dpsql console link --help.",
+		"console link --config p.yaml --user ann --owner": "--owner and --user do not go together: write dpsql console link --config policy.yaml {--user analyst | --owner}\n",
+		"init":         "--backend is missing: write dpsql init --backend URL > policy.yaml\nSee dpsql init --help.",
+		"check --conf": "unknown flag: --conf\nSee dpsql check --help.",
+		"chekc":        "unknown command",
+	} {
+		var out strings.Builder
+		c := root()
+		c.SetArgs(strings.Fields(line))
+		c.SetErr(&out)
+		if code := run(t.Context(), c); code != exitUsage || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit %d, %s", line, code, out.String())
+		}
+	}
+}
